@@ -1,0 +1,1 @@
+"""How graphs come in, and how their nodes are split."""

@@ -1,0 +1,248 @@
+"""A graph is a value: frozen, checked once at the door, and never checked again."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """An undirected graph with features on its nodes and, for some of them, a class.
+
+    n nodes, f features, c classes:
+
+    - ``adjacency``: n × n, symmetric, no self-loops, weights > 0.
+    - ``features``: n × f, finite; dense, or sparse and then kept sparse.
+    - ``labels``: n integers in 0 … c−1, or −1 where the class is not known.
+
+    Edges as they come (directed, repeated, with loops) go through :meth:`from_edges`.
+
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (1, 0)], features=np.eye(3), labels=[0, 0, 1])
+    >>> graph
+    Graph('graph': 3 nodes, 2 edges, 3 features, 2 classes)
+    >>> graph.notes
+    ('made undirected', 'merged 1 repeated edge')
+    """
+
+    adjacency: sparse.csr_array
+    features: np.ndarray | sparse.csr_array
+    labels: np.ndarray
+    class_names: tuple[str, ...] = ()
+    node_names: np.ndarray | None = None
+    name: str = "graph"
+    notes: tuple[str, ...] = field(default=())  # what a reader did to the input, for the user to see
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # the one moment in which a frozen value may be completed
+        put(self, "adjacency", _checked_adjacency(self.adjacency))
+        n = self.adjacency.shape[0]
+        put(self, "features", _checked_features(self.features, n))
+        put(self, "labels", _checked_labels(self.labels, n))
+        classes = int(self.labels.max(initial=-1)) + 1
+        names = tuple(str(c) for c in self.class_names) or tuple(str(c) for c in range(classes))
+        if len(names) < classes:
+            raise InputError(f"class_names must name all {classes} classes. Got {len(names)} names.")
+        put(self, "class_names", names)
+        if self.node_names is not None:
+            put(self, "node_names", _checked_node_names(self.node_names, n))
+        for array in (self.labels, *_buffers(self.adjacency), *_buffers(self.features)):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        features: Any,
+        labels: Any = None,
+        *,
+        weights: Any = None,
+        **names: Any,
+    ) -> Graph:
+        """Build a graph from m × 2 node indices: made undirected, repeats merged, self-loops dropped.
+
+        A pair that is listed more than once, in either direction, becomes one edge with the largest
+        of its weights. What was done stands in ``notes``.
+        """
+        edges = np.asarray(edges)
+        if edges.size == 0:
+            edges = np.empty((0, 2), dtype=np.int64)
+        if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+            raise InputError(
+                f"edges must be an m × 2 array of node indices. Got {edges.dtype} of shape {edges.shape}."
+            )
+        n = features.shape[0]
+        outside = np.flatnonzero(((edges < 0) | (edges >= n)).any(axis=1))
+        if outside.size:
+            row = int(outside[0])
+            raise InputError(
+                f"edge {row} joins nodes {edges[row, 0]} and {edges[row, 1]}; nodes run from 0 to {n - 1}."
+            )
+        weights = np.ones(len(edges), np.float32) if weights is None else np.asarray(weights, np.float32)
+        if weights.shape != (len(edges),):
+            raise InputError(f"weights must hold one number per edge ({len(edges)}). Got {weights.shape}.")
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+        if bad.size:
+            raise InputError(
+                f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row."
+            )
+        adjacency, notes = _symmetric_adjacency(edges, weights, n)
+        labels = np.full(n, -1) if labels is None else labels
+        return cls(adjacency, features, labels, notes=notes, **names)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n."""
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self.adjacency.nnz // 2)
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns, f."""
+        return int(self.features.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, c."""
+        return len(self.class_names)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over edges, weights and features: what a model was trained on.
+
+        Labels stay out, so that a model does not depend on the labels of nodes it never saw.
+        """
+        digest = hashlib.sha256()
+        for matrix in (self.adjacency, self.features):
+            digest.update(repr(matrix.shape).encode())
+            for array in _buffers(matrix):
+                canonical = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
+                digest.update(np.ascontiguousarray(canonical))
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.name!r}: {self.n_nodes:,} nodes, {self.n_edges:,} edges, "
+            f"{self.n_features:,} features, {self.n_classes} classes)"
+        )
+
+    # A frozen value is its own copy. scikit-learn's clone() would otherwise duplicate gigabytes.
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+
+def _symmetric_adjacency(
+    edges: np.ndarray, weights: np.ndarray, n: int
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    loop = edges[:, 0] == edges[:, 1]
+    edges, weights = edges[~loop], weights[~loop]
+    pairs = np.sort(edges, axis=1).astype(np.int64)
+    key = pairs[:, 0] * n + pairs[:, 1]
+    order = np.lexsort((weights, key))  # within a key the largest weight comes last
+    last = np.append(key[order][1:] != key[order][:-1], True) if len(key) else np.empty(0, bool)
+    kept = order[last]
+    source, target = pairs[kept].T
+    weight = weights[kept]
+    both = (np.concatenate([source, target]), np.concatenate([target, source]))
+    adjacency = sparse.csr_array((np.concatenate([weight, weight]), both), shape=(n, n))
+
+    notes = []
+    forward = np.unique(edges[:, 0] * np.int64(n) + edges[:, 1])
+    backward = np.unique(edges[:, 1] * np.int64(n) + edges[:, 0])
+    if not np.array_equal(forward, backward):
+        notes.append("made undirected")
+        repeats = len(edges) - len(kept)
+    else:
+        repeats = len(edges) - len(forward)
+    if repeats:
+        notes.append(f"merged {repeats:,} repeated edge{'s' * (repeats != 1)}")
+    if loop.any():
+        notes.append(f"dropped {loop.sum():,} self-loop{'s' * (loop.sum() != 1)}")
+    return adjacency, tuple(notes)
+
+
+def _checked_adjacency(matrix: Any) -> sparse.csr_array:
+    if not sparse.issparse(matrix) or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"adjacency must be a square scipy sparse matrix. Got {_kind(matrix)}.")
+    matrix = sparse.csr_array(matrix, dtype=np.float32, copy=True)
+    matrix.sum_duplicates()
+    if not np.isfinite(matrix.data).all() or (matrix.data <= 0).any():
+        raise InputError("adjacency must hold finite weights above 0. Drop such edges first.")
+    if matrix.diagonal().any():
+        raise InputError("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
+    if (matrix != matrix.T).nnz:
+        raise InputError("adjacency must be symmetric. Build the graph with Graph.from_edges.")
+    return matrix
+
+
+def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
+    if sparse.issparse(matrix):
+        matrix = sparse.csr_array(matrix, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        values = matrix.data
+    else:
+        matrix = values = np.array(matrix)
+    if matrix.ndim != 2 or matrix.shape[0] != n:
+        raise InputError(f"features must have one row per node ({n}). Got shape {matrix.shape}.")
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"features must be numbers. Got {values.dtype}.")
+    if not np.isfinite(values).all():
+        row, column = _first_not_finite(matrix)
+        raise InputError(
+            f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading."
+        )
+    return matrix if values.dtype.kind == "f" else matrix.astype(np.float32)
+
+
+def _first_not_finite(matrix: np.ndarray | sparse.csr_array) -> tuple[int, int]:
+    if sparse.issparse(matrix):
+        coo = matrix.tocoo()
+        at = int(np.flatnonzero(~np.isfinite(coo.data))[0])
+        return int(coo.row[at]), int(coo.col[at])
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    return int(row), int(column)
+
+
+def _checked_labels(labels: Any, n: int) -> np.ndarray:
+    labels = np.array(labels)
+    if labels.shape != (n,):
+        raise InputError(f"labels must hold one class per node ({n}). Got shape {labels.shape}.")
+    if labels.dtype.kind not in "iu":
+        raise InputError(f"labels must be integers, −1 where the class is not known. Got {labels.dtype}.")
+    if labels.min(initial=0) < -1:
+        raise InputError(f"labels must be −1 (not known) or at least 0. Got {labels.min()}.")
+    return labels.astype(np.int64)
+
+
+def _checked_node_names(names: Any, n: int) -> np.ndarray:
+    names = np.array(names)
+    if names.shape != (n,):
+        raise InputError(f"node_names must hold one name per node ({n}). Got shape {names.shape}.")
+    if len(np.unique(names)) != n:
+        raise InputError("node_names must be unique. Remove or rename the repeated ones.")
+    names.setflags(write=False)
+    return names
+
+
+def _buffers(matrix: np.ndarray | sparse.csr_array) -> tuple[np.ndarray, ...]:
+    return (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
+
+
+def _kind(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__} of shape {shape}" if shape is not None else type(value).__name__

@@ -1,0 +1,1 @@
+"""Feature maps g: every node of a graph to a vector."""
