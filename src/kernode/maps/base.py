@@ -1,0 +1,62 @@
+"""What every feature map is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernode.graph import Graph
+from kernode.random import WEIGHTS, Draws, Dropout
+from kernode.recipe import Recipe
+from kernode.sparse import Place
+from kernode.stack import Parameters
+
+
+
+class FeatureMap(Recipe):
+    """g, from every node of a graph to a vector, for a stack of r replicas at once.
+
+    A map is a frozen dataclass of settings with three pure functions:
+    what the graph fixes (:meth:`prepare`), where learning starts (:meth:`initial`), and g itself.
+    To add a map, write these three in one file.
+    """
+
+    @abstractmethod
+    def prepare(self, graph: Graph, place: Place) -> Any:
+        """Compute what depends on the graph alone, once."""
+
+    @abstractmethod
+    def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
+        """Draw the first parameters, each with a leading replica axis."""
+
+    @abstractmethod
+    def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
+
+
+def initial_weight(rows: int, columns: int, layer: int, draws: Draws, place: Place) -> Tensor:
+    """Draw Xavier-uniform weights with gain √2: r × rows × columns.
+
+    The paper does not state the start; this is its released code's. Memory runs rows × r × columns, so that a sparse product sees the whole stack as one matrix.
+    """
+    bound = (2 * 6 / (rows + columns)) ** 0.5
+    uniform = draws.uniform(WEIGHTS + layer, rows * columns)  # (rows·columns) × r
+    weight = (uniform * 2 - 1) * bound
+    weight = weight.view(rows, columns, -1).transpose(1, 2).contiguous()
+    return weight.to(place.dtype).to(place.device).transpose(0, 1)
+
+
+def multiply_shared(x: Any, weight: Tensor) -> Tensor:
+    """Every replica's weights on one shared x: (n × f), (r × f × d) → n × r × d."""
+    r, f, d = weight.shape
+    return (x @ weight.transpose(0, 1).reshape(f, r * d)).view(-1, r, d)
+
+
+def multiply_stacked(x: Tensor, weight: Tensor) -> Tensor:
+    """Every replica's weights on its own x: (n × r × f), (r × f × d) → n × r × d."""
+    if x.shape[1] == 1:
+        return (x[:, 0] @ weight[0])[:, None]
+    return torch.bmm(x.transpose(0, 1), weight).transpose(0, 1)

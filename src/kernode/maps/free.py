@@ -1,0 +1,34 @@
+"""A map with one free vector per node: what Theorem 2 needs, and nothing of the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kernode.graph import Graph
+from kernode.maps.base import FeatureMap, Parameters, initial_weight
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place
+
+
+@dataclass(frozen=True)
+class Free(FeatureMap):
+    """``g(v)`` is itself the parameter: any kernel of rank ≤ d on these nodes can be expressed.
+
+    - ``outputs``: d; None for one per class.
+    """
+
+    outputs: int | None = None
+
+    def prepare(self, graph: Graph, place: Place) -> int:
+        """Only the number of nodes matters."""
+        return graph.n_nodes
+
+    def initial(self, prepared: int, classes: int, draws: Draws, place: Place) -> Parameters:
+        """Draw a vector for every node."""
+        return {"vectors": initial_weight(prepared, self.outputs or classes, 0, draws, place)}
+
+    def __call__(self, parameters: Parameters, prepared: int, dropout: Dropout | None = None) -> Tensor:
+        """The vectors: r × n × d."""
+        return parameters["vectors"]

@@ -1,0 +1,98 @@
+"""g_θ, the paper's feature map (Eq. 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops import HopOperator, Powers
+from kernode.maps.base import FeatureMap, Parameters, initial_weight, multiply_shared, multiply_stacked
+from kernode.maps.features import node_features
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place, SparseMatrix
+
+
+@dataclass(frozen=True)
+class HopInputs:
+    """What Eq. 7 takes from the graph: X and the exact-hop operator."""
+
+    features: Tensor | SparseMatrix  # n × f
+    operator: HopOperator
+
+
+@dataclass(frozen=True)
+class HopMLP(FeatureMap):
+    """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation.
+
+    - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
+    - ``outputs``: width of g; None for one per class, which the softmax classifier needs.
+    - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
+    - ``powers``: ``"each"`` as in the paper or ``"last"`` as in its released code (:mod:`kernode.hops`).
+    - ``hop_weights``: ``"learned"``, or a number c for the fixed weights c^h.
+    - ``normalize_rows``: scale each row of X to sum 1.
+
+    >>> from kernode.maps import HopMLP
+    >>> HopMLP(hidden=(512,), outputs=128, hops=3).layers
+    2
+    """
+
+    hidden: tuple[int, ...] = (16,)
+    outputs: int | None = None
+    hops: int = 2
+    powers: Powers = "each"
+    hop_weights: Literal["learned"] | float = "learned"
+    normalize_rows: bool = True  # not stated in the paper; its released code does it
+
+    def __post_init__(self) -> None:
+        if self.hops < 1:
+            raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
+        if self.powers not in ("each", "last"):
+            raise InputError(f"powers must be 'each' or 'last'. Got {self.powers!r}.")
+        if any(width < 1 for width in self.hidden) or (self.outputs is not None and self.outputs < 1):
+            raise InputError(f"layer widths must be at least 1. Got hidden={self.hidden}, {self.outputs=}.")
+        if self.hop_weights != "learned" and not isinstance(self.hop_weights, int | float):
+            raise InputError(f"hop_weights must be 'learned' or a number c. Got {self.hop_weights!r}.")
+
+    @property
+    def layers(self) -> int:
+        """Number of layers of the MLP."""
+        return len(self.hidden) + 1
+
+    def prepare(self, graph: Graph, place: Place) -> HopInputs:
+        """X and the hop operator of a graph."""
+        features = node_features(graph, place, normalize_rows=self.normalize_rows)
+        return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
+
+    def initial(self, prepared: HopInputs, classes: int, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights, no biases, and ω_h = 1 (not stated in the paper; its released code's start)."""
+        widths = (prepared.features.shape[1], *self.hidden, self.outputs or classes)
+        parameters = {
+            f"weight_{layer}": initial_weight(widths[layer], widths[layer + 1], layer, draws, place)
+            for layer in range(self.layers)
+        }
+        if self.hop_weights == "learned":
+            parameters["hop_weights"] = torch.ones(
+                len(draws.seeds), self.hops + 1, dtype=place.dtype, device=place.device
+            )
+        return parameters
+
+    def __call__(self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None) -> Tensor:
+        """Eq. 7: r × n × d."""
+        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
+        for layer in range(1, self.layers):
+            x = torch.relu(x)
+            if dropout is not None:  # after each hidden layer: not stated in the paper
+                x = dropout(x, layer)
+            x = multiply_stacked(x, parameters[f"weight_{layer}"])
+        return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
+
+    def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
+        if self.hop_weights == "learned":
+            return parameters["hop_weights"]  # ω_h, Eq. 7: r × (H+1)
+        powers_of_c = [float(self.hop_weights) ** h for h in range(self.hops + 1)]
+        return like.new_tensor(powers_of_c).expand(like.shape[1], -1)

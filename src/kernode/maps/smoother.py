@@ -1,0 +1,60 @@
+"""The smoother without parameters that Eq. 7 grew from (Eqs. 5 and 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops import normalized_adjacency
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place
+
+
+@dataclass(frozen=True)
+class Smoother(FeatureMap):
+    """Words averaged over the neighbourhood, with k = Ā^h.
+
+    - ``averaged=True``: ``g(v) = Σ_u k(u,v) x_u / Σ_u k(u,v)`` (Eq. 5, Nadaraya-Watson).
+    - ``averaged=False``: ``g(V) = Ā^h X`` (Eq. 6).
+
+    >>> import numpy as np, kernode as kn
+    >>> path = kn.Graph.from_edges([(0, 1), (1, 2)], features=np.ones((3, 1)))
+    >>> kn.maps.Smoother(hops=1).of(path).ravel()
+    array([1., 1., 1.])
+    """
+
+    hops: int = 2
+    averaged: bool = True
+
+    def __post_init__(self) -> None:
+        if self.hops < 0:
+            raise InputError(f"hops must be an integer ≥ 0. Got {self.hops}.")
+
+    def of(self, graph: Graph) -> np.ndarray:
+        """g of every node as an array: n × f."""
+        step = normalized_adjacency(graph)
+        smoothed = graph.features.astype(np.float64)
+        total = np.ones(graph.n_nodes)
+        for _ in range(self.hops):  # never Ā^h itself: h products with Ā
+            smoothed, total = step @ smoothed, step @ total
+        dense = smoothed.toarray() if sparse.issparse(smoothed) else smoothed
+        return dense / total[:, None] if self.averaged else dense
+
+    def prepare(self, graph: Graph, place: Place) -> Tensor:
+        """All of g: nothing is left to learn."""
+        return torch.from_numpy(self.of(graph)).to(place.dtype).to(place.device)
+
+    def initial(self, prepared: Tensor, classes: int, draws: Draws, place: Place) -> Parameters:
+        """No parameters."""
+        return {}
+
+    def __call__(self, parameters: Parameters, prepared: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """g, one replica that stands for all: 1 × n × f."""
+        return prepared[None]

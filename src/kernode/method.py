@@ -1,0 +1,103 @@
+"""A row of the paper's Table 2: which map, base kernel, objective and classifier make a method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from kernode.classifiers import centroid_scores, softmax_scores
+from kernode.errors import InputError
+from kernode.kernels import BaseKernel
+from kernode.losses import KERNEL_LOSSES, softmax_loss
+from kernode.maps import FeatureMap
+from kernode.random import Draws, Dropout
+from kernode.recipe import Recipe
+from kernode.sparse import Place
+from kernode.stack import Parameters, part, take
+from kernode.triplets import Members, Triplets
+
+Objective = Literal["kernel", "softmax", "joint"]
+
+
+class Losses(NamedTuple):
+    """One number per replica; None where the objective does not have it."""
+
+    kernel: Tensor | None  # L_K
+    softmax: Tensor | None  # L_Y
+
+
+@dataclass(frozen=True)
+class Method(Recipe):
+    """K(u, v) = kernel(map(u), map(v)), how it is taught and how it answers.
+
+    - ``objective``: ``"kernel"`` minimises L_K and answers by nearest centroids (C_K), ``"softmax"``
+      minimises L_Y and ``"joint"`` L_Y + λ L_K, and both answer by softmax (C_Y).
+    - ``kernel_loss``: ``"hinge"`` on triplets (Eqs. 9-10), ``"squared"`` or ``"logistic"`` on their
+      pairs (Eqs. 3-4).
+    """
+
+    map: FeatureMap
+    kernel: BaseKernel
+    objective: Objective = "joint"
+    kernel_loss: str = "hinge"
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("kernel", "softmax", "joint"):
+            raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {self.objective!r}.")
+        if self.kernel_loss not in KERNEL_LOSSES:
+            raise InputError(f"kernel_loss must be one of {sorted(KERNEL_LOSSES)}. Got {self.kernel_loss!r}.")
+
+    @property
+    def classifier(self) -> Literal["centroid", "softmax"]:
+        """C_K or C_Y."""
+        return "centroid" if self.objective == "kernel" else "softmax"
+
+    def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
+        """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
+        replicas = len(draws.seeds)
+        parameters = {
+            f"map.{k}": v for k, v in self.map.initial(prepared, classes, draws, place).items()
+        }
+        for name, value in self.kernel.initial(replicas).items():
+            parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
+        if self.classifier == "softmax":
+            # One bias on the class scores, none in the MLP: not stated in the paper.
+            parameters["class_bias"] = torch.zeros(replicas, classes, dtype=place.dtype, device=place.device)
+        return parameters
+
+    def embed(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × d."""
+        return self.map(part(parameters, "map."), prepared, dropout)
+
+    def losses(
+        self,
+        parameters: Parameters,
+        g: Tensor,
+        triplets: Triplets | None,
+        members: Members,
+        labels: Tensor,
+        margin: Tensor,
+        class_weights: Tensor | None,
+    ) -> Losses:
+        """L_K on triplets and L_Y on the training nodes, whichever the objective has."""
+        on_triplets = on_classes = None
+        if triplets is not None:
+            embedded = self.kernel.embed(g)
+            anchor, positive, negative = (take(embedded, nodes) for nodes in triplets)
+            own = part(parameters, "kernel.")
+            on_triplets = KERNEL_LOSSES[self.kernel_loss](
+                self.kernel.pairs(anchor, positive, own), self.kernel.pairs(anchor, negative, own), margin
+            )
+        if self.classifier == "softmax":
+            scores = softmax_scores(g, parameters["class_bias"], members.nodes)
+            on_classes = softmax_loss(scores, labels, class_weights)
+        return Losses(on_triplets, on_classes)
+
+    def scores(self, parameters: Parameters, g: Tensor, members: Members, nodes: Tensor) -> Tensor:
+        """Class scores of nodes (q × m): r × m × c."""
+        if self.classifier == "softmax":
+            return softmax_scores(g, parameters["class_bias"], nodes)
+        return centroid_scores(self.kernel, part(parameters, "kernel."), g, members, nodes)

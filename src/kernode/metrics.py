@@ -1,0 +1,21 @@
+"""How good answers are. Accuracies are percentages, everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+
+def accuracy(scores: Tensor, labels: Tensor) -> Tensor:
+    """Percent of nodes whose highest score is their class: (… × m × c), (… × m) → …, in float64.
+
+    >>> import torch
+    >>> accuracy(torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), torch.tensor([0, 1, 1])).round(decimals=1)
+    tensor(66.7000, dtype=torch.float64)
+    """
+    return 100 * (scores.argmax(dim=-1) == labels).double().mean(dim=-1)
+
+
+def mean_and_std(values: np.ndarray) -> tuple[float, float]:
+    """Mean and sample standard deviation; the spread of a single run is 0."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

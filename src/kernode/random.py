@@ -1,0 +1,94 @@
+"""Randomness is a function of (seed, epoch, stream, index), never a moving state.
+
+So a stack of replicas, a shard of the nodes, a captured GPU graph and a resumed run all see the same
+draws as one run made alone. The generator is SplitMix64 (Steele, Lea & Flood 2014): a counter times an
+odd constant, finished by a bijective mixer; a few integer operations that torch computes alike everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# One number per use of randomness; layer i of a use draws from stream + i.
+WEIGHTS, DROPOUT, TRIPLETS = 1_000, 2_000, 3_000
+
+
+def _signed(word: int) -> int:
+    return word - 2**64 if word >= 2**63 else word
+
+
+_STEP = _signed(0x9E3779B97F4A7C15)
+_MULTIPLY_1 = _signed(0xBF58476D1CE4E5B9)
+_MULTIPLY_2 = _signed(0x94D049BB133111EB)
+
+
+def _mix(x: Tensor) -> Tensor:
+    """SplitMix64's finisher on int64 words, in place."""
+    # torch shifts signed words arithmetically; the masks make the shifts logical.
+    x ^= (x >> 30) & (2**34 - 1)
+    x *= _MULTIPLY_1
+    x ^= (x >> 27) & (2**37 - 1)
+    x *= _MULTIPLY_2
+    x ^= (x >> 31) & (2**33 - 1)
+    return x
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of a stack of replicas: ``seeds`` (r int64) and the epoch they belong to.
+
+    >>> alone = Draws(torch.tensor([7]), epoch=3)
+    >>> stack = Draws(torch.tensor([6, 7]), epoch=3)
+    >>> torch.equal(alone.words(DROPOUT, torch.arange(5))[:, 0], stack.words(DROPOUT, torch.arange(5))[:, 1])
+    True
+    """
+
+    seeds: Tensor
+    epoch: int | Tensor = 0
+
+    def words(self, stream: int, index: Tensor) -> Tensor:
+        """64 random bits for each index and replica: m → m × r, int64."""
+        keys = _mix(self.seeds + _STEP)
+        keys = _mix(keys + (self.epoch * 2**20 + stream))
+        return _mix((index * _STEP)[:, None] + keys)
+
+    def uniform(self, stream: int, count: int) -> Tensor:
+        """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
+        index = torch.arange(count, device=self.seeds.device)
+        return ((self.words(stream, index) >> 11) & (2**53 - 1)).double() * 2.0**-53
+
+    def keep(self, stream: int, rows: int, width: int, rates: Tensor) -> Tensor:
+        """Dropout's mask: rows × r × width, True where an element is kept.
+
+        One word serves four elements, so ``rates`` (r) count in steps of 2⁻¹⁶.
+        """
+        lanes = -(-width // 4)
+        index = torch.arange(rows * lanes, device=self.seeds.device)
+        words = self.words(stream, index).view(rows, lanes, -1).transpose(1, 2).contiguous()
+        threshold = (rates * 2**16).round().to(torch.int32) - 2**15
+        return words.view(torch.int16)[..., :width] >= threshold.to(torch.int16)[:, None]
+
+
+def below(words: Tensor, bound: Tensor, half: int) -> Tensor:
+    """Uniform integers in [0, bound) from the low (0) or high (1) 32 bits of random words.
+
+    Multiply and shift instead of a remainder: the bias is below bound / 2³².
+    """
+    return (((words >> (32 * half)) & (2**32 - 1)) * bound) >> 32
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Sets elements to zero at a rate per replica and scales the rest, so that the mean stays."""
+
+    draws: Draws
+    rates: Tensor  # r
+
+    def __call__(self, x: Tensor, layer: int) -> Tensor:
+        """Drop elements of x (n × r × d)."""
+        n, _, width = x.shape
+        keep = self.draws.keep(DROPOUT + layer, n, width, self.rates)
+        return x * (keep * (1 / (1 - self.rates)).to(x.dtype)[:, None])

@@ -1,0 +1,49 @@
+"""Pieces of a model that are described by their settings alone, and can travel as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Self
+
+from kernode.errors import InputError
+
+
+class Recipe:
+    """A frozen dataclass that knows its kind by name: feature maps and base kernels.
+
+    A new kind needs no registration: defining the class is enough, and importing it is what a model
+    file needs to be read again.
+    """
+
+    kinds: ClassVar[dict[str, type[Recipe]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Recipe.kinds[cls.__name__] = cls
+
+    def to_json(self) -> dict[str, Any]:
+        """Settings as plain values, with the kind's name."""
+        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        plain = {
+            name: value.to_json() if isinstance(value, Recipe) else value for name, value in settings.items()
+        }
+        return {"kind": type(self).__name__, **plain}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Build the piece that :meth:`to_json` described."""
+        settings = dict(values)
+        kind = cls.kinds.get(settings.pop("kind", ""))
+        if kind is None or not issubclass(kind, cls):
+            raise InputError(
+                f"{values.get('kind')!r} is not a known {cls.__name__}. Import the module that defines it."
+            )
+        built = {
+            name: Recipe.from_json(value)
+            if isinstance(value, dict)
+            else tuple(value)
+            if isinstance(value, list)
+            else value
+            for name, value in settings.items()
+        }
+        return kind(**built)  # type: ignore[return-value]

@@ -1,0 +1,86 @@
+"""One sparse matrix times one dense matrix, with its gradient, on CPU and GPU.
+
+A stack of r models needs no other product: it multiplies n × (r·d).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.errors import InputError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and how precisely numbers are held."""
+
+    dtype: torch.dtype
+    device: torch.device
+
+    @classmethod
+    def of(cls, precision: int = 32, device: str = "cpu") -> Place:
+        """``precision`` 32 or 64; ``device`` "cpu", "cuda", or "auto" for a GPU where there is one."""
+        if precision not in (32, 64):
+            raise InputError(f"precision must be 32 or 64. Got {precision}.")
+        if device not in ("auto", "cpu", "cuda"):
+            raise InputError(f"device must be 'auto', 'cpu' or 'cuda'. Got {device!r}.")
+        if device == "cuda" and not torch.cuda.is_available():
+            raise InputError("no CUDA device is available here. Pass device='cpu' or device='auto'.")
+        name = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        return cls(torch.float64 if precision == 64 else torch.float32, torch.device(name))
+
+
+@dataclass(frozen=True)
+class SparseMatrix:
+    """A constant sparse matrix together with its transpose, both ready to multiply.
+
+    The transpose is held because the gradient of ``M @ z`` is ``Mᵀ @ upstream``.
+    """
+
+    matrix: Tensor
+    transpose: Tensor
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array, place: Place, *, symmetric: bool = False) -> SparseMatrix:
+        """Move a scipy matrix to a place. A symmetric one is held once."""
+        forward = _to_torch(matrix, place)
+        return cls(forward, forward if symmetric else _to_torch(matrix.T.tocsr(), place))
+
+    @property
+    def shape(self) -> torch.Size:
+        """Rows and columns."""
+        return self.matrix.shape
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """Multiply: (m × n) @ (n × d) → m × d."""
+        return _Product.apply(self, dense)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, sparse_matrix: SparseMatrix, dense: Tensor) -> Tensor:
+        ctx.sparse_matrix = sparse_matrix
+        return sparse_matrix.matrix @ dense
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor]:
+        return None, ctx.sparse_matrix.transpose @ upstream[0]
+
+
+def _to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
+    # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
+    index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
+    return torch.sparse_csr_tensor(
+        torch.from_numpy(matrix.indptr.astype(index)),
+        torch.from_numpy(matrix.indices.astype(index)),
+        torch.from_numpy(np.array(matrix.data)).to(place.dtype),
+        size=matrix.shape,
+        device=place.device,
+        check_invariants=False,  # scipy has sorted and checked it
+    )

@@ -1,0 +1,90 @@
+"""Who is compared with whom: triplets (anchor, same class, other class) among the training nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.random import TRIPLETS, Draws, below
+
+
+class Triplets(NamedTuple):
+    """Node indices, each r × t."""
+
+    anchor: Tensor
+    positive: Tensor
+    negative: Tensor
+
+
+@dataclass(frozen=True)
+class Members:
+    """The training nodes sorted by class, for every replica: q × m, with q = 1 where all share them."""
+
+    nodes: Tensor  # q × m node indices; class by class
+    sizes: Tensor  # q × c training nodes in each class
+
+    @classmethod
+    def of(cls, nodes: np.ndarray, labels: np.ndarray, classes: int, device: torch.device) -> Members:
+        """Sort nodes (q × m) by their labels (q × m)."""
+        order = np.argsort(labels, axis=1, kind="stable")
+        sizes = np.stack([np.bincount(row, minlength=classes) for row in labels])
+        return cls(
+            torch.from_numpy(np.take_along_axis(nodes, order, axis=1)).to(device),
+            torch.from_numpy(sizes).to(device),
+        )
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """Where each class begins: q × c."""
+        return self.sizes.cumsum(dim=1) - self.sizes
+
+    @cached_property
+    def averaging(self) -> Tensor:
+        """A matrix that takes the mean over each class: q × c × m, in float64. Empty classes give 0."""
+        position = torch.arange(self.nodes.shape[1], device=self.nodes.device)
+        inside = (position >= self.starts[..., None]) & (position < (self.starts + self.sizes)[..., None])
+        return inside / self.sizes.clamp_min(1)[..., None].double()
+
+
+class TripletSampler:
+    """Draws t triplets, the same number for every class that has training nodes.
+
+    Within its class an anchor is uniform, its positive is uniform among the others of the class (itself
+    where the class has but one training node), its negative uniform among the nodes of other classes.
+    """
+
+    def __init__(self, members: Members, replicas: int, count: int) -> None:
+        present = members.sizes > 0
+        if bool((present.sum(dim=1) < 2).any()):
+            raise InputError("a kernel loss compares classes: the training nodes must cover at least two.")
+        # Everything that does not change from draw to draw: t × q, the class of each triplet and its place.
+        which = torch.stack(
+            [row.nonzero()[:, 0][torch.arange(count, device=row.device) % int(row.sum())] for row in present]
+        )
+        self.sizes = members.sizes.gather(1, which).T
+        self.starts = members.starts.gather(1, which).T
+        self.others = members.nodes.shape[1] - self.sizes
+        self.nodes = members.nodes
+        self.replicas = replicas
+        self.index = torch.arange(count, device=which.device)
+
+    def draw(self, draws: Draws) -> Triplets:
+        """Triplets for one epoch."""
+        first = draws.words(TRIPLETS, self.index)  # t × r
+        second = draws.words(TRIPLETS + 1, self.index)
+        anchor = below(first, self.sizes, 0)
+        positive = (anchor + 1 + below(first, (self.sizes - 1).clamp_min(1), 1)) % self.sizes
+        negative = below(second, self.others, 0)
+        negative += self.sizes * (negative >= self.starts)  # skip over the anchor's own class
+        return Triplets(*(self._nodes(at) for at in (self.starts + anchor, self.starts + positive, negative)))
+
+    def _nodes(self, position: Tensor) -> Tensor:
+        if len(self.nodes) == 1:
+            return self.nodes[0][position].T
+        return self.nodes.gather(1, position.T)
