@@ -47,6 +47,10 @@ class Graph:
         put(self, "features", _checked_features(self.features, n))
         put(self, "labels", _checked_labels(self.labels, n))
         classes = int(self.labels.max(initial=-1)) + 1
+        if classes > max(n, len(self.class_names)):
+            raise InputError(
+                f"labels must number the classes from 0. Got {classes - 1} among {n} nodes: renumber."
+            )
         names = tuple(str(c) for c in self.class_names) or tuple(str(c) for c in range(classes))
         if len(names) < classes:
             raise InputError(f"class_names must name all {classes} classes. Got {len(names)} names.")
@@ -128,7 +132,7 @@ class Graph:
             digest.update(repr(matrix.shape).encode())
             for array in _buffers(matrix):
                 canonical = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
-                digest.update(np.ascontiguousarray(canonical))
+                digest.update(canonical.tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -170,8 +174,9 @@ def _symmetric_adjacency(
         repeats = len(edges) - len(forward)
     if repeats:
         notes.append(f"merged {repeats:,} repeated edge{'s' * (repeats != 1)}")
-    if loop.any():
-        notes.append(f"dropped {loop.sum():,} self-loop{'s' * (loop.sum() != 1)}")
+    loops = int(loop.sum())
+    if loops:
+        notes.append(f"dropped {loops:,} self-loop{'s' * (loops != 1)}")
     return adjacency, tuple(notes)
 
 
@@ -209,7 +214,7 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
     return matrix if values.dtype.kind == "f" else matrix.astype(np.float32)
 
 
-def _first_not_finite(matrix: np.ndarray | sparse.csr_array) -> tuple[int, int]:
+def _first_not_finite(matrix: Any) -> tuple[int, int]:
     if sparse.issparse(matrix):
         coo = matrix.tocoo()
         at = int(np.flatnonzero(~np.isfinite(coo.data))[0])
@@ -239,7 +244,7 @@ def _checked_node_names(names: Any, n: int) -> np.ndarray:
     return names
 
 
-def _buffers(matrix: np.ndarray | sparse.csr_array) -> tuple[np.ndarray, ...]:
+def _buffers(matrix: Any) -> tuple[np.ndarray, ...]:
     return (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
 
 

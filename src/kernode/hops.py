@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.sparse import Place, SparseMatrix
+from kernode.sparse import Place, SparseMatrix, product
 
 Powers = Literal["each", "last"]
 
@@ -85,7 +85,7 @@ class _HopSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, operator: HopOperator, z: Tensor, hop_weights: Tensor) -> Tensor:
         n, r, d = z.shape
-        by_hop = (operator.terms.matrix @ z.reshape(n, r * d)).view(-1, n, r, d)
+        by_hop = product(operator.terms.matrix, z.reshape(n, r * d)).view(-1, n, r, d)
         ctx.operator = operator
         ctx.save_for_backward(by_hop, hop_weights)
         return _weighted(by_hop, hop_weights)
@@ -98,7 +98,7 @@ class _HopSum(torch.autograd.Function):
         grad_z = grad_weights = None
         if ctx.needs_input_grad[1]:
             weighted = torch.stack([gradient * hop_weights[:, k, None] for k in range(h)])
-            grad_z = (ctx.operator.terms.transpose @ weighted.view(h * n, r * d)).view(n, r, d)
+            grad_z = product(ctx.operator.terms.transpose, weighted.view(h * n, r * d)).view(n, r, d)
         if ctx.needs_input_grad[2]:
             grad_weights = (by_hop * gradient).sum(dim=(1, 3)).T
         return None, grad_z, grad_weights

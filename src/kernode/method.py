@@ -16,7 +16,7 @@ from kernode.maps import FeatureMap
 from kernode.random import Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place
-from kernode.stack import Parameters, part, take
+from kernode.stack import Parameters, part
 from kernode.triplets import Members, Triplets
 
 Objective = Literal["kernel", "softmax", "joint"]
@@ -58,9 +58,7 @@ class Method(Recipe):
     def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
         """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
         replicas = len(draws.seeds)
-        parameters = {
-            f"map.{k}": v for k, v in self.map.initial(prepared, classes, draws, place).items()
-        }
+        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, classes, draws, place).items()}
         for name, value in self.kernel.initial(replicas).items():
             parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
         if self.classifier == "softmax":
@@ -86,11 +84,8 @@ class Method(Recipe):
         on_triplets = on_classes = None
         if triplets is not None:
             embedded = self.kernel.embed(g)
-            anchor, positive, negative = (take(embedded, nodes) for nodes in triplets)
-            own = part(parameters, "kernel.")
-            on_triplets = KERNEL_LOSSES[self.kernel_loss](
-                self.kernel.pairs(anchor, positive, own), self.kernel.pairs(anchor, negative, own), margin
-            )
+            positive, negative = self.kernel.compare(embedded, *triplets, part(parameters, "kernel."))
+            on_triplets = KERNEL_LOSSES[self.kernel_loss](positive, negative, margin)
         if self.classifier == "softmax":
             scores = softmax_scores(g, parameters["class_bias"], members.nodes)
             on_classes = softmax_loss(scores, labels, class_weights)

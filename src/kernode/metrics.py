@@ -10,8 +10,8 @@ def accuracy(scores: Tensor, labels: Tensor) -> Tensor:
     """Percent of nodes whose highest score is their class: (… × m × c), (… × m) → …, in float64.
 
     >>> import torch
-    >>> accuracy(torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), torch.tensor([0, 1, 1])).round(decimals=1)
-    tensor(66.7000, dtype=torch.float64)
+    >>> accuracy(torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]), torch.tensor([0, 1, 1, 1]))
+    tensor(75., dtype=torch.float64)
     """
     return 100 * (scores.argmax(dim=-1) == labels).double().mean(dim=-1)
 

@@ -47,7 +47,9 @@ class NodeKernel:
         rows = self._rows(nodes)
         columns = rows if others is None else self._rows(others)
         total = sum(
-            self.base.gram(self.embedded[i : i + 1, rows], self.embedded[i : i + 1, columns], replica(self.parameters, i))[0]
+            self.base.gram(
+                self.embedded[i : i + 1, rows], self.embedded[i : i + 1, columns], replica(self.parameters, i)
+            )[0]
             for i in range(len(self.embedded))
         )
         return self._mean(total)
@@ -77,7 +79,7 @@ class NodeKernel:
         n = self.embedded.shape[1]
         if nodes is None:
             return torch.arange(n, device=self.g.device)
-        rows = torch.as_tensor(np.asarray(nodes), device=self.g.device).reshape(-1).long()
+        rows = torch.tensor(np.asarray(nodes), dtype=torch.int64, device=self.g.device).reshape(-1)
         if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= n):
             outside = rows[(rows < 0) | (rows >= n)][0]
             raise InputError(f"node {int(outside)} is not in the graph. Nodes run from 0 to {n - 1}.")

@@ -51,9 +51,10 @@ class Draws:
 
     def words(self, stream: int, index: Tensor) -> Tensor:
         """64 random bits for each index and replica: m → m × r, int64."""
-        keys = _mix(self.seeds + _STEP)
-        keys = _mix(keys + (self.epoch * 2**20 + stream))
-        return _mix((index * _STEP)[:, None] + keys)
+        return _mix((index * _STEP)[:, None] + self._keys(stream))
+
+    def _keys(self, stream: int) -> Tensor:
+        return _mix(_mix(self.seeds + _STEP) + (self.epoch * 2**20 + stream))
 
     def uniform(self, stream: int, count: int) -> Tensor:
         """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
@@ -66,8 +67,8 @@ class Draws:
         One word serves four elements, so ``rates`` (r) count in steps of 2⁻¹⁶.
         """
         lanes = -(-width // 4)
-        index = torch.arange(rows * lanes, device=self.seeds.device)
-        words = self.words(stream, index).view(rows, lanes, -1).transpose(1, 2).contiguous()
+        index = torch.arange(rows * lanes, device=self.seeds.device).view(rows, 1, lanes)
+        words = _mix(index * _STEP + self._keys(stream)[:, None])  # rows × r × lanes
         threshold = (rates * 2**16).round().to(torch.int32) - 2**15
         return words.view(torch.int16)[..., :width] >= threshold.to(torch.int16)[:, None]
 
@@ -87,8 +88,8 @@ class Dropout:
     draws: Draws
     rates: Tensor  # r
 
-    def __call__(self, x: Tensor, layer: int) -> Tensor:
-        """Drop elements of x (n × r × d)."""
+    def mask(self, x: Tensor, layer: int) -> Tensor:
+        """0 or 1 / (1 − rate) for every element of x (n × r × d)."""
         n, _, width = x.shape
         keep = self.draws.keep(DROPOUT + layer, n, width, self.rates)
-        return x * (keep * (1 / (1 - self.rates)).to(x.dtype)[:, None])
+        return keep * (1 / (1 - self.rates)).to(x.dtype)[:, None]

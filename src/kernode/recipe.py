@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from kernode.errors import InputError
 
 
+@dataclasses.dataclass(frozen=True)
 class Recipe:
     """A frozen dataclass that knows its kind by name: feature maps and base kernels.
 
@@ -23,7 +24,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Settings as plain values, with the kind's name."""
-        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         plain = {
             name: value.to_json() if isinstance(value, Recipe) else value for name, value in settings.items()
         }
@@ -46,4 +47,4 @@ class Recipe:
             else value
             for name, value in settings.items()
         }
-        return kind(**built)  # type: ignore[return-value]
+        return kind(**built)

@@ -36,6 +36,14 @@ class Place:
         return cls(torch.float64 if precision == 64 else torch.float32, torch.device(name))
 
 
+def set_threads(threads: int | None) -> None:
+    """Use so many CPU threads; results repeat bit for bit only for the same number."""
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be an integer ≥ 1. Got {threads}.")
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
 @dataclass(frozen=True)
 class SparseMatrix:
     """A constant sparse matrix together with its transpose, both ready to multiply.
@@ -62,15 +70,22 @@ class SparseMatrix:
         return _Product.apply(self, dense)
 
 
+def product(matrix: Tensor, dense: Tensor) -> Tensor:
+    """Multiply a CSR tensor with a dense one, without a gradient: (m × n) @ (n × d) → m × d."""
+    # `matrix @ dense` would first fill and copy an m × d block of zeros.
+    out = dense.new_empty(matrix.shape[0], dense.shape[1])
+    return torch.addmm(out, matrix, dense, beta=0, out=out)
+
+
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, sparse_matrix: SparseMatrix, dense: Tensor) -> Tensor:
         ctx.sparse_matrix = sparse_matrix
-        return sparse_matrix.matrix @ dense
+        return product(sparse_matrix.matrix, dense)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor]:
-        return None, ctx.sparse_matrix.transpose @ upstream[0]
+        return None, product(ctx.sparse_matrix.transpose, upstream[0].contiguous())
 
 
 def _to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:

@@ -16,8 +16,12 @@ def take(x: Tensor, nodes: Tensor) -> Tensor:
     by_node = x.transpose(0, 1)  # the order in which maps leave it in memory
     if len(nodes) == 1:
         return by_node.index_select(0, nodes[0]).transpose(0, 1)
-    flat = nodes.T * r + torch.arange(r, device=nodes.device)
-    return by_node.reshape(n * r, d).index_select(0, flat.reshape(-1)).view(-1, r, d).transpose(0, 1)
+    return by_node.reshape(n * r, d).index_select(0, flat_rows(nodes, r)).view(-1, r, d).transpose(0, 1)
+
+
+def flat_rows(nodes: Tensor, replicas: int) -> Tensor:
+    """Where each replica's nodes (r × m) stand among the n·r rows of a stack in memory: m·r."""
+    return (nodes.T * replicas + torch.arange(replicas, device=nodes.device)).reshape(-1)
 
 
 def part(parameters: Parameters, prefix: str) -> Parameters:

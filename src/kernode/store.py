@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from kernode.data.atomic import write_whole
 from kernode.errors import FileError, InputError
 
 _KEY = "kernode"  # one key: safetensors writes several in random order
@@ -28,7 +27,9 @@ def write(path: str | Path, kind: str, tensors: dict[str, Tensor], facts: dict[s
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     facts = json.loads(json.dumps({**facts, "format": FORMAT, "kind": kind}))
     facts["checksum"] = _checksum(tensors, facts)
-    return write_bytes(path, save(tensors, metadata={_KEY: json.dumps(facts, sort_keys=True)}))
+    path = Path(path)
+    write_whole(path, save(tensors, metadata={_KEY: json.dumps(facts, sort_keys=True)}))
+    return path
 
 
 def read(path: str | Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -52,34 +53,11 @@ def read(path: str | Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]
     return tensors, facts
 
 
-def write_bytes(path: str | Path, content: bytes) -> Path:
-    """Write a file beside its place and rename it there."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist. Create it first.")
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(beside).chmod(0o666 & ~_umask())
-        os.replace(beside, path)  # noqa: PTH105 (the atomic one)
-    except OSError as error:
-        Path(beside).unlink(missing_ok=True)
-        raise FileError(f"{path} could not be written ({error.strerror or error}).") from error
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

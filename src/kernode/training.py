@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -40,7 +41,9 @@ class Training(Recipe):
     kernel_weight: PerReplica = 0.1  # λ, the weight of L_K in the joint loss; not stated
     margin: PerReplica = 0.1  # α, Eq. 10
     triplets: int = 10_000  # drawn afresh each epoch, the same number for each class (the latter not stated)
-    selection: Literal["best", "last"] = "best"  # the paper keeps the best validation epoch, its code the last
+    selection: Literal["best", "last"] = (
+        "best"  # the paper keeps the best validation epoch, its code the last
+    )
     patience: int | None = None  # stop a replica after so many epochs without a better one
     class_weights: Literal["balanced"] | None = None
 
@@ -201,7 +204,9 @@ class _Run:
         if losses.kernel is None:
             assert losses.softmax is not None
             return losses.softmax
-        return losses.kernel if losses.softmax is None else losses.softmax + self.kernel_weight * losses.kernel
+        return (
+            losses.kernel if losses.softmax is None else losses.softmax + self.kernel_weight * losses.kernel
+        )
 
     @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
@@ -238,7 +243,7 @@ def _facts(
         "graph": graph.fingerprint,
         "method": method.to_json(),
         "training": training.to_json() | {"epochs": None},
-        "nodes": hashlib.sha256(b"".join(np.ascontiguousarray(array) for array in nodes)).hexdigest(),
+        "nodes": hashlib.sha256(b"".join(array.tobytes() for array in nodes)).hexdigest(),
         "seeds": seeds,
         "precision": str(place.dtype),
     }
@@ -257,10 +262,12 @@ def train(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Trained:
-    """Train one replica per seed, all at once. Replica i gives what the run made alone with its seed gives."""
+    """Train one replica per seed, all at once; each gives what the run made alone with its seed gives."""
     started = time.perf_counter()
     if training.selection == "best" and training.epochs and not lesson.validation.shape[1]:
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
+    for node_class in lesson.lonely_classes() if method.objective != "softmax" else ():
+        warnings.warn(f"class {node_class} has a single training node: it is its own positive.", stacklevel=2)
     run = _Run(graph, method, training, lesson, seeds, place)
     best = _Best.before_training(run.parameters, len(seeds), place)
     history: list[dict[str, Tensor]] = []
@@ -288,6 +295,8 @@ def train(
     return Trained(
         parameters={name: p.contiguous() for name, p in best.parameters.items()},
         epochs=best.epoch.cpu().numpy(),
-        history={name: torch.stack([r[name] for r in history]).cpu().numpy() for name in (history or [{}])[0]},
+        history={
+            name: torch.stack([r[name] for r in history]).cpu().numpy() for name in (history or [{}])[0]
+        },
         seconds=time.perf_counter() - started,
     )

@@ -72,16 +72,18 @@ class TripletSampler:
         self.others = members.nodes.shape[1] - self.sizes
         self.nodes = members.nodes
         self.replicas = replicas
-        self.index = torch.arange(count, device=which.device)
+        self.index = torch.arange(2 * count, device=which.device)
+        self.last = self.sizes - 1
 
     def draw(self, draws: Draws) -> Triplets:
         """Triplets for one epoch."""
-        first = draws.words(TRIPLETS, self.index)  # t × r
-        second = draws.words(TRIPLETS + 1, self.index)
+        first, second = draws.words(TRIPLETS, self.index).chunk(2)  # t × r
         anchor = below(first, self.sizes, 0)
-        positive = (anchor + 1 + below(first, (self.sizes - 1).clamp_min(1), 1)) % self.sizes
+        positive = below(first, self.last.clamp_min(1), 1)
+        positive += positive >= anchor  # skip the anchor …
+        positive = torch.minimum(positive, self.last)  # … unless its class has no other
         negative = below(second, self.others, 0)
-        negative += self.sizes * (negative >= self.starts)  # skip over the anchor's own class
+        negative += self.sizes * (negative >= self.starts)  # skip the anchor's own class
         return Triplets(*(self._nodes(at) for at in (self.starts + anchor, self.starts + positive, negative)))
 
     def _nodes(self, position: Tensor) -> Tensor:

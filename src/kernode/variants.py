@@ -8,11 +8,14 @@ rate stand in the paper's supplement; the rest (marked where the field is define
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
 
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.maps import HopMLP, Smoother
+from kernode.maps import FeatureMap, HopMLP, Smoother
 from kernode.method import Method
 from kernode.training import Training
 
@@ -75,12 +78,42 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
-def variant_named(name: str) -> Variant:
-    """Look a variant up.
+def configure(name: str, dataset: str = "", **changes: Any) -> tuple[Method, Training]:
+    """A variant's method and training settings, with changes; None leaves a setting as it is.
 
-    >>> variant_named("k1").training_on("cora").epochs
-    10
+    Changes are fields of the variant's map, of :class:`Method` or of :class:`Training`, and ``layers``,
+    which repeats the hidden width.
+
+    >>> method, training = configure("k3", "cora", hops=3, layers=3, epochs=50)
+    >>> method.map.hops, method.map.hidden, training.epochs
+    (3, (16, 16), 50)
     """
     if name not in VARIANTS:
         raise InputError(f"{name!r} is not a variant. Choose one of {', '.join(VARIANTS)}.")
-    return VARIANTS[name]
+    variant = VARIANTS[name]
+    changes = {key: value for key, value in changes.items() if value is not None}
+    method = replace(variant.method, **_own(changes, Method))
+    if "layers" in changes or "hidden" in changes:
+        changes["hidden"] = _hidden(method.map, changes.pop("hidden", None), changes.pop("layers", None))
+    method = replace(method, map=replace(method.map, **_own(changes, type(method.map))))
+    training = replace(variant.training_on(dataset), **_own(changes, Training))
+    if changes:
+        raise InputError(f"{type(method.map).__name__} has no setting {next(iter(changes))!r}: leave it out.")
+    return method, training
+
+
+def _own(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
+    """Take out of the changes those that a dataclass has as fields."""
+    return {field.name: changes.pop(field.name) for field in fields(owner) if field.name in changes}
+
+
+def _hidden(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+    if layers is not None and layers < 1:
+        raise InputError(f"layers must be an integer ≥ 1. Got {layers}.")
+    usual = getattr(feature_map, "hidden", ())
+    widths = tuple(np.atleast_1d(usual if hidden is None else hidden).tolist())
+    if layers is None or len(widths) == layers - 1:
+        return widths
+    if len(widths) > 1:
+        raise InputError(f"{layers} layers have {layers - 1} hidden widths. Got hidden={widths}.")
+    return widths[:1] * (layers - 1)

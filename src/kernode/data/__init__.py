@@ -1,1 +1,71 @@
 """How graphs come in, and how their nodes are split."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kernode.data.fetch import fetch as _fetch
+from kernode.data.fetch import read_fetched
+from kernode.data.npz import read_npz, write_npz
+from kernode.data.registry import DataSet, datasets, find
+from kernode.data.split import Split, check_split
+from kernode.data.splits import random_split, split_nodes
+from kernode.errors import InputError
+from kernode.graph import Graph
+
+__all__ = [
+    "DataSet",
+    "Split",
+    "check_split",
+    "datasets",
+    "load",
+    "load_graph",
+    "random_split",
+    "read_npz",
+    "split_nodes",
+    "write_npz",
+]
+
+
+def load(
+    data: str | os.PathLike[str] | Graph, split: str | None = None, seed: int = 0
+) -> tuple[Graph, Split]:
+    """Load a graph and split its nodes; see :func:`load_graph` and :func:`split_nodes`.
+
+    >>> graph, split = load("cora", split="fastgcn")
+    >>> graph, split
+    (Graph('cora': 2,708 nodes, 5,278 edges, 1,433 features, 7 classes),
+     Split(1,208 training, 500 validation, 1,000 test nodes))
+    """
+    graph = load_graph(data)
+    return graph, split_nodes(graph, split, [seed])[0]
+
+
+def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
+    """Load a graph by its name (fetched on first use), from an .npz file, or take it as it is.
+
+    >>> load_graph("cora").class_names[3]
+    'Neural_Networks'
+    """
+    if isinstance(data, Graph):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        kind = type(data).__name__
+        raise InputError(f"data must be a data set's name, an .npz file's path or a Graph. Got {kind}.")
+    if _is_path(data):
+        return _read_path(Path(data))
+    entry = find(os.fspath(data))
+    if not entry.is_here:
+        _fetch(entry.name)
+    return read_fetched(entry)
+
+
+def _is_path(data: str | os.PathLike[str]) -> bool:
+    return not isinstance(data, str) or Path(data).suffix != "" or Path(data).name != data
+
+
+def _read_path(path: Path) -> Graph:
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path} is not an .npz file. Convert it, or build the graph with Graph.from_edges.")
+    return read_npz(path)

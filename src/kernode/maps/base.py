@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from kernode.sparse import Place
 from kernode.stack import Parameters
 
 
-
+@dataclass(frozen=True)
 class FeatureMap(Recipe):
     """g, from every node of a graph to a vector, for a stack of r replicas at once.
 
@@ -40,7 +41,8 @@ class FeatureMap(Recipe):
 def initial_weight(rows: int, columns: int, layer: int, draws: Draws, place: Place) -> Tensor:
     """Draw Xavier-uniform weights with gain √2: r × rows × columns.
 
-    The paper does not state the start; this is its released code's. Memory runs rows × r × columns, so that a sparse product sees the whole stack as one matrix.
+    The paper does not state the start; this is its released code's.
+    Memory runs rows × r × columns, so that a sparse product sees the whole stack as one matrix.
     """
     bound = (2 * 6 / (rows + columns)) ** 0.5
     uniform = draws.uniform(WEIGHTS + layer, rows * columns)  # (rows·columns) × r
@@ -60,3 +62,24 @@ def multiply_stacked(x: Tensor, weight: Tensor) -> Tensor:
     if x.shape[1] == 1:
         return (x[:, 0] @ weight[0])[:, None]
     return torch.bmm(x.transpose(0, 1), weight).transpose(0, 1)
+
+
+def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
+    """ReLU, then dropout: n × r × d."""
+    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout.mask(x, layer), dropout.rates)
+
+
+class _MaskedReLU(torch.autograd.Function):
+    """relu(x) · mask. What came out above zero is all that the gradient needs: no mask is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mask: Tensor, rates: Tensor) -> Tensor:
+        out = torch.relu(x).mul_(mask)
+        ctx.save_for_backward(out, rates)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
+        out, rates = ctx.saved_tensors
+        scale = (1 / (1 - rates)).to(out.dtype)[:, None]
+        return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None

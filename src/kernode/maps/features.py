@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from scipy import sparse
@@ -13,7 +15,7 @@ from kernode.sparse import Place, SparseMatrix
 
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
     """Return X (n × f); with ``normalize_rows`` each row sums to 1 in absolute value, if it is not empty."""
-    x = graph.features.astype(np.float64)
+    x: Any = graph.features.astype(np.float64)
     if normalize_rows:
         sums = np.asarray(abs(x).sum(axis=1)).ravel()
         scale = 1 / np.where(sums > 0, sums, 1)

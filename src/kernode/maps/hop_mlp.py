@@ -11,7 +11,14 @@ from torch import Tensor
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers
-from kernode.maps.base import FeatureMap, Parameters, initial_weight, multiply_shared, multiply_stacked
+from kernode.maps.base import (
+    FeatureMap,
+    Parameters,
+    activate,
+    initial_weight,
+    multiply_shared,
+    multiply_stacked,
+)
 from kernode.maps.features import node_features
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
@@ -85,9 +92,7 @@ class HopMLP(FeatureMap):
         """Eq. 7: r × n × d."""
         x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
         for layer in range(1, self.layers):
-            x = torch.relu(x)
-            if dropout is not None:  # after each hidden layer: not stated in the paper
-                x = dropout(x, layer)
+            x = activate(x, layer, dropout)  # dropout after each hidden layer: not stated in the paper
             x = multiply_stacked(x, parameters[f"weight_{layer}"])
         return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ class Smoother(FeatureMap):
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
         step = normalized_adjacency(graph)
-        smoothed = graph.features.astype(np.float64)
+        smoothed: Any = graph.features.astype(np.float64)
         total = np.ones(graph.n_nodes)
         for _ in range(self.hops):  # never Ā^h itself: h products with Ā
             smoothed, total = step @ smoothed, step @ total

@@ -1,0 +1,5 @@
+"""The command line: thin; parse, call, print."""
+
+from kernode.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,70 @@
+"""The commands, and the one place where errors become a sentence and an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from kernode.cli import data, fit, predict
+from kernode.errors import KernodeError
+from kernode.version import __version__
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.add_typer(data.app, name="data", help="Data sets: list them, look at one, fetch one.")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kernode {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def kernode(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Learn a similarity kernel on the nodes of a graph.
+
+    Start with: [bold]kernode fit cora[/]
+    """
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
+    warnings.showwarning = _show_warning
+    try:
+        app(prog_name="kernode")
+    except KernodeError as error:
+        _fail(str(error), error.exit_status)
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise SystemExit(130) from None
+    except MemoryError:
+        _fail("the machine's memory is used up. Try fewer --replicas or a smaller --hidden.", 1)
+    except Exception as error:
+        if os.environ.get("KERNODE_DEBUG"):
+            raise
+        _fail(f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1)
+
+
+def _fail(sentence: str, status: int) -> None:
+    print(f"kernode: {' '.join(sentence.split())}", file=sys.stderr)  # noqa: T201
+    raise SystemExit(status)
+
+
+def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    if issubclass(category, UserWarning) and "beta state" not in str(message):
+        print(f"kernode: warning: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201

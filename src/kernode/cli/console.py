@@ -1,0 +1,68 @@
+"""What commands share: where output goes, and progress while they compute."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Advance = Callable[[int, str], None]  # how far, and what to say beside the bar
+
+
+def say(text: str) -> None:
+    """Print a line on stdout."""
+    Console(soft_wrap=True, highlight=False).print(text)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """Print one object on stdout."""
+    sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def progress(title: str, total: int, *, quiet: bool) -> Iterator[Advance]:
+    """Show progress on stderr: a bar on a terminal, now and then a line elsewhere."""
+    console = Console(stderr=True)
+    if quiet:
+        yield lambda done, note: None
+    elif console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(title, total=total, note="")
+            yield lambda done, note: bar.update(task, completed=done, note=note)
+    else:
+        last = time.monotonic()
+
+        def advance(done: int, note: str) -> None:
+            nonlocal last
+            if time.monotonic() - last > 5:
+                last = time.monotonic()
+                sys.stderr.write(f"{title} {done}/{total} {note}\n")
+
+        yield advance
+
+
+def peak_memory_mb(device: str) -> float:
+    """Return the most memory the process (or, on a GPU, torch) has held so far, in MB."""
+    if device == "cuda":
+        import torch
+
+        return round(torch.cuda.max_memory_allocated() / 1e6, 1)
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

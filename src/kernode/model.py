@@ -1,0 +1,194 @@
+"""A trained model: what was learned, from what, and what it answers about a graph."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode import store
+from kernode.classifiers import probabilities
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.method import Method
+from kernode.node_kernel import NodeKernel
+from kernode.sparse import Place
+from kernode.stack import Parameters, part
+from kernode.training import Lesson, Trained, Training
+from kernode.triplets import Members
+from kernode.version import __version__
+
+
+@dataclass(frozen=True)
+class Model:
+    """Learned parameters of r replicas, with everything needed to use and to repeat them."""
+
+    method: Method
+    training: Training
+    parameters: Parameters
+    train: np.ndarray  # q × m training nodes: nearest centroids are their means
+    train_labels: np.ndarray  # q × m
+    classes: tuple[Any, ...]  # what the c class numbers stand for
+    seeds: tuple[int, ...]
+    precision: int
+    dataset: str  # the graph's name, and below the fingerprint that it must have
+    fingerprint: str
+    kept_epochs: np.ndarray  # r
+    history: dict[str, np.ndarray]
+    labels_of_choice: dict[str, Any] = field(default_factory=dict)  # variant, split: for the reader
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        method: Method,
+        training: Training,
+        lesson: Lesson,
+        seeds: list[int],
+        trained: Trained,
+        place: Place,
+        classes: tuple[Any, ...],
+        **labels_of_choice: Any,
+    ) -> Model:
+        """Put together what :func:`kernode.training.train` was given and what it found."""
+        return cls(
+            method,
+            training,
+            {name: value.cpu() for name, value in trained.parameters.items()},
+            lesson.train,
+            lesson.train_labels,
+            classes,
+            tuple(seeds),
+            64 if place.dtype == torch.float64 else 32,
+            graph.name,
+            graph.fingerprint,
+            trained.epochs,
+            trained.history,
+            labels_of_choice,
+        )
+
+    def on(self, graph: Graph, device: str = "cpu") -> Answers:
+        """Use the model on its graph."""
+        if graph.fingerprint != self.fingerprint:
+            raise InputError(
+                f"this model was trained on {self.dataset!r} with other nodes, edges or features than "
+                f"{graph.name!r} has. Give the graph it was trained on."
+            )
+        return Answers(self, graph, Place.of(self.precision, device))
+
+    def save(self, path: str | Path) -> Path:
+        """Write one .safetensors file; the same training writes the same bytes."""
+        arrays = {
+            "train": self.train,
+            "train_labels": self.train_labels,
+            "kept_epochs": self.kept_epochs,
+            **{f"history.{name}": value for name, value in self.history.items()},
+        }
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
+        tensors |= {f"parameters.{name}": value for name, value in self.parameters.items()}
+        facts = {
+            "kernode": __version__,
+            "method": self.method.to_json(),
+            "training": self.training.to_json(),
+            "classes": self.classes,
+            "seeds": self.seeds,
+            "precision": self.precision,
+            "dataset": self.dataset,
+            "fingerprint": self.fingerprint,
+            "labels_of_choice": self.labels_of_choice,
+        }
+        return store.write(path, "model", tensors, facts)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Model:
+        """Read what :meth:`save` wrote."""
+        tensors, facts = store.read(path, "model")
+        return cls(
+            Method.from_json(facts["method"]),
+            Training.from_json(facts["training"]),
+            part(tensors, "parameters."),
+            tensors["train"].numpy(),
+            tensors["train_labels"].numpy(),
+            tuple(facts["classes"]),
+            tuple(facts["seeds"]),
+            facts["precision"],
+            facts["dataset"],
+            facts["fingerprint"],
+            tensors["kept_epochs"].numpy(),
+            {name: value.numpy() for name, value in part(tensors, "history.").items()},
+            facts["labels_of_choice"],
+        )
+
+    def hop_weights(self) -> np.ndarray | None:
+        """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none."""
+        learned = self.parameters.get("map.hop_weights")
+        if learned is not None:
+            return learned.numpy()
+        constant = getattr(self.method.map, "hop_weights", None)
+        if constant is None:
+            return None
+        return np.tile(float(constant) ** np.arange(self.method.map.hops + 1), (len(self.seeds), 1))  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"Model({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A model together with its graph."""
+
+    model: Model
+    graph: Graph
+    place: Place
+
+    @cached_property
+    @torch.no_grad()
+    def g(self) -> Tensor:
+        """The learned representation of every node: r × n × d."""
+        method = self.model.method
+        return method.embed(self._parameters, method.map.prepare(self.graph, self.place))
+
+    @cached_property
+    def kernel(self) -> NodeKernel:
+        """K(u, v), the mean over replicas."""
+        return NodeKernel(self.model.method.kernel, self.g, part(self._parameters, "kernel."))
+
+    @torch.no_grad()
+    def probabilities(self, nodes: Any = None) -> np.ndarray:
+        """Class probabilities: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+
+        For nearest centroids these are a softmax over class similarities: a monotone reading, not a
+        calibrated probability.
+        """
+        nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
+        rows = torch.from_numpy(np.atleast_2d(check_nodes(nodes, self.graph))).to(self.place.device)
+        scores = self.model.method.scores(self._parameters, self.g, self._members, rows)
+        return probabilities(scores).cpu().numpy()
+
+    @cached_property
+    def _parameters(self) -> Parameters:
+        return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
+
+    @cached_property
+    def _members(self) -> Members:
+        model = self.model
+        return Members.of(model.train, model.train_labels, len(model.classes), self.place.device)
+
+
+def check_nodes(nodes: Any, graph: Graph) -> np.ndarray:
+    """Node indices as int64, or a sentence about the first that the graph does not have."""
+    nodes = np.asarray(nodes)
+    if nodes.size and nodes.dtype.kind not in "iu":
+        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
+    outside = nodes[(nodes < 0) | (nodes >= graph.n_nodes)]
+    if outside.size:
+        raise InputError(
+            f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {graph.n_nodes - 1}."
+        )
+    return nodes.astype(np.int64)

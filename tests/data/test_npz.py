@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import os
+import zipfile
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from kernode.data import load_graph, read_npz, write_npz
+from kernode.errors import FileError, InputError
+from kernode.graph import Graph
+
+
+def benchmark_arrays(**changes) -> dict[str, np.ndarray]:
+    """A directed graph of four nodes in the gnn-benchmark layout: 0→1, 1→0, 1→2, 3→3."""
+    adjacency = sparse.csr_array(([1.0, 1, 1, 1], ([0, 1, 1, 3], [1, 0, 2, 3])), shape=(4, 4))
+    words = sparse.csr_array(np.eye(4, 3, dtype=np.float32))
+    arrays = {"labels": np.array([0, 1, -1, 1])}
+    for what, matrix in (("adj", adjacency), ("attr", words)):
+        for part in ("data", "indices", "indptr"):
+            arrays[f"{what}_{part}"] = getattr(matrix, part)
+        arrays[f"{what}_shape"] = np.array(matrix.shape)
+    arrays |= changes
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+@pytest.fixture
+def save(tmp_path):
+    def save(**changes):
+        path = tmp_path / "mine.npz"
+        np.savez(path, **benchmark_arrays(**changes))
+        return path
+
+    return save
+
+
+# the gnn-benchmark layout
+
+
+def test_the_benchmark_layout_is_made_undirected_and_says_so(save):
+    graph = read_npz(save())
+    assert graph.name == "mine"
+    assert graph.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert graph.features.toarray().tolist() == np.eye(4, 3).tolist()
+    assert graph.labels.tolist() == [0, 1, -1, 1]
+    assert graph.notes == ("made undirected", "merged 1 repeated edge", "dropped 1 self-loop")
+
+
+def test_dense_features_are_read_from_attr_matrix(save):
+    none = dict.fromkeys(("attr_data", "attr_indices", "attr_indptr", "attr_shape"))
+    graph = read_npz(save(**none, attr_matrix=np.arange(8.0).reshape(4, 2)))
+    assert graph.features.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_a_compressed_file_reads_the_same(save, tmp_path):
+    np.savez_compressed(tmp_path / "small.npz", **benchmark_arrays())
+    assert read_npz(tmp_path / "small.npz").fingerprint == read_npz(save()).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("stored", "weights"),
+    [
+        ([1, 1, 1, 1], [1, 1]),
+        ([2, 3, 0.5, 1], [3, 0.5]),  # of the two directions the larger one
+        ([2, 0, 0, 1], [2]),  # a stored zero is no edge
+        ([True, True, True, True], [1, 1]),
+    ],
+)
+def test_weights_are_kept_only_where_they_say_something(save, stored, weights):
+    graph = read_npz(save(adj_data=np.array(stored)))
+    assert sparse.triu(graph.adjacency).data.tolist() == weights
+
+
+def test_negative_weights_are_ignored_and_noted(save):
+    graph = read_npz(save(adj_data=np.array([1.0, 1, -2, 1])))
+    assert (graph.adjacency.data == 1).all()
+    assert graph.notes[-1] == "ignored the edge weights, some of which are negative"
+
+
+def test_a_weight_that_is_no_number_is_refused(save):
+    with pytest.raises(InputError, match=r"mine\.npz: edge 1 has weight nan"):
+        read_npz(save(adj_data=np.array([1, np.nan, 1, 1])))
+
+
+@pytest.mark.parametrize("key", ["adj_data", "adj_indptr", "adj_shape", "attr_indices", "labels"])
+def test_a_missing_key_is_named(save, key):
+    with pytest.raises(InputError, match=rf"mine\.npz lacks {key}\. "):
+        read_npz(save(**{key: None}))
+
+
+def test_all_missing_keys_are_named_at_once(tmp_path):
+    np.savez(tmp_path / "other.npz", x=np.ones(3))
+    with pytest.raises(InputError, match="lacks adj_data, adj_indices, adj_indptr, adj_shape, labels"):
+        read_npz(tmp_path / "other.npz")
+
+
+def test_a_graph_without_features_is_told_that_they_are_needed(save):
+    with pytest.raises(InputError, match="has no node features, which kernode needs"):
+        read_npz(save(**dict.fromkeys(("attr_data", "attr_indices", "attr_indptr", "attr_shape"))))
+
+
+def test_a_nan_is_named_with_file_node_and_column(save):
+    with pytest.raises(InputError, match=r"mine\.npz: features, node 2: column 2 is not a finite number"):
+        read_npz(save(attr_data=np.array([1, 1, np.nan], np.float32)))
+    dense = np.zeros((4, 9))
+    dense[3, 7] = np.inf
+    with pytest.raises(InputError, match=r"mine\.npz: features, node 3: column 7"):
+        read_npz(save(attr_matrix=dense))
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ([0, 1, -2, 0], "at least 0"),
+        ([0.0, 1.5, 0, 0], "must be integers"),
+        (["a", "b", "a", "b"], "must be integers"),
+        ([0, 1, 2], "one class per node"),
+        ([[0, 1], [1, 0], [0, 1], [1, 0]], "one class per node"),
+        ([0, 1, 10**9, 0], "labels, node 2: class 1000000000 is beyond the 4 nodes"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(save, labels, sentence):
+    with pytest.raises(InputError, match=rf"mine\.npz: .*{sentence}"):
+        read_npz(save(labels=np.array(labels)))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"adj_indices": np.array([1, 0, 2, 9])},
+        {"adj_indices": np.array([1, 0, -1, 3])},
+        {"adj_indices": np.array([1, 0, 2**40, 3])},
+        {"adj_indices": np.array([1.0, 0, 2, 3])},
+        {"adj_indptr": np.array([0, 3, 1, 3, 4])},
+        {"adj_indptr": np.array([0, 1, 3, 3, 400])},
+        {"adj_indptr": np.array([1, 1, 3, 3, 4])},
+        {"adj_indptr": np.array([0, 1, 3, 3])},
+        {"adj_indptr": np.array([0, 500, 0, 0, 0])},
+        {"adj_indptr": np.array([0, 1, 3, 3, 3])},
+        {"adj_indptr": np.array([], int)},
+        {"adj_indptr": np.array([0, 1, 3, 3, 2**63], np.uint64)},
+        {"adj_data": np.ones(3)},
+        {"adj_data": np.array(["a", "b", "c", "d"])},
+        {"adj_data": np.ones((4, 1))},
+        {"adj_shape": np.array([10**12, 10**12])},
+        {"adj_shape": np.array([-4, -4])},
+        {"attr_indices": np.array([0, 1, 3])},
+    ],
+    ids=lambda damage: ",".join(f"{key}={value.ravel().tolist()}" for key, value in damage.items()),
+)
+def test_an_inconsistent_matrix_is_one_sentence(save, damage):
+    what = next(iter(damage)).partition("_")[0]
+    with pytest.raises(FileError, match=rf"mine\.npz: '{what}' is not a valid CSR matrix") as caught:
+        read_npz(save(**damage))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [np.array(4), np.array([4.0, 4.0]), np.array([4, 4, 4])])
+def test_a_shape_is_two_integers(save, shape):
+    with pytest.raises(FileError, match="'adj_shape' must be two integers"):
+        read_npz(save(adj_shape=shape))
+
+
+def test_matrices_that_do_not_fit_each_other_are_refused(save):
+    with pytest.raises(InputError, match=r"'adj' is \(4, 4\) and 'attr' \(3, 2\)"):
+        read_npz(save(attr_matrix=np.ones((3, 2))))
+    with pytest.raises(InputError, match=r"'adj' is \(4, 5\)"):
+        read_npz(save(adj_shape=np.array([4, 5])))
+
+
+class Payload:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def test_object_arrays_are_never_unpickled(save, tmp_path):
+    touched = tmp_path / "touched"
+    harmful = np.array([Payload(touched)], dtype=object)
+    assert read_npz(save(class_names=harmful, idx_to_node=harmful)).n_nodes == 4  # not needed, not opened
+    for key in ("labels", "adj_data", "attr_matrix"):
+        with pytest.raises(FileError, match=f"the array '{key}' is damaged or holds Python objects"):
+            read_npz(save(**{key: harmful}))
+    assert not touched.exists()
+    np.load(save(labels=harmful), allow_pickle=True)["labels"]
+    assert touched.exists()  # the payload is real
+
+
+# any file
+
+
+def test_a_missing_file_and_a_folder_are_one_sentence(tmp_path):
+    with pytest.raises(FileError, match=r"none\.npz does not exist"):
+        read_npz(tmp_path / "none.npz")
+    with pytest.raises(FileError, match="cannot be read"):
+        read_npz(tmp_path)
+
+
+def test_what_is_no_zip_is_refused(tmp_path):
+    np.save(tmp_path / "array.npy", np.ones(3))
+    for content in (b"", b"hello", (tmp_path / "array.npy").read_bytes()):
+        (tmp_path / "fake.npz").write_bytes(content)
+        with pytest.raises(FileError, match=r"fake\.npz is not an NPZ file, or it is cut short"):
+            read_npz(tmp_path / "fake.npz")
+
+
+def test_every_truncation_is_one_sentence(save):
+    path = save()
+    content = path.read_bytes()
+    for length in range(0, len(content), 37):
+        path.write_bytes(content[:length])
+        with pytest.raises(FileError):
+            read_npz(path)
+
+
+def test_an_array_that_promises_more_than_there_is_is_one_sentence(save):
+    path = save(labels=None)
+    header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (9999999999999,), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(path, "a") as zipped:
+        zipped.writestr("labels.npy", b"\x93NUMPY\x01\x00\x76\x00" + header)
+    with pytest.raises(FileError, match="the array 'labels' is damaged"):
+        read_npz(path)
+
+
+# kernode's own layout
+
+
+def assert_same(one: Graph, other: Graph) -> None:
+    assert one.fingerprint == other.fingerprint
+    assert one.features.dtype == other.features.dtype
+    assert sparse.issparse(one.features) == sparse.issparse(other.features)
+    np.testing.assert_array_equal(one.labels, other.labels)
+    assert (one.class_names, one.name, one.notes) == (other.class_names, other.name, other.notes)
+    assert (one.node_names is None) == (other.node_names is None)
+    if one.node_names is not None:
+        assert one.node_names.tolist() == other.node_names.tolist()
+
+
+@st.composite
+def graphs(draw) -> Graph:
+    n, f = draw(st.integers(1, 300)), draw(st.integers(1, 300))
+    seed = np.random.default_rng(draw(st.integers(0, 2**32)))
+    edges = seed.integers(0, n, (draw(st.integers(0, 3 * n)), 2))
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    features = seed.normal(size=(n, f)).astype(draw(st.sampled_from(["float32", "float64"])))
+    kind = draw(st.sampled_from(["dense", "sparse", "binary"]))
+    if kind != "dense":
+        features = sparse.csr_array(features * (features > 1))
+        features.data = np.ones_like(features.data) if kind == "binary" else features.data
+    return Graph.from_edges(
+        edges,
+        features,
+        seed.integers(-1, 5, n),
+        weights=draw(st.sampled_from([None, seed.uniform(0.1, 9, len(edges))])),
+        class_names=draw(st.sampled_from([(), tuple("abcde"), ("α", "β", "γ", "δ", "ε", "unused")])),
+        node_names=draw(st.sampled_from([None, [f"node {i}" for i in range(n)], np.arange(n) - 7])),
+        name=draw(st.text(max_size=5)),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_a_graph_comes_back_as_it_was_written(tmp_path_factory, graph):
+    path = tmp_path_factory.mktemp("written") / "graph.npz"
+    write_npz(graph, path)
+    first = path.read_bytes()
+    assert_same(read_npz(path), graph)
+    write_npz(read_npz(path), path)
+    assert path.read_bytes() == first
+
+
+def test_both_layouts_hold_the_same_graph(save, tmp_path):
+    graph = read_npz(save())
+    write_npz(graph, tmp_path / "own.npz")
+    assert_same(read_npz(tmp_path / "own.npz"), graph)
+
+
+def test_names_that_are_python_objects_are_written_as_text(tmp_path):
+    names = np.array(["a", "b"], dtype=object)
+    graph = Graph.from_edges([(0, 1)], np.eye(2), node_names=names)
+    write_npz(graph, tmp_path / "named.npz")
+    assert read_npz(tmp_path / "named.npz").node_names.tolist() == ["a", "b"]
+
+
+def rewritten(path, **changes) -> None:
+    with np.load(path) as arrays:
+        content = dict(arrays) | changes
+    np.savez(path, **{name: array for name, array in content.items() if array is not None})
+
+
+def test_changed_content_does_not_match_its_checksum(tmp_path):
+    path = tmp_path / "cora.npz"
+    write_npz(load_graph("cora"), path)
+    rewritten(path, labels=np.zeros(2708, np.uint8))
+    with pytest.raises(FileError, match=r"cora\.npz is damaged: its checksum does not match"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "sentence"),
+    [
+        (b"no json", "its header is damaged"),
+        (b"[]", "its header is damaged"),
+        (b'{"layout": "kernode-graph-9"}', "has the layout 'kernode-graph-9'"),
+        (b'{"layout": "kernode-graph-1"}', "its checksum does not match"),
+    ],
+)
+def test_a_header_that_says_something_else_is_refused(tmp_path, header, sentence):
+    path = tmp_path / "graph.npz"
+    write_npz(load_graph("cora"), path)
+    rewritten(path, kernode=np.frombuffer(header, np.uint8))
+    with pytest.raises(FileError, match=sentence):
+        read_npz(path)
+
+
+def test_every_flipped_bit_is_noticed_or_harmless(tmp_path):
+    graph = Graph.from_edges([(0, 1), (1, 2)], sparse.csr_array(np.eye(3)), [0, 1, 0])
+    path = tmp_path / "graph.npz"
+    write_npz(graph, path)
+    content = path.read_bytes()
+    for at in range(0, len(content), 3):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        with suppress(FileError, InputError):  # noticed; else a byte that says nothing, such as a date
+            assert_same(read_npz(path), graph)
+
+
+def test_notes_and_name_are_kept(tmp_path):
+    graph = replace(load_graph("cora"), name="mine", notes=("hidden: 5 labels",))
+    write_npz(graph, tmp_path / "cora.npz")
+    assert_same(read_npz(tmp_path / "cora.npz"), graph)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import planetoid_files
+import pytest
+
+from kernode.data import digests, planetoid
+from kernode.errors import FileError, InputError
+
+
+@pytest.fixture
+def graph(raw_folder):
+    return planetoid.read_folder("pubmed", raw_folder)
+
+
+def test_rows_of_tx_go_to_the_nodes_of_test_index(graph):
+    words = graph.features.toarray()
+    np.testing.assert_array_equal(words[:4], planetoid_files.WORDS[:4])
+    np.testing.assert_array_equal(words[list(planetoid_files.TEST_NODES)], planetoid_files.WORDS[4:])
+    assert graph.labels.tolist() == [0, 1, 2, 0, 1, -1, 2, 0]
+
+
+def test_a_node_missing_from_test_index_stays_without_words_and_label(graph):
+    assert graph.n_nodes == 8
+    assert graph.labels[5] == -1
+    assert not graph.features.toarray()[5].any()
+    assert graph.adjacency.toarray()[5].tolist() == [0, 1, 0, 0, 0, 0, 0, 0]  # but keeps its edge
+
+
+def test_edges_are_merged_and_a_loop_counts_once(graph):
+    upper = np.argwhere(np.triu(graph.adjacency.toarray()))
+    assert {tuple(edge) for edge in upper.tolist()} == planetoid_files.EDGES
+    assert graph.notes == ("merged 2 repeated edges", "dropped 1 self-loop")
+
+
+def test_the_graph_carries_the_data_sets_name_and_classes(graph):
+    assert graph.name == "pubmed"
+    assert graph.class_names == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("file", planetoid.file_names("pubmed"))
+def test_a_tampered_file_is_refused_before_it_is_unpickled(raw_folder, file, tmp_path):
+    touched = tmp_path / "touched"
+    harmful = pickle.dumps(_Touch(touched), protocol=2)
+    (raw_folder / file).write_bytes(harmful)
+    with pytest.raises(FileError, match=rf"{file} is not Planetoid's file \(its SHA-256 differs\)"):
+        planetoid.read_folder("pubmed", raw_folder)
+    assert not touched.exists()
+
+
+def test_no_file_is_unpickled_before_every_digest_matched(raw_folder, monkeypatch):
+    monkeypatch.setattr(planetoid, "unpickle", lambda *_: pytest.fail("unpickled too early"))
+    (raw_folder / "ind.pubmed.test.index").write_bytes(b"0\n")  # the last of the eight
+    with pytest.raises(FileError, match="SHA-256 differs"):
+        planetoid.read_folder("pubmed", raw_folder)
+
+
+def test_a_missing_file_is_named(raw_folder):
+    (raw_folder / "ind.pubmed.tx").unlink()
+    with pytest.raises(FileError, match=r"ind\.pubmed\.tx cannot be read \(No such file"):
+        planetoid.read_folder("pubmed", raw_folder)
+
+
+def test_an_unknown_data_set_is_refused(raw_folder):
+    with pytest.raises(InputError, match="There is no data set 'nell'"):
+        planetoid.read_folder("nell", raw_folder)
+
+
+def test_every_raw_file_has_a_digest_of_its_own():
+    files = [file for name in ("cora", "citeseer", "pubmed") for file in planetoid.file_names(name)]
+    assert sorted(digests.PLANETOID) == sorted(files)
+    assert len(set(digests.PLANETOID.values())) == 24
+    assert all(len(digest) == 64 for digest in digests.PLANETOID.values())
+
+
+class _Touch:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return type(self.path).touch, (self.path,)

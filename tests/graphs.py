@@ -1,0 +1,34 @@
+"""Graphs to test on: drawn by hypothesis, or made with a seed."""
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+import kernode as kn
+
+
+@st.composite
+def graphs(draw, max_nodes=12, weighted=None):
+    """Any small graph: isolated nodes, weights, sparse or dense features."""
+    n = draw(st.integers(1, max_nodes))
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    random = np.random.default_rng(draw(st.integers(0, 2**31)))
+    weighted = draw(st.booleans()) if weighted is None else weighted
+    features = random.normal(size=(n, 5)) * (random.random((n, 5)) < 0.7)
+    return kn.Graph.from_edges(
+        np.array(edges, dtype=int).reshape(-1, 2),
+        features=sparse.csr_array(features) if draw(st.booleans()) else features,
+        labels=random.integers(0, 3, n),
+        weights=random.uniform(0.5, 2, len(edges)) if weighted else None,
+    )
+
+
+def clustered_graph(n=60, classes=3, seed=0, features=8):
+    """A graph whose edges and features both carry the classes, so that learning works."""
+    random = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    near = labels[:, None] == labels[None]
+    linked = np.triu(random.random((n, n)) < np.where(near, 6 / n, 1 / n), 1)
+    words = np.abs(random.normal(size=(n, features)) + 2 * np.eye(classes, features)[labels])
+    return kn.Graph.from_edges(np.argwhere(linked), features=words, labels=labels, name="clusters")

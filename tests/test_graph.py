@@ -1,0 +1,95 @@
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import kernode as kn
+from graphs import graphs
+from kernode.errors import InputError
+
+EDGES = [(0, 1), (1, 2)]
+
+
+def make(**changes):
+    arguments = {"edges": EDGES, "features": np.eye(3), "labels": [0, 1, -1]} | changes
+    return kn.Graph.from_edges(arguments.pop("edges"), **arguments)
+
+
+@given(graphs(), st.randoms())
+def test_direction_order_and_repeats_of_edges_do_not_matter(graph, random):
+    upper = sparse.triu(graph.adjacency).tocoo()
+    edges = [*zip(upper.row, upper.col, upper.data, strict=True)]
+    edges += random.sample(edges, len(edges) // 2)
+    random.shuffle(edges)
+    turned = [(v, u, w) if random.random() < 0.5 else (u, v, w) for u, v, w in edges]
+    again = kn.Graph.from_edges(
+        np.array([(u, v) for u, v, _ in turned], dtype=int).reshape(-1, 2),
+        features=graph.features,
+        weights=np.array([w for *_, w in turned]),
+    )
+    assert (again.adjacency != graph.adjacency).nnz == 0
+    assert again.fingerprint == graph.fingerprint
+
+
+def test_reader_says_what_it_did():
+    graph = make(edges=[(0, 1), (0, 1), (2, 2)])
+    assert graph.notes == ("made undirected", "merged 1 repeated edge", "dropped 1 self-loop")
+    assert make(edges=[(0, 1), (1, 0)]).notes == ()
+
+
+def test_repeated_edge_keeps_its_largest_weight():
+    graph = make(edges=[(0, 1), (1, 0), (1, 2)], weights=[1.0, 3.0, 2.0])
+    assert graph.adjacency[0, 1] == graph.adjacency[1, 0] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"edges": [(0, 3)]}, "edge 0 joins nodes 0 and 3; nodes run from 0 to 2."),
+        ({"edges": [(0.5, 1.0)]}, "edges must be an m × 2 array of node indices"),
+        ({"weights": [1.0, -2.0]}, "edge 1 has weight -2.0. It must be finite and above 0"),
+        ({"weights": [1.0]}, "weights must hold one number per edge"),
+        (
+            {"features": np.array([[1.0], [np.nan], [0.0]])},
+            "features, node 1: column 0 is not a finite number",
+        ),
+        ({"features": sparse.csr_array([[1.0], [0.0], [np.inf]])}, "features, node 2: column 0"),
+        ({"features": np.array([["a"], ["b"], ["c"]])}, "features must be numbers"),
+        ({"labels": [0, 1]}, "labels must hold one class per node"),
+        ({"labels": [0, 1, -2]}, "labels must be −1"),
+        ({"labels": [0.0, 1.0, 1.0]}, "labels must be integers"),
+        ({"node_names": ["a", "a", "b"]}, "node_names must be unique"),
+        ({"class_names": ["only"]}, "class_names must name all 2 classes"),
+    ],
+)
+def test_bad_input_ends_at_the_door_with_a_sentence(changes, sentence):
+    with pytest.raises(InputError, match=sentence.replace("(", r"\(")):
+        make(**changes)
+
+
+def test_adjacency_must_be_symmetric_without_loops():
+    for matrix in ([[0, 1], [0, 0]], [[1, 0], [0, 0]]):
+        with pytest.raises(InputError, match=r"Build the graph with Graph\.from_edges"):
+            kn.Graph(sparse.csr_array(np.array(matrix, float)), np.eye(2), np.zeros(2, int))
+
+
+def test_graph_is_a_frozen_value():
+    graph = make()
+    assert copy.deepcopy(graph) is graph
+    assert not hasattr(graph, "__len__")
+    assert not hasattr(graph, "shape")
+    with pytest.raises(ValueError, match="read-only"):
+        graph.labels[0] = 1
+    with pytest.raises(AttributeError):
+        graph.name = "other"
+
+
+def test_fingerprint_follows_edges_and_features_but_not_labels():
+    graph = make()
+    assert make(labels=[1, 1, 0]).fingerprint == graph.fingerprint
+    assert make(edges=[(0, 1)]).fingerprint != graph.fingerprint
+    assert make(features=2 * np.eye(3)).fingerprint != graph.fingerprint
+    assert make(weights=[1.0, 2.0]).fingerprint != graph.fingerprint
