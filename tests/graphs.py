@@ -19,7 +19,7 @@ def graphs(draw, max_nodes=12, weighted=None):
     return kn.Graph.from_edges(
         np.array(edges, dtype=int).reshape(-1, 2),
         features=sparse.csr_array(features) if draw(st.booleans()) else features,
-        labels=random.integers(0, 3, n),
+        labels=random.integers(0, min(n, 3), n),
         weights=random.uniform(0.5, 2, len(edges)) if weighted else None,
     )
 

@@ -61,6 +61,7 @@ def test_repeated_edge_keeps_its_largest_weight():
         ({"labels": [0, 1]}, "labels must hold one class per node"),
         ({"labels": [0, 1, -2]}, "labels must be −1"),
         ({"labels": [0.0, 1.0, 1.0]}, "labels must be integers"),
+        ({"labels": [0, 1, 10**9]}, "labels must count classes from 0. Got 1000000000 for 3 nodes"),
         ({"node_names": ["a", "a", "b"]}, "node_names must be unique"),
         ({"class_names": ["only"]}, "class_names must name all 2 classes"),
     ],

@@ -108,7 +108,7 @@ def test_gradients_pass_gradcheck(hop_weights, dropout_rate):
 
 
 def test_xavier_start_has_the_published_bound():
-    prepared, parameters = start(HopMLP((64,)), clustered_graph(features=40), [0])
+    _, parameters = start(HopMLP((64,)), clustered_graph(features=40), [0])
     bound = 2**0.5 * (6 / (40 + 64)) ** 0.5
     weight = parameters["weight_0"]
     assert bound * 0.95 < weight.abs().max() <= bound

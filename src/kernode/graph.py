@@ -48,9 +48,7 @@ class Graph:
         put(self, "labels", _checked_labels(self.labels, n))
         classes = int(self.labels.max(initial=-1)) + 1
         if classes > max(n, len(self.class_names)):
-            raise InputError(
-                f"labels must number the classes from 0. Got {classes - 1} among {n} nodes: renumber."
-            )
+            raise InputError(f"labels must count classes from 0. Got {classes - 1} for {n} nodes: renumber.")
         names = tuple(str(c) for c in self.class_names) or tuple(str(c) for c in range(classes))
         if len(names) < classes:
             raise InputError(f"class_names must name all {classes} classes. Got {len(names)} names.")

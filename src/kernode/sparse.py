@@ -5,6 +5,7 @@ A stack of r models needs no other product: it multiplies n × (r·d).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,11 +92,13 @@ class _Product(torch.autograd.Function):
 def _to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(index)),
-        torch.from_numpy(matrix.indices.astype(index)),
-        torch.from_numpy(np.array(matrix.data)).to(place.dtype),
-        size=matrix.shape,
-        device=place.device,
-        check_invariants=False,  # scipy has sorted and checked it
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(index)),
+            torch.from_numpy(matrix.indices.astype(index)),
+            torch.from_numpy(np.array(matrix.data)).to(place.dtype),
+            size=matrix.shape,
+            device=place.device,
+            check_invariants=False,  # scipy has sorted and checked it
+        )

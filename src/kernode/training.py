@@ -114,7 +114,7 @@ Progress = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values 
 
 
 @dataclass
-class _Best:
+class Best:
     """The best epoch of every replica so far: highest validation accuracy, then lowest loss."""
 
     parameters: Parameters
@@ -123,7 +123,8 @@ class _Best:
     epoch: Tensor
 
     @classmethod
-    def before_training(cls, parameters: Parameters, replicas: int, place: Place) -> _Best:
+    def before_training(cls, parameters: Parameters, replicas: int, place: Place) -> Best:
+        """Begin with the first parameters and a score that any epoch beats."""
         return cls(
             {name: p.detach().clone() for name, p in parameters.items()},
             torch.full((replicas,), -1.0, dtype=torch.float64, device=place.device),
@@ -134,6 +135,7 @@ class _Best:
     def update(
         self, epoch: int, parameters: Parameters, accuracy: Tensor, loss: Tensor, training: Training
     ) -> None:
+        """Keep this epoch's parameters for the replicas that it is the best of."""
         if training.selection == "last":
             better = torch.ones_like(accuracy, dtype=torch.bool)
         else:
@@ -148,10 +150,11 @@ class _Best:
             best.copy_(torch.where(chosen, parameters[name].detach(), best))
 
     def stopped(self, epoch: int, patience: int | None) -> bool:
+        """Whether every replica has gone ``patience`` epochs without a better one."""
         return patience is not None and bool((epoch - self.epoch >= patience).all())
 
 
-class _Run:
+class Run:
     """Everything that stays fixed while a stack trains."""
 
     def __init__(
@@ -161,10 +164,9 @@ class _Run:
         self.seeds = torch.tensor(seeds, dtype=torch.int64, device=place.device)
         self.prepared = method.map.prepare(graph, place)
         self.members = Members.of(lesson.train, lesson.train_labels, lesson.classes, place.device)
-        sorted_labels = np.sort(lesson.train_labels, axis=1, kind="stable")
-        self.labels = torch.from_numpy(sorted_labels).to(place.device)
-        self.validation = torch.from_numpy(lesson.validation).to(place.device)
-        self.validation_labels = torch.from_numpy(lesson.validation_labels).to(place.device)
+        self.labels = torch.tensor(np.sort(lesson.train_labels, axis=1), device=place.device)
+        self.validation = torch.tensor(lesson.validation, device=place.device)
+        self.validation_labels = torch.tensor(lesson.validation_labels, device=place.device)
         self.sampler = (
             TripletSampler(self.members, len(seeds), training.triplets)
             if method.objective != "softmax"
@@ -222,7 +224,7 @@ class _Run:
         return values
 
 
-def _state(run: _Run, best: _Best) -> dict[str, Tensor]:
+def _state(run: Run, best: Best) -> dict[str, Tensor]:
     """All tensors that change from epoch to epoch, by name."""
     stacks = {
         "parameters": run.parameters,
@@ -268,8 +270,8 @@ def train(
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
     for node_class in lesson.lonely_classes() if method.objective != "softmax" else ():
         warnings.warn(f"class {node_class} has a single training node: it is its own positive.", stacklevel=2)
-    run = _Run(graph, method, training, lesson, seeds, place)
-    best = _Best.before_training(run.parameters, len(seeds), place)
+    run = Run(graph, method, training, lesson, seeds, place)
+    best = Best.before_training(run.parameters, len(seeds), place)
     history: list[dict[str, Tensor]] = []
     state, facts = _state(run, best), _facts(graph, method, training, lesson, seeds, place)
     if checkpoint is not None:

@@ -66,5 +66,5 @@ def _fail(sentence: str, status: int) -> None:
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    if issubclass(category, UserWarning) and "beta state" not in str(message):
+    if issubclass(category, UserWarning):
         print(f"kernode: warning: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201
