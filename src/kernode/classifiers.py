@@ -10,6 +10,8 @@ from kernode.kernels import BaseKernel, Parameters
 from kernode.stack import replica, take
 from kernode.triplets import Members
 
+GRAM_BLOCK = 2**24  # entries of a Gram matrix that are held at a time
+
 
 def centroid_scores(
     kernel: BaseKernel, parameters: Parameters, g: Tensor, members: Members, nodes: Tensor
@@ -39,13 +41,12 @@ def _mean_similarities(
     members: Members,
     nodes: Tensor,
     i: int,
-    block: int = 2**24,
 ) -> Tensor:
-    """One replica's μ_y, by Gram blocks of at most ``block`` entries."""
+    """One replica's μ_y, by Gram blocks."""
     mine = min(i, len(nodes) - 1), min(i, len(members.nodes) - 1)
     rows, training = embedded[:, nodes[mine[0]]], embedded[:, members.nodes[mine[1]]]
     by_class = averaging[mine[1]].T
-    step = max(1, block // training.shape[1])
+    step = max(1, GRAM_BLOCK // training.shape[1])
     parts = [
         kernel.gram(rows[:, start : start + step], training, parameters) @ by_class
         for start in range(0, rows.shape[1], step)

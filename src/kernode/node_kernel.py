@@ -79,7 +79,10 @@ class NodeKernel:
         n = self.embedded.shape[1]
         if nodes is None:
             return torch.arange(n, device=self.g.device)
-        rows = torch.tensor(np.asarray(nodes), dtype=torch.int64, device=self.g.device).reshape(-1)
+        array = np.asarray(nodes).reshape(-1)
+        if len(array) and array.dtype.kind not in "iu":
+            raise InputError(f"nodes must be integer indices. Got {array.dtype}.")
+        rows = torch.from_numpy(array.astype(np.int64)).to(self.g.device)
         if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= n):
             outside = rows[(rows < 0) | (rows >= n)][0]
             raise InputError(f"node {int(outside)} is not in the graph. Nodes run from 0 to {n - 1}.")
