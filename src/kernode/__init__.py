@@ -6,14 +6,33 @@
 Graph('cora': 2,708 nodes, 5,278 edges, 1,433 features, 7 classes)
 """
 
-from kernode import kernels, maps
-from kernode.data import datasets, load
-from kernode.data.splits import Split
-from kernode.estimators import NodeKernelClassifier, load_model
-from kernode.graph import Graph
-from kernode.node_kernel import NodeKernel, graph_kernel
-from kernode.variants import VARIANTS
-from kernode.version import __version__
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernode import kernels, maps
+    from kernode.data import Split, datasets, load
+    from kernode.estimators import NodeKernelClassifier, load_model
+    from kernode.graph import Graph
+    from kernode.node_kernel import NodeKernel, graph_kernel
+    from kernode.variants import VARIANTS
+    from kernode.version import __version__
+
+# A name is imported when it is first used: `kernode --help` need not wait for torch.
+_HOMES = {
+    "VARIANTS": "variants",
+    "Graph": "graph",
+    "NodeKernel": "node_kernel",
+    "NodeKernelClassifier": "estimators",
+    "Split": "data",
+    "__version__": "version",
+    "datasets": "data",
+    "graph_kernel": "node_kernel",
+    "kernels": "",
+    "load": "data",
+    "load_model": "estimators",
+    "maps": "",
+}
 
 __all__ = [
     "VARIANTS",
@@ -29,3 +48,14 @@ __all__ = [
     "load_model",
     "maps",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kernode' has no attribute {name!r}")
+    home = _HOMES[name]
+    return getattr(import_module(f"kernode.{home}"), name) if home else import_module(f"kernode.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

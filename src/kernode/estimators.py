@@ -168,7 +168,8 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, nodes: Any) -> np.ndarray:
         """The most probable class of each node."""
-        return self.classes_[self.predict_proba(nodes).argmax(axis=1)]
+        best = self.predict_proba(nodes).argmax(axis=1)
+        return self.classes_[best]
 
     # score() is scikit-learn's: a fraction, as cross_val_score and GridSearchCV expect. Everything that
     # kernode itself prints or writes is in percent.

@@ -45,9 +45,11 @@ def kernode(
 
 def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
-    warnings.showwarning = _show_warning
     try:
-        app(prog_name="kernode")
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _show_warning
+            app(prog_name="kernode")
     except KernodeError as error:
         _fail(str(error), error.exit_status)
     except (KeyboardInterrupt, BrokenPipeError):

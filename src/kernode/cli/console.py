@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kernode.errors import InputError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
@@ -56,6 +60,19 @@ def progress(title: str, total: int, *, quiet: bool) -> Iterator[Advance]:
                 sys.stderr.write(f"{title} {done}/{total} {note}\n")
 
         yield advance
+
+
+def check_writable(path: Path | None) -> None:
+    """Say before a long computation what would go wrong after it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a file.")
+    existing = next(parent for parent in path.absolute().parents if parent.exists())
+    if not existing.is_dir():
+        raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
 
 
 def peak_memory_mb(device: str) -> float:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernode.cli.console import JsonOption, QuietOption, peak_memory_mb, print_json, progress, say
+from kernode.cli.console import (
+    JsonOption,
+    QuietOption,
+    check_writable,
+    peak_memory_mb,
+    print_json,
+    progress,
+    say,
+)
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,8 +110,7 @@ def fit(
     )
     out = out or Path(f"{_data_name(data)}-{variant}.safetensors")
     for path in (out, checkpoint):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path}: the folder {path.parent} does not exist. Create it first.")
+        check_writable(path)
     graph = load_graph(data)
     seeds = list(range(seed, seed + replicas))
     splits = split_nodes(graph, split, seeds)

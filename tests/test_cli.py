@@ -1,0 +1,313 @@
+"""The commands as a user meets them: real files, the real entry point, real processes where it matters."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.cli import main
+from kernode.data import write_npz
+
+GRAPH = clustered_graph(n=90)
+QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+
+
+@pytest.fixture
+def graph_file(tmp_path):
+    path = tmp_path / "clusters.npz"
+    write_npz(GRAPH, path)
+    return str(path)
+
+
+@pytest.fixture
+def kernode(tmp_path, monkeypatch, capsys):
+    """Run a command inside an empty folder; give status, stdout and stderr."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    run.folder = folder
+    return run
+
+
+def fails(result, status, *words):
+    """One sentence on stderr with these words, the right status, nothing on stdout."""
+    code, out, err = result
+    assert code == status, err
+    assert out == ""
+    assert err.startswith("kernode: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
+    status, out, err = kernode("fit", graph_file, *QUICK, "--seed", 3, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    expected = {
+        "dataset": "clusters", "variant": "k3", "split": "jk", "replicas": 2, "seed": 3,
+        "device": "cpu", "epochs": 8, "model": "clusters-k3.safetensors",
+    }  # fmt: skip
+    assert {name: report[name] for name in expected} == expected
+    for part in ("test", "validation"):
+        values = report[part]
+        assert values["accuracy_mean"] == pytest.approx(np.mean(values["runs"]), abs=1e-3)
+        assert values["accuracy_std"] == pytest.approx(np.std(values["runs"], ddof=1), abs=1e-3)
+        assert len(values["runs"]) == 2
+        assert values["ensemble_accuracy"] is None  # the runs have their own splits
+    assert len(report["hop_weights"]) == 3
+    assert report["seconds_total"] > report["seconds_per_epoch"] > 0
+    assert report["peak_memory_mb"] > 100
+
+
+def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_file):
+    status, out, _ = kernode("fit", graph_file, *QUICK)
+    assert status == 0
+    assert "clusters · k3 · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
+    assert "test accuracy" in out
+    assert "±" in out
+    assert "kernode predict clusters-k3.safetensors -o predictions.csv" in out
+    assert (kernode.folder / "clusters-k3.safetensors").is_file()
+
+
+def test_fixed_split_has_an_ensemble_and_cora_is_found_by_name(kernode):
+    status, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 3, "--replicas", 2, "--json")
+    report = json.loads(out)
+    assert status == 0
+    assert report["split"] == "fastgcn"
+    assert report["test"]["ensemble_accuracy"] is not None
+
+
+@pytest.mark.parametrize("extension", ["csv", "json", "parquet"])
+def test_predict_writes_node_class_and_probabilities(kernode, extension):
+    kernode("fit", "cora", "--variant", "n1", "--epochs", 2, "--replicas", 2, "-o", "m.safetensors")
+    status, out, _ = kernode("predict", "m.safetensors", "-o", f"p.{extension}", "--json")
+    assert status == 0
+    assert json.loads(out)["nodes"] == 2708
+    path = kernode.folder / f"p.{extension}"
+    if extension == "csv":
+        rows = [*csv.DictReader(path.read_text().splitlines())]
+    else:
+        rows = json.loads(path.read_text()) if extension == "json" else parquet.read_table(path).to_pylist()
+    model = kn.load_model("m.safetensors")
+    graph, _ = kn.load("cora")
+    proba = model.predict_proba(range(graph.n_nodes))
+    assert [int(row["node"]) for row in rows] == graph.node_names.tolist()
+    assert [row["class"] for row in rows] == model.predict(range(graph.n_nodes)).tolist()
+    written = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
+    assert np.allclose(written, proba, atol=1e-6)
+
+
+def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
+    kernode("fit", graph_file, *QUICK)
+    status, out, _ = kernode("predict", "clusters-k3.safetensors", graph_file)
+    assert status == 0
+    assert out.splitlines()[0] == "node,class,p_0,p_1,p_2"
+    assert len(out.splitlines()) == 91
+
+
+def test_data_list_shows_table_1(kernode):
+    _, out, _ = kernode("data", "list")
+    for figure in ("2,708", "5,278 (5,429)", "1,208 / 500 / 1,000", "18,217 / 500 / 1,000"):
+        assert figure in out
+    _, out, _ = kernode("data", "list", "--json")
+    assert [entry["name"] for entry in json.loads(out)["datasets"]] == ["cora", "citeseer", "pubmed"]
+
+
+def test_data_info_describes_a_graph(kernode, graph_file):
+    _, out, _ = kernode("data", "info", "cora", "--json")
+    facts = json.loads(out)
+    assert (facts["nodes"], facts["edges"], facts["classes"]["Theory"]) == (2708, 5278, 351)
+    status, out, _ = kernode("data", "info", graph_file)
+    assert status == 0
+    assert "90 nodes" in out
+
+
+def test_unknown_data_set_is_one_sentence(kernode):
+    fails(kernode("fit", "coar"), 2, "no data set 'coar'", "Did you mean 'cora'?")
+    fails(kernode("data", "info", "nothing.npz"), 1, "nothing.npz")
+    assert not any(kernode.folder.iterdir())
+
+
+def test_nan_feature_names_file_node_and_column(kernode):
+    features = np.array(GRAPH.features)
+    features[7, 3] = np.nan
+    coo = GRAPH.adjacency.tocsr()
+    np.savez(
+        "bad.npz",
+        adj_data=coo.data,
+        adj_indices=coo.indices,
+        adj_indptr=coo.indptr,
+        adj_shape=coo.shape,
+        attr_matrix=features,
+        labels=GRAPH.labels,
+    )
+    fails(kernode("fit", "bad.npz"), 2, "bad.npz", "node 7", "column 3")
+    assert [file.name for file in kernode.folder.iterdir()] == ["bad.npz"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--split", "80/20/20"), ("120", "90")),
+        (("--split", "0.9/0.9/0.9"), ("0.9/0.9/0.9",)),
+        (("--split", "fastgcn"), ("fastgcn",)),
+        (("--split", "middle"), ("middle",)),
+        (("--hops", "-1"), ("hops must be an integer ≥ 1. Got -1.",)),
+        (("--layers", "0"), ("layers must be",)),
+        (("--hidden", "wide"), ("--hidden must be widths such as 16 or 64,32",)),
+        (("--powers", "some"), ("powers must be 'each' or 'last'",)),
+        (("--hop-weights", "heavy"), ("--hop-weights must be",)),
+        (("--variant", "k7"), ("'k7' is not a variant",)),
+        (("--replicas", "0"), ("--replicas must be",)),
+        (("--epochs", "-3"), ("epochs must be",)),
+        (("--dropout", "1"), ("dropout must be",)),
+        (("--threads", "0"), ("threads must be",)),
+        (("--device", "cuda"), ("no CUDA device",)),
+        (("--resume",), ("--resume needs --checkpoint",)),
+        (("--checkpoint-every", "0", "--checkpoint", "c"), ("checkpoint_every must be",)),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
+    fails(kernode("fit", graph_file, *options), 2, *words)
+    assert not any(kernode.folder.iterdir())
+
+
+def test_unknown_options_and_missing_arguments_are_wrong_use(kernode):
+    assert kernode("fit", "cora", "--colour", "red")[0] == 2
+    assert kernode("fit")[0] == 2
+    assert kernode("dance")[0] == 2
+
+
+def test_model_refuses_another_graph(kernode, graph_file, tmp_path):
+    kernode("fit", graph_file, *QUICK)
+    other = tmp_path / "other.npz"
+    write_npz(clustered_graph(n=90, seed=5), other)
+    result = kernode("predict", "clusters-k3.safetensors", other, "-o", "p.csv")
+    fails(result, 2, "trained on 'clusters'")
+    fails(kernode("predict", "clusters-k3.safetensors"), 2, "give that graph's file after the model")
+    fails(
+        kernode("predict", "clusters-k3.safetensors", graph_file, "-o", "p.xls"), 2, ".csv, .parquet, .json"
+    )
+    assert sorted(file.name for file in kernode.folder.iterdir()) == ["clusters-k3.safetensors"]
+
+
+def test_damaged_model_is_one_sentence(kernode, graph_file):
+    kernode("fit", graph_file, *QUICK)
+    path = kernode.folder / "clusters-k3.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    fails(kernode("predict", path, graph_file), 1, "damaged")
+    fails(kernode("predict", "none.safetensors"), 1, "does not exist")
+
+
+def test_single_training_node_is_a_warning_not_an_end(kernode, tmp_path):
+    labels = GRAPH.labels.copy()
+    labels[labels == 2] = -1
+    labels[2] = 2
+    write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="rare"), tmp_path / "rare.npz")
+    warned = False
+    for seed in range(4):  # the one node of class 2 is a training node in most splits
+        status, _, err = kernode(
+            "fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1, "--quiet"
+        )
+        assert status == 0
+        warned |= "warning: class 2 has a single training node" in err
+    assert warned
+
+
+def test_internal_errors_show_no_traceback(kernode, graph_file, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr("kernode.training.train", broken)
+    fails(
+        kernode("fit", graph_file),
+        1,
+        "internal error (RuntimeError: first line second line)",
+        "KERNODE_DEBUG",
+    )
+
+
+def test_out_that_cannot_be_written_is_said_before_training(kernode, graph_file):
+    (kernode.folder / "taken").mkdir()
+    fails(kernode("fit", graph_file, "-o", "taken"), 2, "taken is a folder")
+    (kernode.folder / "file").touch()
+    fails(kernode("fit", graph_file, "-o", "file/model.safetensors"), 2, "file is not a folder")
+
+
+def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
+    more = ("--triplets", 200, "--replicas", 2, "--quiet")
+    kernode("fit", graph_file, *more, "--epochs", 12, "-o", "whole.safetensors")
+    saving = ("--checkpoint", "c.safetensors", "--checkpoint-every", 2)
+    kernode("fit", graph_file, *more, "--epochs", 6, *saving, "-o", "half.safetensors")
+    status, *_ = kernode(
+        "fit", graph_file, *more, "--epochs", 12, *saving, "--resume", "-o", "two.safetensors"
+    )
+    assert status == 0
+    files = [kernode.folder / f"{name}.safetensors" for name in ("whole", "two")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_version_and_help_work_as_a_process():
+    for arguments in (["--version"], ["--help"], ["fit", "--help"]):
+        command = [sys.executable, "-m", "kernode", *arguments]
+        finished = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert ("kernode " + kn.__version__ if arguments == ["--version"] else "kernode") in finished.stdout
+
+
+def test_help_does_not_wait_for_torch():
+    code = "import sys; sys.argv = ['kernode', '--version']\nfrom kernode.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass\nprint('torch' in sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.endswith("False\n")
+
+
+@pytest.mark.slow
+def test_killed_run_resumes_to_the_same_model(tmp_path):
+    """A real process, killed in the middle of training, then resumed by another."""
+    base = [
+        sys.executable,
+        "-m",
+        "kernode",
+        "fit",
+        "cora",
+        "--replicas",
+        "2",
+        "--epochs",
+        "60",
+        "--threads",
+        "1",
+    ]
+    saving = [*base, "--quiet", "--checkpoint", "c", "--checkpoint-every", "5", "-o", "killed.safetensors"]
+    process = subprocess.Popen(saving, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "c").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed.safetensors").exists()
+    subprocess.run([*saving, "--resume"], cwd=tmp_path, check=True)
+    subprocess.run([*base, "--quiet", "-o", "whole.safetensors"], cwd=tmp_path, check=True)
+    killed, whole = ((tmp_path / f"{name}.safetensors").read_bytes() for name in ("killed", "whole"))
+    assert killed == whole

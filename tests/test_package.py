@@ -1,0 +1,8 @@
+import kernode as kn
+
+
+def test_every_public_name_is_there():
+    assert set(kn._HOMES) == set(kn.__all__) == set(dir(kn))
+    for name in kn.__all__:
+        assert getattr(kn, name) is not None
+    assert not hasattr(kn, "nothing")
