@@ -19,8 +19,9 @@ from torch_geometric.nn import GCNConv
 
 import kernode as kn
 from kernode.graph import Graph
+from kernode.lesson import Lesson
 from kernode.sparse import Place
-from kernode.training import Lesson, Run
+from kernode.training import Stack
 from kernode.variants import configure
 
 
@@ -60,14 +61,15 @@ def kernode_epoch(graph: Graph, split: kn.Split, variant: str, replicas: int) ->
     method, training = configure(variant, graph.name)
     nodes = split.train[None], split.validation[None]
     lesson = Lesson(nodes[0], graph.labels[nodes[0]], nodes[1], graph.labels[nodes[1]], graph.n_classes)
-    run = Run(graph, method, training, lesson, list(range(replicas)), Place.of(32))
+    place = Place.of(32)
+    prepared = method.map.prepare(graph, place)
+    stack = Stack(prepared, method, training, lesson, list(range(replicas)), place)
     epoch = 0
 
     def one() -> None:
         nonlocal epoch
         epoch += 1
-        run.step(epoch)
-        run.evaluate()
+        stack.advance(epoch)
 
     return one
 

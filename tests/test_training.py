@@ -12,11 +12,13 @@ from kernode.checkpoint import Checkpoint
 from kernode.data import random_split
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
+from kernode.lesson import Lesson
 from kernode.maps import Free, HopMLP, Smoother
 from kernode.method import Method
 from kernode.model import Model
+from kernode.settings import Training
 from kernode.sparse import Place
-from kernode.training import Lesson, Training, train
+from kernode.training import train
 
 GRAPH = clustered_graph(n=90)
 DOUBLE = Place.of(64)
@@ -77,6 +79,22 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone():
         lesson = lesson_of([seed])
         alone = probabilities(run(JOINT, training, lesson, [seed]), JOINT, training, lesson, [seed])
         assert np.abs(together[i] - alone[0]).max() < 1e-8
+
+
+def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch, tmp_path):
+    """Two stacks of two and one of one, interrupted and resumed, against one stack of five."""
+    seeds, lesson = (0, 1, 2, 3, 4), lesson_of(range(5))
+    own = replace(SHORT, margin=(0.1, 0.2, 0.3, 0.4, 0.5))
+    whole = run(JOINT, own, lesson, seeds)
+    monkeypatch.setattr("kernode.training.STACK_NUMBERS", {"cpu": 2 * 90 * 8})
+    path = tmp_path / "c.safetensors"
+    run(JOINT, replace(own, epochs=5), lesson, seeds, checkpoint=Checkpoint(path, every=2))
+    parts = run(JOINT, own, lesson, seeds, checkpoint=Checkpoint(path, resume=True))
+    assert np.array_equal(parts.epochs, whole.epochs)
+    for name, values in whole.history.items():
+        assert np.allclose(parts.history[name], values, atol=1e-9)
+    for name, values in whole.parameters.items():
+        assert torch.allclose(parts.parameters[name], values, atol=1e-9)
 
 
 def test_learning_learns():

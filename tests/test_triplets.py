@@ -11,10 +11,8 @@ from kernode.triplets import Members, TripletSampler
 CPU = torch.device("cpu")
 
 
-def sampler(nodes, labels, classes, replicas=1, count=300):
-    return TripletSampler(
-        Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU), replicas, count
-    )
+def sampler(nodes, labels, classes, count=300):
+    return TripletSampler(Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU), count)
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 2**31), st.integers(1, 3))
@@ -25,7 +23,7 @@ def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, see
     random = np.random.default_rng(seed)
     nodes = random.permutation(1000)[: len(labels)]
     label_of = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
-    triplets = sampler(nodes, labels, 5, replicas).draw(Draws(torch.arange(replicas) + seed, 3))
+    triplets = sampler(nodes, labels, 5).draw(Draws(torch.arange(replicas) + seed, 3))
     assert all(part.shape == (replicas, 300) for part in triplets)
     sizes = np.bincount(labels, minlength=5)
     for anchor, positive, negative in torch.stack(triplets).reshape(3, -1).T.tolist():
@@ -54,7 +52,7 @@ def test_draws_are_uniform_within_classes():
 def test_replicas_draw_as_they_do_alone_from_their_own_nodes():
     nodes = np.stack([np.arange(6), np.arange(10, 16)])
     labels = np.array([[0, 1, 0, 1, 2, 2], [2, 2, 1, 1, 0, 0]])
-    stack = sampler(nodes, labels, 3, replicas=2).draw(Draws(torch.tensor([4, 5]), 7))
+    stack = sampler(nodes, labels, 3).draw(Draws(torch.tensor([4, 5]), 7))
     for i in (0, 1):
         alone = sampler(nodes[i], labels[i], 3).draw(Draws(torch.tensor([4 + i]), 7))
         assert all(torch.equal(a[i], b[0]) for a, b in zip(stack, alone, strict=True))

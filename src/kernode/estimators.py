@@ -16,12 +16,14 @@ from kernode.data import datasets, load_graph
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
+from kernode.lesson import Lesson
 from kernode.maps import FeatureMap
 from kernode.method import Objective
 from kernode.model import Answers, Model, check_nodes
 from kernode.node_kernel import NodeKernel
+from kernode.settings import PerReplica
 from kernode.sparse import Place
-from kernode.training import Lesson, PerReplica, train
+from kernode.training import train
 from kernode.variants import configure
 
 

@@ -16,11 +16,13 @@ from kernode import store
 from kernode.classifiers import probabilities
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.lesson import Lesson
 from kernode.method import Method
 from kernode.node_kernel import NodeKernel
+from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import Parameters, part
-from kernode.training import Lesson, Trained, Training
+from kernode.training import Trained
 from kernode.triplets import Members
 from kernode.version import __version__
 

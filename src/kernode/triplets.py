@@ -59,7 +59,7 @@ class TripletSampler:
     where the class has but one training node), its negative uniform among the nodes of other classes.
     """
 
-    def __init__(self, members: Members, replicas: int, count: int) -> None:
+    def __init__(self, members: Members, count: int) -> None:
         present = members.sizes > 0
         if bool((present.sum(dim=1) < 2).any()):
             raise InputError("a kernel loss compares classes: the training nodes must cover at least two.")
@@ -71,7 +71,6 @@ class TripletSampler:
         self.starts = members.starts.gather(1, which).T
         self.others = members.nodes.shape[1] - self.sizes
         self.nodes = members.nodes
-        self.replicas = replicas
         self.index = torch.arange(2 * count, device=which.device)
         self.last = self.sizes - 1
 

@@ -2,7 +2,7 @@
 
 ``map``, ``kernel`` and ``objective`` are Table 2's columns; widths, epochs, α, triplets and the learning
 rate stand in the paper's supplement; the rest (marked where the field is defined, in
-:class:`~kernode.training.Training` and :class:`~kernode.maps.HopMLP`) is its released code's.
+:class:`~kernode.settings.Training` and :class:`~kernode.maps.HopMLP`) is its released code's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import FeatureMap, HopMLP, Smoother
 from kernode.method import Method
-from kernode.training import Training
+from kernode.settings import Training
 
 
 @dataclass(frozen=True)

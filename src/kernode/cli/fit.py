@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from kernode.data import Split
     from kernode.graph import Graph
+    from kernode.lesson import Lesson
     from kernode.model import Model
-    from kernode.training import Lesson
 
 Method = {"rich_help_panel": "Method (default: as the variant has it)"}
 Run = {"rich_help_panel": "Run"}
@@ -142,7 +142,7 @@ def lesson_of(graph: Graph, splits: list[Split]) -> Lesson:
     """Training and validation nodes of every replica; one row where all share a split."""
     import numpy as np
 
-    from kernode.training import Lesson
+    from kernode.lesson import Lesson
 
     distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
     train = np.stack([split.train for split in distinct])

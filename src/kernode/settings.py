@@ -1,0 +1,63 @@
+"""How a method is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.recipe import Recipe
+from kernode.sparse import Place
+
+PerReplica = float | tuple[float, ...]  # one number for all replicas, or one for each
+_PER_REPLICA = ("learning_rate", "weight_decay", "dropout", "kernel_weight", "margin")
+
+
+@dataclass(frozen=True)
+class Training(Recipe):
+    """How a method is trained. Values that the paper does not state are marked."""
+
+    epochs: int = 200
+    learning_rate: PerReplica = 0.01
+    weight_decay: PerReplica = 5e-4  # not stated
+    dropout: PerReplica = 0.5  # not stated
+    kernel_weight: PerReplica = 0.1  # λ, the weight of L_K in the joint loss; not stated
+    margin: PerReplica = 0.1  # α, Eq. 10
+    triplets: int = 10_000  # drawn afresh each epoch, the same number for each class (the latter not stated)
+    selection: Literal["best", "last"] = (
+        "best"  # the paper keeps the best validation epoch, its code the last
+    )
+    patience: int | None = None  # stop a replica after so many epochs without a better one
+    class_weights: Literal["balanced"] | None = None
+
+    def __post_init__(self) -> None:
+        for name, lowest in (("epochs", 0), ("triplets", 1)):
+            if getattr(self, name) < lowest:
+                raise InputError(f"{name} must be an integer ≥ {lowest}. Got {getattr(self, name)}.")
+        for name in _PER_REPLICA:
+            values = np.atleast_1d(getattr(self, name))
+            if not (np.isfinite(values) & (values >= 0)).all() or (name == "dropout" and (values >= 1).any()):
+                bound = "in [0, 1)" if name == "dropout" else "finite and ≥ 0"
+                raise InputError(f"{name} must be {bound}. Got {getattr(self, name)}.")
+        if self.selection not in ("best", "last"):
+            raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
+        if self.patience is not None and self.patience < 1:
+            raise InputError(f"patience must be an integer ≥ 1. Got {self.patience}.")
+        if self.class_weights not in (None, "balanced"):
+            raise InputError(f"class_weights must be 'balanced' or None. Got {self.class_weights!r}.")
+
+    def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
+        """Return the settings that may differ between replicas, as one number for each."""
+        return {
+            name: self._one_each(name, replicas).to(place.dtype).to(place.device) for name in _PER_REPLICA
+        }
+
+    def _one_each(self, name: str, replicas: int) -> Tensor:
+        values = torch.as_tensor(getattr(self, name), dtype=torch.float64).reshape(-1)
+        if len(values) not in (1, replicas):
+            raise InputError(f"{name} must be one number or one per replica ({replicas}). Got {len(values)}.")
+        return values.expand(replicas)

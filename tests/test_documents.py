@@ -1,0 +1,25 @@
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+
+def test_readme_tables_are_what_the_results_say():
+    from write_tables import with_tables
+
+    readme = (ROOT / "README.md").read_text()
+    assert "<!-- table: core -->" in readme
+    assert with_tables(readme) == readme
+
+
+@pytest.mark.parametrize(
+    "document", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], ids=lambda path: path.name
+)
+def test_links_and_pictures_of_documents_exist(document):
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), target
