@@ -1,6 +1,7 @@
 """Measure the paper's own variants: 10 runs each, both readings of the hop operator, three data sets.
 
-Writes one file per cell to results/core/ and skips cells that are there already. A cell is what
+`python scripts/measure_core.py [cpu|cuda]` writes one file per cell to results/core/ and skips cells that
+are there already; on two cores all of them take about 40 minutes, nearly all for K1 and K2 on Pubmed. A cell is what
 `kernode fit --json` printed, with its command, the versions and the machine.
 """
 
@@ -16,13 +17,16 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
+import torch
+
 RESULTS = Path(__file__).parents[1] / "results" / "core"
 CELLS = [*product(("cora", "citeseer", "pubmed"), ("k1", "k2", "k3", "n1"), ("each", "last"))]
 
 
-def command_of(dataset: str, variant: str, powers: str) -> str:
+def command_of(dataset: str, variant: str, powers: str, device: str) -> str:
     """Return the command that measures a cell."""
-    return f"kernode fit {dataset} --variant {variant} --powers {powers} --replicas 10 --json"
+    fit = f"kernode fit {dataset} --variant {variant} --powers {powers}"
+    return f"{fit} --replicas 10 --device {device} --json"
 
 
 def cell_of(command: str, printed: str) -> dict[str, object]:
@@ -31,18 +35,24 @@ def cell_of(command: str, printed: str) -> dict[str, object]:
         "command": command,
         "report": json.loads(printed) | {"model": None},  # the model file was temporary
         "versions": {name: version(name) for name in ("kernode", "torch", "numpy", "scipy")},
-        "machine": {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()},
+        "machine": {
+            "cores": os.cpu_count(),
+            "architecture": platform.machine(),
+            "system": platform.system(),
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        },
     }
 
 
 def main() -> None:
     """Measure what is missing."""
     RESULTS.mkdir(parents=True, exist_ok=True)
+    device = sys.argv[1] if len(sys.argv) > 1 else "auto"
     for cell in CELLS:
         path = RESULTS / f"{'-'.join(cell)}.json"
         if path.exists():
             continue
-        command = command_of(*cell)
+        command = command_of(*cell, device)
         with tempfile.TemporaryDirectory() as folder:
             arguments = [sys.executable, "-m", *command.split(), "--out", f"{folder}/model.safetensors"]
             printed = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout

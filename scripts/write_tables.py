@@ -38,8 +38,9 @@ def core_table() -> str:
 
 
 def _ours(path: Path) -> str:
-    test = json.loads(path.read_text())["report"]["test"]
-    return f"{test['accuracy_mean']:.2f} ± {test['accuracy_std']:.2f}"
+    report = json.loads(path.read_text())["report"]
+    test, mark = report["test"], " †" if report["device"] == "cuda" else ""
+    return f"{test['accuracy_mean']:.2f} ± {test['accuracy_std']:.2f}{mark}"
 
 
 def with_tables(text: str) -> str:

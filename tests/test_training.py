@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import kernode as kn
 from graphs import clustered_graph
 from kernode.adam import Adam
 from kernode.checkpoint import Checkpoint
@@ -303,3 +304,19 @@ def test_two_processes_with_the_same_threads_write_the_same_model(tmp_path):
         subprocess.run([*command, "--threads", "2", "--quiet", "-o", path], check=True, cwd=tmp_path)
         files.append(path.read_bytes())
     assert files[0] == files[1]
+
+
+@pytest.mark.slow
+def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
+    """K3 with the paper's settings in float64: test probabilities agree to 1e-8."""
+    graph, split = cora
+
+    def test_probabilities(seed, replicas):
+        model = kn.NodeKernelClassifier(random_state=seed, replicas=replicas, precision=64, device="cpu")
+        model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+        return model._answers.probabilities(split.test)
+
+    stack = test_probabilities(0, 10)
+    for seed in (0, 4, 9):
+        difference = np.abs(stack[seed] - test_probabilities(seed, 1)[0]).max()
+        assert difference < 1e-8

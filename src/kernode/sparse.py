@@ -93,7 +93,8 @@ def _to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(index)),
             torch.from_numpy(matrix.indices.astype(index)),
