@@ -1,8 +1,8 @@
 """Measure the paper's own variants: 10 runs each, both readings of the hop operator, three data sets.
 
 `python scripts/measure_core.py [cpu|cuda]` writes one file per cell to results/core/ and skips cells that
-are there already; on two cores all of them take about 40 minutes, nearly all for K1 and K2 on Pubmed. A cell is what
-`kernode fit --json` printed, with its command, the versions and the machine.
+are there already; on two cores all of them take about 40 minutes, nearly all for K1 and K2 on Pubmed.
+A cell is what `kernode fit --json` printed, with its command, the versions and the machine.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def _ours(path: Path) -> str:
 def with_tables(text: str) -> str:
     """Replace what stands between the markers of each table."""
     return re.sub(
-        r"(<!-- table: core -->\n).*?(\n<!-- end of table -->)",
-        lambda found: found[1] + core_table() + found[2],
+        r"(<!-- table: core -->\n).*?(<!-- end of table -->)",
+        lambda found: f"{found[1]}{core_table()}\n{found[2]}",
         text,
         flags=re.DOTALL,
     )
