@@ -34,6 +34,7 @@ def kernode(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])

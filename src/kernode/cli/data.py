@@ -26,9 +26,12 @@ def list_(json: JsonOption = False, quiet: QuietOption = False) -> None:
     if json:
         print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
         return
-    table = Table(caption="Edges: ours are deduplicated, without self-loops; in brackets the paper's count.")
+    table = Table(
+        caption="Edges are deduplicated, without self-loops; in brackets the paper's count.\n"
+        "What is not here is fetched on first use, or by `kernode data fetch NAME`."
+    )
     for column in ("", "nodes", "edges", "classes", "features", "FastGCN split", "JK split", "here"):
-        table.add_column(column, justify="left" if column in ("", "here") else "right")
+        table.add_column(column, justify="left" if column in ("", "here") else "right", no_wrap=True)
     for entry in datasets():
         table.add_row(
             entry.name,
@@ -38,7 +41,7 @@ def list_(json: JsonOption = False, quiet: QuietOption = False) -> None:
             f"{entry.features:,}",
             _sizes(entry.fastgcn),
             _sizes(entry.jk),
-            "yes" if entry.available else f"kernode data fetch {entry.name}",
+            "yes" if entry.available else "no",
         )
     Console(width=120 if not Console().is_terminal else None).print(table)
 
