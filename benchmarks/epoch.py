@@ -59,6 +59,7 @@ def gcn_step(graph: Graph, train: np.ndarray) -> Callable[[], object]:
 def kernode_epoch(graph: Graph, split: kn.Split, variant: str, replicas: int) -> Callable[[], object]:
     """One epoch of a stack: a training step and the evaluation of every replica."""
     method, training = configure(variant, graph.name)
+    method = method.for_classes(graph.n_classes)
     nodes = split.train[None], split.validation[None]
     lesson = Lesson(nodes[0], graph.labels[nodes[0]], nodes[1], graph.labels[nodes[1]], graph.n_classes)
     place = Place.of(32)

@@ -241,7 +241,7 @@ def test_internal_errors_show_no_traceback(kernode, graph_file, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("kernode.training.train", broken)
+    monkeypatch.setattr("kernode.model.train", broken)
     fails(
         kernode("fit", graph_file),
         1,

@@ -140,9 +140,10 @@ MAPS = [
 @given(graphs(), st.sampled_from(MAPS), st.sampled_from(KERNELS), st.integers(0, 99))
 def test_theorem_1_every_node_kernel_is_symmetric_and_psd(graph, feature_map, base, seed):
     place = Place.of(64)
+    feature_map = feature_map.for_classes(3)
     prepared = feature_map.prepare(graph, place)
     draws = Draws(torch.tensor([seed, seed + 1]))
-    parameters = feature_map.initial(prepared, max(2, graph.n_classes), draws, place)
+    parameters = feature_map.initial(prepared, draws, place)
     g = feature_map(parameters, prepared).detach()
     kernel = NodeKernel(base, g, base.initial(len(g)))
     gram = kernel.gram()

@@ -19,8 +19,9 @@ DOUBLE = Place.of(64)
 
 
 def start(feature_map, graph, seeds, place=DOUBLE):
+    feature_map = feature_map.for_classes(max(2, graph.n_classes))
     prepared = feature_map.prepare(graph, place)
-    parameters = feature_map.initial(prepared, graph.n_classes, Draws(torch.tensor(seeds)), place)
+    parameters = feature_map.initial(prepared, Draws(torch.tensor(seeds)), place)
     return prepared, parameters
 
 

@@ -42,25 +42,25 @@ def lesson_of(seeds=(0,), labels=GRAPH.labels):
     return Lesson(nodes, labels[nodes], chosen, labels[chosen], 3)
 
 
+def learn(method=JOINT, training=SHORT, lesson=None, seeds=(0,), graph=GRAPH, **more):
+    return Model.learn(graph, method, training, lesson or lesson_of(), list(seeds), DOUBLE, (0, 1, 2), **more)
+
+
 def run(method=JOINT, training=SHORT, lesson=None, seeds=(0,), **more):
+    method = method.for_classes(3)
     return train(GRAPH, method, training, lesson or lesson_of(), list(seeds), DOUBLE, **more)
-
-
-def probabilities(trained, method, training, lesson, seeds):
-    model = Model.of(GRAPH, method, training, lesson, list(seeds), trained, DOUBLE, (0, 1, 2))
-    return model.on(GRAPH).probabilities()
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_replica_equals_the_run_made_alone_with_its_seed(name):
     method, seeds = METHODS[name], (5, 6, 7)
     lesson = lesson_of()
-    stack = run(method, lesson=lesson, seeds=seeds)
-    together = probabilities(stack, method, SHORT, lesson, seeds)
+    stack = learn(method, lesson=lesson, seeds=seeds)
+    together = stack.on(GRAPH).probabilities()
     for i, seed in enumerate(seeds):
-        alone = run(method, lesson=lesson, seeds=[seed])
-        assert stack.epochs[i] == alone.epochs[0]
-        assert np.abs(together[i] - probabilities(alone, method, SHORT, lesson, [seed])[0]).max() < 1e-8
+        alone = learn(method, lesson=lesson, seeds=[seed])
+        assert stack.kept_epochs[i] == alone.kept_epochs[0]
+        assert np.abs(together[i] - alone.on(GRAPH).probabilities()[0]).max() < 1e-8
 
 
 def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone():
@@ -74,11 +74,10 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone():
     }
     lesson = lesson_of(seeds)
     stacked = replace(SHORT, **own)
-    together = probabilities(run(JOINT, stacked, lesson, seeds), JOINT, stacked, lesson, seeds)
+    together = learn(JOINT, stacked, lesson, seeds).on(GRAPH).probabilities()
     for i, seed in enumerate(seeds):
         training = replace(SHORT, **{name: values[i] for name, values in own.items()})
-        lesson = lesson_of([seed])
-        alone = probabilities(run(JOINT, training, lesson, [seed]), JOINT, training, lesson, [seed])
+        alone = learn(JOINT, training, lesson_of([seed]), [seed]).on(GRAPH).probabilities()
         assert np.abs(together[i] - alone[0]).max() < 1e-8
 
 
@@ -151,8 +150,7 @@ def test_changing_test_labels_changes_nothing_at_all(tmp_path):
     for number, own in enumerate((GRAPH.labels, labels)):
         lesson = lesson_of(labels=own)
         graph = type(GRAPH)(GRAPH.adjacency, GRAPH.features, own, name=GRAPH.name)
-        trained = train(graph, JOINT, SHORT, lesson, [0], DOUBLE)
-        model = Model.of(graph, JOINT, SHORT, lesson, [0], trained, DOUBLE, (0, 1, 2))
+        model = learn(lesson=lesson, graph=graph)
         files.append(model.save(tmp_path / f"{number}.safetensors").read_bytes())
     assert files[0] == files[1]
 
@@ -252,9 +250,9 @@ def test_balanced_class_weights_weigh_rare_classes_more():
 def test_smoother_has_nothing_to_learn_but_classifies():
     method = Method(Smoother(), Normalized(Linear()), "kernel")
     lesson = lesson_of((0, 1))
-    trained = run(method, Training(epochs=50), lesson, (0, 1))
-    assert trained.epochs.tolist() == [0, 0]
-    found = probabilities(trained, method, SHORT, lesson, (0, 1)).argmax(axis=-1)
+    trained = learn(method, Training(epochs=50), lesson, (0, 1))
+    assert trained.kept_epochs.tolist() == [0, 0]
+    found = trained.on(GRAPH).probabilities().argmax(axis=-1)
     assert (found == GRAPH.labels).mean() > 0.8
 
 

@@ -23,7 +23,6 @@ from kernode.model import Answers, Model, check_nodes
 from kernode.node_kernel import NodeKernel
 from kernode.settings import PerReplica
 from kernode.sparse import Place
-from kernode.training import train
 from kernode.variants import configure
 
 
@@ -116,13 +115,12 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
         place = Place.of(self.precision, self.device)
         lesson = self._lesson(check_nodes(nodes, graph), np.asarray(y), graph, validation, training.selection)
         seeds = [self.random_state + i for i in range(self.replicas)]
-        trained = train(graph, method, training, lesson, seeds, place, checkpoint=self.checkpoint)
-        self.model_ = Model.of(
-            graph, method, training, lesson, seeds, trained, place, tuple(self.classes_.tolist()),
-            variant=self.variant,
+        self.model_ = Model.learn(
+            graph, method, training, lesson, seeds, place, tuple(self.classes_.tolist()),
+            checkpoint=self.checkpoint, variant=self.variant,
         )  # fmt: skip
         self._answers = self.model_.on(graph, place.device.type)
-        self.history_ = trained.history
+        self.history_ = self.model_.history
         return self
 
     def _lesson(

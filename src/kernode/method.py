@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -55,10 +55,14 @@ class Method(Recipe):
         """C_K or C_Y."""
         return "centroid" if self.objective == "kernel" else "softmax"
 
+    def for_classes(self, classes: int) -> Method:
+        """The same method with its map as wide as there are classes, where the width was left open."""
+        return replace(self, map=self.map.for_classes(classes))
+
     def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
         """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
         replicas = len(draws.seeds)
-        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, classes, draws, place).items()}
+        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
         for name, value in self.kernel.initial(replicas).items():
             parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
         if self.classifier == "softmax":

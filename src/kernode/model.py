@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from kernode import store
+from kernode.checkpoint import Checkpoint
 from kernode.classifiers import probabilities
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -22,7 +23,7 @@ from kernode.node_kernel import NodeKernel
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import Parameters, part
-from kernode.training import Trained
+from kernode.training import Progress, train
 from kernode.triplets import Members
 from kernode.version import __version__
 
@@ -44,21 +45,28 @@ class Model:
     kept_epochs: np.ndarray  # r
     history: dict[str, np.ndarray]
     labels_of_choice: dict[str, Any] = field(default_factory=dict)  # variant, split: for the reader
+    seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
 
     @classmethod
-    def of(
+    def learn(
         cls,
         graph: Graph,
         method: Method,
         training: Training,
         lesson: Lesson,
         seeds: list[int],
-        trained: Trained,
         place: Place,
         classes: tuple[Any, ...],
+        *,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
         **labels_of_choice: Any,
     ) -> Model:
-        """Put together what :func:`kernode.training.train` was given and what it found."""
+        """Train one replica per seed on a graph."""
+        method = method.for_classes(lesson.classes)
+        trained = train(
+            graph, method, training, lesson, seeds, place, progress=progress, checkpoint=checkpoint
+        )
         return cls(
             method,
             training,
@@ -73,6 +81,7 @@ class Model:
             trained.epochs,
             trained.history,
             labels_of_choice,
+            trained.seconds,
         )
 
     def on(self, graph: Graph, device: str = "cpu") -> Answers:

@@ -79,7 +79,6 @@ def fit(
     from kernode.data import load_graph, split_nodes
     from kernode.model import Model
     from kernode.sparse import Place, set_threads
-    from kernode.training import train
     from kernode.variants import configure
 
     if replicas < 1:
@@ -117,21 +116,17 @@ def fit(
     lesson = lesson_of(graph, splits)
     saving = Checkpoint(checkpoint, checkpoint_every, resume) if checkpoint is not None else None
     with progress(f"{graph.name} {variant}", training.epochs, quiet=quiet or json) as advance:
-        trained = train(
-            graph, method, training, lesson, seeds, place,
+        model = Model.learn(
+            graph, method, training, lesson, seeds, place, graph.class_names,
             progress=lambda epoch, values: advance(epoch, _note(values)),
-            checkpoint=saving,
+            checkpoint=saving, variant=variant, split=split_name(graph, split),
         )  # fmt: skip
-    model = Model.of(
-        graph, method, training, lesson, seeds, trained, place, graph.class_names,
-        variant=variant, split=split_name(graph, split),
-    )  # fmt: skip
     report = _report(model, graph, splits, place.device.type)
     model.save(out)
-    epochs_run = max((len(values) for values in trained.history.values()), default=0)
+    epochs_run = max((len(values) for values in model.history.values()), default=0)
     report |= {
         "seconds_total": round(time.perf_counter() - started, 3),
-        "seconds_per_epoch": round(trained.seconds / max(1, epochs_run), 5),
+        "seconds_per_epoch": round(model.seconds / max(1, epochs_run), 5),
         "peak_memory_mb": peak_memory_mb(place.device.type),
         "model": str(out),
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.random import WEIGHTS, Draws, Dropout
 from kernode.recipe import Recipe
@@ -25,12 +26,16 @@ class FeatureMap(Recipe):
     To add a map, write these three in one file.
     """
 
+    def for_classes(self, classes: int) -> Self:
+        """The same map with one output per class, where its width was left open."""
+        return replace(self, **{"outputs": classes}) if getattr(self, "outputs", 0) is None else self
+
     @abstractmethod
     def prepare(self, graph: Graph, place: Place) -> Any:
         """Compute what depends on the graph alone, once."""
 
     @abstractmethod
-    def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
         """Draw the first parameters, each with a leading replica axis."""
 
     @abstractmethod
@@ -38,13 +43,24 @@ class FeatureMap(Recipe):
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
 
 
-def initial_weight(rows: int, columns: int, layer: int, draws: Draws, place: Place) -> Tensor:
-    """Draw Xavier-uniform weights with gain √2: r × rows × columns.
+def width_of(feature_map: Any) -> int:
+    """d, the width of a map's output."""
+    if feature_map.outputs is None:
+        raise InputError(
+            f"{type(feature_map).__name__} has no classes to take its width from: pass outputs=."
+        )
+    return int(feature_map.outputs)
 
-    The paper does not state the start; this is its released code's.
+
+def initial_weight(
+    rows: int, columns: int, layer: int, draws: Draws, place: Place, gain: float = 2**0.5
+) -> Tensor:
+    """Draw Xavier-uniform weights: r × rows × columns.
+
+    The paper does not state the start; a gain of √2 is its released code's.
     Memory runs rows × r × columns, so that a sparse product sees the whole stack as one matrix.
     """
-    bound = (2 * 6 / (rows + columns)) ** 0.5
+    bound = gain * (6 / (rows + columns)) ** 0.5
     uniform = draws.uniform(WEIGHTS + layer, rows * columns)  # (rows·columns) × r
     weight = (uniform * 2 - 1) * bound
     weight = weight.view(rows, columns, -1).transpose(1, 2).contiguous()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, initial_weight
+from kernode.maps.base import FeatureMap, Parameters, initial_weight, width_of
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place
 
@@ -25,9 +25,9 @@ class Free(FeatureMap):
         """Only the number of nodes matters."""
         return graph.n_nodes
 
-    def initial(self, prepared: int, classes: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: int, draws: Draws, place: Place) -> Parameters:
         """Draw a vector for every node."""
-        return {"vectors": initial_weight(prepared, self.outputs or classes, 0, draws, place)}
+        return {"vectors": initial_weight(prepared, width_of(self), 0, draws, place)}
 
     def __call__(self, parameters: Parameters, prepared: int, dropout: Dropout | None = None) -> Tensor:
         """The vectors: r × n × d."""

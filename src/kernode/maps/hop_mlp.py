@@ -18,6 +18,7 @@ from kernode.maps.base import (
     initial_weight,
     multiply_shared,
     multiply_stacked,
+    width_of,
 )
 from kernode.maps.features import node_features
 from kernode.random import Draws, Dropout
@@ -75,9 +76,9 @@ class HopMLP(FeatureMap):
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
 
-    def initial(self, prepared: HopInputs, classes: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, no biases, and ω_h = 1 (not stated in the paper; its released code's start)."""
-        widths = (prepared.features.shape[1], *self.hidden, self.outputs or classes)
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
         parameters = {
             f"weight_{layer}": initial_weight(widths[layer], widths[layer + 1], layer, draws, place)
             for layer in range(self.layers)

@@ -52,7 +52,7 @@ class Smoother(FeatureMap):
         """All of g: nothing is left to learn."""
         return torch.from_numpy(self.of(graph)).to(place.dtype).to(place.device)
 
-    def initial(self, prepared: Tensor, classes: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Tensor, draws: Draws, place: Place) -> Parameters:
         """No parameters."""
         return {}
 
