@@ -89,9 +89,10 @@ def test_figures_agree_with_scikit_learn():
     assert figures["ap"] == pytest.approx(100 * average_precision_score(truth, values), abs=1e-9)
 
 
-@pytest.mark.parametrize("edges", [1, 20, 237])  # with 20, scikit-learn's sum for ap is above 1
-def test_a_perfect_ranking_has_100_everywhere(edges):
-    figures = link_metrics(np.linspace(2, 3, edges), np.linspace(0, 1, 300))
+@pytest.mark.parametrize("edges", [1, 20, 21, 43, 237])
+@pytest.mark.parametrize("others", [1, 300])  # 20 and 1: scikit-learn's sum for ap is above 1
+def test_a_perfect_ranking_has_100_everywhere(edges, others):
+    figures = link_metrics(np.linspace(2, 3, edges), np.linspace(0, 1, others))
     assert figures == dict.fromkeys(NAMES, pytest.approx(100.0, abs=1e-9))
     assert max(figures.values()) <= 100
 

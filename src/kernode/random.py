@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 # One number per use of randomness; layer i of a use draws from stream + i.
-WEIGHTS, DROPOUT, TRIPLETS = 1_000, 2_000, 3_000
+WEIGHTS, DROPOUT, TRIPLETS, SAMPLES, MODULES = 1_000, 2_000, 3_000, 4_000, 5_000
 
 
 def _signed(word: int) -> int:

@@ -39,12 +39,11 @@ class Recipe:
             raise InputError(
                 f"{values.get('kind')!r} is not a known {cls.__name__}. Import the module that defines it."
             )
-        built = {
-            name: Recipe.from_json(value)
-            if isinstance(value, dict)
-            else tuple(value)
-            if isinstance(value, list)
-            else value
-            for name, value in settings.items()
-        }
-        return kind(**built)
+        return kind(**{name: _built(value) for name, value in settings.items()})
+
+
+def _built(value: Any) -> Any:
+    """What a plain value stood for: a piece for an object, a tuple for a list."""
+    if isinstance(value, dict):
+        return Recipe.from_json(value)
+    return tuple(_built(item) for item in value) if isinstance(value, list) else value

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.maps import FeatureMap, HopMLP, Smoother
+from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, HopMLP, JKConcat, Presmoothed, Smoother
 from kernode.method import Method
 from kernode.settings import Training
 
@@ -66,6 +66,62 @@ VARIANTS: dict[str, Variant] = {
             "n1",
             "no kernel loss: the same map with softmax alone",
             Method(HopMLP(), Normalized(Linear()), "softmax"),
+            Training(),
+        ),
+        Variant(
+            "k1-gcn",
+            "K1*: a GCN in the map's place, L_K, nearest centroids",
+            Method(GCN(hidden=(512,), outputs=128), Normalized(Linear()), "kernel"),
+            Training(epochs=100),
+            _SHORT,
+        ),
+        Variant(
+            "k2-gat",
+            "K2*: a GAT in the map's place, L_K, nearest centroids",
+            Method(GAT(hidden=(64,), outputs=8), Normalized(Linear()), "kernel"),
+            Training(epochs=100),
+            _SHORT,
+        ),
+        Variant(
+            "presmoothed",
+            "K3 with the hops on the features: no graph while training (like SIGN)",
+            Method(Presmoothed(), Normalized(Linear()), "joint"),
+            Training(),
+        ),
+        Variant(
+            "gcn",
+            "baseline: graph convolutions (Kipf & Welling 2017), softmax",
+            Method(GCN(), Normalized(Linear()), "softmax"),
+            Training(),
+        ),
+        Variant(
+            "gat",
+            "baseline: graph attention (Veličković et al. 2018), softmax",
+            Method(GAT(), Normalized(Linear()), "softmax"),
+            Training(epochs=100),
+        ),
+        Variant(
+            "jk",
+            "baseline: jumping knowledge, concatenated (Xu et al. 2018), softmax",
+            Method(JKConcat(), Normalized(Linear()), "softmax"),
+            Training(),
+        ),
+        Variant(
+            "fastgcn",
+            "baseline: convolutions over sampled neighbours (Chen et al. 2018), softmax",
+            Method(FastGCN(), Normalized(Linear()), "softmax"),
+            Training(),
+        ),
+        Variant(
+            "sgc",
+            "baseline: logistic regression on Ā²X (Wu et al. 2019)",
+            Method(Presmoothed(hidden=(), powers="plain"), Normalized(Linear()), "softmax"),
+            Training(learning_rate=0.2, weight_decay=1e-5),
+        ),
+        Variant(
+            "appnp",
+            "baseline: predict, then propagate (Gasteiger et al. 2019), softmax",
+            Method(APPNP(), Normalized(Linear()), "softmax"),
             Training(),
         ),
         Variant(

@@ -1,8 +1,29 @@
 """Feature maps g: every node of a graph to a vector."""
 
+from kernode.maps.appnp import APPNP
 from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
+from kernode.maps.gat import GAT
+from kernode.maps.gcn import GCN
 from kernode.maps.hop_mlp import HopMLP
+from kernode.maps.jk import JKConcat
+from kernode.maps.module import ModuleMap, Wrapped
+from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.smoother import Smoother
 
-__all__ = ["FeatureMap", "Free", "HopMLP", "Parameters", "Smoother"]
+__all__ = [
+    "APPNP",
+    "GAT",
+    "GCN",
+    "FastGCN",
+    "FeatureMap",
+    "Free",
+    "HopMLP",
+    "JKConcat",
+    "ModuleMap",
+    "Parameters",
+    "Presmoothed",
+    "Smoother",
+    "Wrapped",
+]

@@ -43,6 +43,12 @@ class FeatureMap(Recipe):
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
 
 
+def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
+    """Raise unless every layer has a width."""
+    if any(width < 1 for width in hidden) or (outputs is not None and outputs < 1):
+        raise InputError(f"layer widths must be at least 1. Got hidden={hidden} and outputs={outputs}.")
+
+
 def width_of(feature_map: Any) -> int:
     """d, the width of a map's output."""
     if feature_map.outputs is None:

@@ -13,13 +13,23 @@ from kernode.graph import Graph
 from kernode.sparse import Place, SparseMatrix
 
 
-def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
-    """Return X (n × f); with ``normalize_rows`` each row sums to 1 in absolute value, if it is not empty."""
+def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
+    """Return X (n × f) in float64; ``normalize_rows`` makes the absolute values of a row sum to 1."""
     x: Any = graph.features.astype(np.float64)
-    if normalize_rows:
-        sums = np.asarray(abs(x).sum(axis=1)).ravel()
-        scale = 1 / np.where(sums > 0, sums, 1)
-        x = sparse.diags_array(scale) @ x if sparse.issparse(x) else x * scale[:, None]
+    if not normalize_rows:
+        return x
+    sums = np.asarray(abs(x).sum(axis=1)).ravel()
+    scale = 1 / np.where(sums > 0, sums, 1)
+    return (sparse.diags_array(scale) @ x).tocsr() if sparse.issparse(x) else x * scale[:, None]
+
+
+def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
+    """Move a matrix to a place, sparse if it is sparse."""
     if sparse.issparse(x):
-        return SparseMatrix.of(x.tocsr(), place)
-    return torch.from_numpy(x).to(place.dtype).to(place.device)
+        return SparseMatrix.of(x, place)
+    return torch.from_numpy(np.asarray(x)).to(place.dtype).to(place.device)
+
+
+def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
+    """X at a place."""
+    return to_place(scaled_features(graph, normalize_rows=normalize_rows), place)

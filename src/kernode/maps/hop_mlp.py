@@ -11,16 +11,9 @@ from torch import Tensor
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers
-from kernode.maps.base import (
-    FeatureMap,
-    Parameters,
-    activate,
-    initial_weight,
-    multiply_shared,
-    multiply_stacked,
-    width_of,
-)
+from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
 from kernode.maps.features import node_features
+from kernode.maps.mlp import apply_mlp, initial_mlp
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 
@@ -61,8 +54,7 @@ class HopMLP(FeatureMap):
             raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
         if self.powers not in ("each", "last"):
             raise InputError(f"powers must be 'each' or 'last'. Got {self.powers!r}.")
-        if any(width < 1 for width in self.hidden) or (self.outputs is not None and self.outputs < 1):
-            raise InputError(f"layer widths must be at least 1. Got hidden={self.hidden}, {self.outputs=}.")
+        check_widths(self.hidden, self.outputs)
         if self.hop_weights != "learned" and not isinstance(self.hop_weights, int | float):
             raise InputError(f"hop_weights must be 'learned' or a number c. Got {self.hop_weights!r}.")
 
@@ -79,10 +71,7 @@ class HopMLP(FeatureMap):
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, no biases, and ω_h = 1 (not stated in the paper; its released code's start)."""
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
-        parameters = {
-            f"weight_{layer}": initial_weight(widths[layer], widths[layer + 1], layer, draws, place)
-            for layer in range(self.layers)
-        }
+        parameters = initial_mlp(widths, draws, place)
         if self.hop_weights == "learned":
             parameters["hop_weights"] = torch.ones(
                 len(draws.seeds), self.hops + 1, dtype=place.dtype, device=place.device
@@ -91,10 +80,7 @@ class HopMLP(FeatureMap):
 
     def __call__(self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None) -> Tensor:
         """Eq. 7: r × n × d."""
-        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
-        for layer in range(1, self.layers):
-            x = activate(x, layer, dropout)  # dropout after each hidden layer: not stated in the paper
-            x = multiply_stacked(x, parameters[f"weight_{layer}"])
+        x = apply_mlp(parameters, prepared.features, dropout)  # n × r × d
         return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
 
     def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:

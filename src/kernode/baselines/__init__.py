@@ -1,0 +1,1 @@
+"""Methods the paper compares with."""

@@ -1,0 +1,54 @@
+"""Predict, then propagate (Gasteiger et al. 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
+from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place
+
+
+@dataclass(frozen=True)
+class APPNP(FeatureMap):
+    """``Z ← (1 − a) Ā Z + a MLP(X)``, ``steps`` times from Z = MLP(X): personalised PageRank.
+
+    - ``teleport``: a, how much of a node's own prediction comes back at every step.
+    """
+
+    hidden: tuple[int, ...] = (64,)
+    outputs: int | None = None
+    steps: int = 10
+    teleport: float = 0.1
+    normalize_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if self.steps < 1 or not 0 < self.teleport <= 1:
+            raise InputError(
+                f"APPNP needs steps ≥ 1 and teleport in (0, 1]. Got {self.steps} and {self.teleport}."
+            )
+
+    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
+        """X and Ā."""
+        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
+
+    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights, no biases."""
+        return initial_mlp((prepared.features.shape[1], *self.hidden, width_of(self)), draws, place)
+
+    def __call__(
+        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    ) -> Tensor:
+        """Z after the last step: r × n × d."""
+        own = apply_mlp(parameters, prepared.features, dropout)
+        z = own
+        for _ in range(self.steps):
+            z = (1 - self.teleport) * propagate(prepared.step, z) + self.teleport * own
+        return z.transpose(0, 1)

@@ -1,0 +1,86 @@
+"""Kipf & Welling's graph convolution as a feature map (the paper's g_GCN, Eq. 13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from kernode.graph import Graph
+from kernode.hops import normalized_adjacency
+from kernode.maps.base import (
+    FeatureMap,
+    Parameters,
+    activate,
+    check_widths,
+    initial_weight,
+    multiply_shared,
+    multiply_stacked,
+    width_of,
+)
+from kernode.maps.features import node_features
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place, SparseMatrix
+
+
+@dataclass(frozen=True)
+class GraphInputs:
+    """What a convolution takes from the graph: X and Ā."""
+
+    features: Tensor | SparseMatrix  # n × f
+    step: SparseMatrix  # Ā, n × n
+
+
+def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
+    """Return X and Ā at a place."""
+    step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+    return GraphInputs(node_features(graph, place, normalize_rows=normalize_rows), step)
+
+
+def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
+    """Ā x for a whole stack: n × r × d."""
+    return (step @ x.reshape(len(x), -1)).view(x.shape)
+
+
+@dataclass(frozen=True)
+class GCN(FeatureMap):
+    """``H ← relu(Ā H W + b)``, layer by layer; the last one without relu. Written for a stack of replicas.
+
+    - ``hidden``, ``outputs``: widths, as in :class:`~kernode.maps.HopMLP`.
+    """
+
+    hidden: tuple[int, ...] = (16,)
+    outputs: int | None = None
+    normalize_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+
+    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
+        """X and Ā."""
+        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
+
+    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights with gain 1 and zero biases, as published."""
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        parameters = {}
+        for layer, (rows, columns) in enumerate(pairwise(widths)):
+            parameters[f"weight_{layer}"] = initial_weight(rows, columns, layer, draws, place, gain=1)
+            parameters[f"bias_{layer}"] = torch.zeros(
+                len(draws.seeds), columns, dtype=place.dtype, device=place.device
+            )
+        return parameters
+
+    def __call__(
+        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    ) -> Tensor:
+        """H of the last layer: r × n × d."""
+        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
+        x = propagate(prepared.step, x) + parameters["bias_0"]
+        for layer in range(1, len(self.hidden) + 1):
+            x = activate(x, layer, dropout)
+            x = propagate(prepared.step, multiply_stacked(x, parameters[f"weight_{layer}"]))
+            x = x + parameters[f"bias_{layer}"]
+        return x.transpose(0, 1)

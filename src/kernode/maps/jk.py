@@ -1,0 +1,36 @@
+"""Jumping knowledge with concatenation (Xu et al. 2018), with PyTorch Geometric's model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from kernode.errors import InputError
+from kernode.maps.base import check_widths
+from kernode.maps.module import ModuleMap, torch_geometric_nn
+
+
+@dataclass(frozen=True)
+class JKConcat(ModuleMap):
+    """Graph convolutions whose layers' outputs, side by side, go through one last linear layer.
+
+    - ``hidden``: one width for each convolution, all the same.
+    """
+
+    hidden: tuple[int, ...] = (32, 32, 32)
+    outputs: int | None = None
+    inner_dropout: float = 0.5
+    normalize_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if len(set(self.hidden)) != 1:
+            raise InputError(f"JKConcat's convolutions must have one width. Got hidden={self.hidden}.")
+
+    def module(self, features: int, outputs: int) -> nn.Module:
+        """PyTorch Geometric's GCN model with ``jk="cat"``."""
+        model: nn.Module = torch_geometric_nn().GCN(
+            features, self.hidden[0], len(self.hidden), outputs, dropout=self.inner_dropout, jk="cat"
+        )
+        return model

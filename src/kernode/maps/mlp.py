@@ -1,0 +1,31 @@
+"""The multi-layer perceptron that several maps share: (n × f) → n × r × d, no biases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from torch import Tensor
+
+from kernode.maps.base import activate, initial_weight, multiply_shared, multiply_stacked
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place, SparseMatrix
+from kernode.stack import Parameters
+
+
+def initial_mlp(widths: Sequence[int], draws: Draws, place: Place) -> Parameters:
+    """Xavier weights ``weight_0``, ``weight_1``, … between the widths."""
+    return {
+        f"weight_{layer}": initial_weight(rows, columns, layer, draws, place)
+        for layer, (rows, columns) in enumerate(pairwise(widths))
+    }
+
+
+def apply_mlp(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None) -> Tensor:
+    """MLP(X) of every replica; relu, and dropout in training, after each hidden layer."""
+    hidden = multiply_shared(x, parameters["weight_0"])
+    layers = sum(name.startswith("weight_") for name in parameters)
+    for layer in range(1, layers):
+        hidden = activate(hidden, layer, dropout)  # dropout there: not stated in the paper
+        hidden = multiply_stacked(hidden, parameters[f"weight_{layer}"])
+    return hidden

@@ -1,0 +1,69 @@
+"""Aggregate first, then learn: maps that need no graph while they train (SGC, SIGN)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+from torch import Tensor
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops import hop_matrices, normalized_adjacency
+from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.features import scaled_features, to_place
+from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place, SparseMatrix
+
+
+@dataclass(frozen=True)
+class Presmoothed(FeatureMap):
+    """``g(V) = MLP([T_0 X, T_1 X, … T_H X])``: Eq. 7's hops on the features instead of the output.
+
+    - ``powers``: ``"each"`` or ``"last"`` put the exact hops side by side (as SIGN does with its powers);
+      ``"plain"`` takes Ā^H X alone (SGC, when ``hidden`` is empty).
+    """
+
+    hidden: tuple[int, ...] = (16,)
+    outputs: int | None = None
+    hops: int = 2
+    powers: Literal["each", "last", "plain"] = "each"
+    normalize_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if self.hops < 1:
+            raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
+        if self.powers not in ("each", "last", "plain"):
+            raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {self.powers!r}.")
+
+    def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
+        """Every node's smoothed features, in float64; sparse where that is smaller."""
+        x = scaled_features(graph, normalize_rows=self.normalize_rows)
+        if self.powers == "plain":
+            step = normalized_adjacency(graph)
+            for _ in range(self.hops):
+                x = step @ x
+        else:
+            parts = [term @ x for term in hop_matrices(graph, self.hops, self.powers)]
+            x = sparse.hstack(parts, format="csr") if sparse.issparse(x) else np.hstack(parts)
+        if sparse.issparse(x) and x.nnz > 0.25 * x.shape[0] * x.shape[1]:
+            return x.toarray()
+        return x
+
+    def prepare(self, graph: Graph, place: Place) -> Tensor | SparseMatrix:
+        """The smoothed features: all that is kept of the graph."""
+        return to_place(self.smooth(graph), place)
+
+    def initial(self, prepared: Tensor | SparseMatrix, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights, no biases."""
+        return initial_mlp((prepared.shape[1], *self.hidden, width_of(self)), draws, place)
+
+    def __call__(
+        self, parameters: Parameters, prepared: Tensor | SparseMatrix, dropout: Dropout | None = None
+    ) -> Tensor:
+        """The MLP of the smoothed features: r × n × d."""
+        return apply_mlp(parameters, prepared, dropout).transpose(0, 1)
