@@ -14,8 +14,9 @@ from pyarrow import parquet
 
 import kernode as kn
 from graphs import clustered_graph
+from kernode import store
 from kernode.cli import main
-from kernode.data import write_npz
+from kernode.data import split_nodes, write_npz
 
 GRAPH = clustered_graph(n=90)
 QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
@@ -88,8 +89,96 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     assert "clusters · k3 · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
     assert "test accuracy" in out
     assert "±" in out
-    assert "kernode predict clusters-k3.safetensors -o predictions.csv" in out
+    assert f"kernode predict clusters-k3.safetensors {graph_file} -o predictions.csv" in out
     assert (kernode.folder / "clusters-k3.safetensors").is_file()
+
+
+def test_report_is_what_the_saved_model_gives(kernode):
+    """Every figure of the report, recomputed from the file."""
+    _, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 20, "--replicas", 3, "--json")
+    report = json.loads(out)
+    graph, split = kn.load("cora")
+    answers = kn.load_model("cora-n1.safetensors")._answers
+    for part in ("test", "validation"):
+        nodes = getattr(split, part)
+        by_run = answers.probabilities(nodes)
+        runs = 100 * (by_run.argmax(axis=-1) == graph.labels[nodes]).mean(axis=-1)
+        together = 100 * (by_run.mean(axis=0).argmax(axis=-1) == graph.labels[nodes]).mean()
+        assert np.allclose(report[part]["runs"], runs, atol=1e-3)
+        assert report[part]["ensemble_accuracy"] == pytest.approx(together, abs=1e-3)
+    assert report["test"] != report["validation"]
+
+
+def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph_file):
+    _, out, _ = kernode("fit", graph_file, *QUICK, "--json")
+    answers = kn.load_model("clusters-k3.safetensors", graph=GRAPH)._answers
+    splits = split_nodes(GRAPH, "jk", [0, 1])
+    for i, run in enumerate(json.loads(out)["test"]["runs"]):
+        found = answers.probabilities(splits[i].test)[i].argmax(axis=-1)
+        assert run == pytest.approx(100 * (found == GRAPH.labels[splits[i].test]).mean(), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("option", "where", "stored"),
+    [
+        (("--margin", 0.7), "training", ("margin", 0.7)),
+        (("--hops", 3), "map", ("hops", 3)),
+        (("--powers", "last"), "map", ("powers", "last")),
+        (("--hop-weights", 0.5), "map", ("hop_weights", 0.5)),
+        (("--hidden", "8,4"), "map", ("hidden", [8, 4])),
+        (("--layers", 1), "map", ("hidden", [])),
+        (("--learning-rate", 0.02), "training", ("learning_rate", 0.02)),
+        (("--weight-decay", 0.1), "training", ("weight_decay", 0.1)),
+        (("--dropout", 0.1), "training", ("dropout", 0.1)),
+        (("--kernel-weight", 2.0), "training", ("kernel_weight", 2.0)),
+        (("--kernel-loss", "squared"), "method", ("kernel_loss", "squared")),
+        (("--class-weights", "balanced"), "training", ("class_weights", "balanced")),
+        (("--selection", "last"), "training", ("selection", "last")),
+        (("--patience", 5), "training", ("patience", 5)),
+    ],
+)
+def test_every_option_reaches_the_model(kernode, graph_file, option, where, stored):
+    kernode("fit", graph_file, *QUICK, *option, "--quiet", "-o", "m.safetensors")
+    facts = store.read("m.safetensors", "model")[1]
+    pieces = {"training": facts["training"], "method": facts["method"], "map": facts["method"]["map"]}
+    assert pieces[where][stored[0]] == stored[1]
+
+
+def test_labels_of_other_nodes_never_shape_the_model(kernode, tmp_path):
+    """A test node in a class of its own: the same file, byte for byte."""
+    split = split_nodes(GRAPH, "jk", [0])[0]
+    files = []
+    for name, label in (("a", GRAPH.labels[split.test[0]]), ("b", 3)):
+        labels = GRAPH.labels.copy()
+        labels[split.test[0]] = label
+        write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="g"), tmp_path / f"{name}.npz")
+        more = ("--triplets", 200, "--replicas", 1, "--epochs", 5, "--quiet", "-o", f"{name}.safetensors")
+        assert kernode("fit", tmp_path / f"{name}.npz", *more)[0] == 0
+        tensors, facts = store.read(f"{name}.safetensors", "model")
+        files.append(({k: v.tolist() for k, v in tensors.items()}, facts["classes"]))
+    assert files[0] == files[1]
+
+
+def test_own_file_named_like_a_data_set_is_not_taken_for_it(kernode, tmp_path):
+    write_npz(GRAPH, tmp_path / "cora.npz")
+    _, out, _ = kernode(
+        "fit", tmp_path / "cora.npz", "--variant", "k1", "--hidden", 8, "--replicas", 1, "--json"
+    )
+    assert json.loads(out)["epochs"] == 100  # not the paper's 10 on Cora
+    assert json.loads(out)["split"] == "jk"
+
+
+def test_smoother_reports_every_run(kernode):
+    report = json.loads(kernode("fit", "cora", "--variant", "smoother", "--replicas", 3, "--json")[1])
+    assert len(report["test"]["runs"]) == 3
+
+
+def test_names_with_brackets_are_shown_as_they_are(kernode, tmp_path):
+    write_npz(
+        kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, name="x[red]y"), tmp_path / "x[red]y.npz"
+    )
+    assert "x[red]y" in kernode("data", "info", tmp_path / "x[red]y.npz")[1]
+    assert "x[red]y" in kernode("fit", tmp_path / "x[red]y.npz", *QUICK)[1]
 
 
 def test_fixed_split_has_an_ensemble_and_cora_is_found_by_name(kernode):
@@ -181,18 +270,43 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--powers", "some"), ("powers must be 'each' or 'last'",)),
         (("--hop-weights", "heavy"), ("--hop-weights must be",)),
         (("--variant", "k7"), ("'k7' is not a variant",)),
-        (("--replicas", "0"), ("--replicas must be",)),
+        (("--replicas", "0"), ("replicas must be an integer from 1 to 10,000",)),
         (("--epochs", "-3"), ("epochs must be",)),
         (("--dropout", "1"), ("dropout must be",)),
         (("--threads", "0"), ("threads must be",)),
         (("--device", "cuda"), ("no CUDA device",)),
         (("--resume",), ("--resume needs --checkpoint",)),
+        (("--seed", "-1"), ("the seed must be",)),
+        (("--seed", "99999999999999999999"), ("the seed must be",)),
+        (("--hop-weights", "nan"), ("hop_weights must be",)),
+        (("--hidden", "16,,4"), ("--hidden must be",)),
+        (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
         (("--checkpoint-every", "0", "--checkpoint", "c"), ("checkpoint_every must be",)),
     ],
 )
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
     fails(kernode("fit", graph_file, *options), 2, *words)
     assert not any(kernode.folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--hidden", "99999999999"), ("memory does not suffice",)),
+        (("-o", "x" * 300), ("File name too long",)),
+    ],
+)
+def test_failures_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
+    fails(kernode("fit", graph_file, "--quiet", *options), 1, *words)
+    assert not any(kernode.folder.iterdir())
+
+
+def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
+    more = ("--learning-rate", "1e30", "--epochs", 5, "--quiet", "--replicas", 1)
+    status, _, err = kernode("fit", graph_file, *more)
+    assert status == 0
+    assert "warning: the loss was not finite from epoch" in err
+    fails(kernode("fit", graph_file, *more, "--selection", "last"), 1, "training diverged at epoch")
 
 
 def test_unknown_options_and_missing_arguments_are_wrong_use(kernode):
@@ -233,7 +347,7 @@ def test_single_training_node_is_a_warning_not_an_end(kernode, tmp_path):
             "fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1, "--quiet"
         )
         assert status == 0
-        warned |= "warning: class 2 has a single training node" in err
+        warned |= "has a single training node" in err
     assert warned
 
 

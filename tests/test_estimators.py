@@ -8,6 +8,8 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.data import random_split
 from kernode.errors import InputError
+from kernode.method import Method
+from kernode.settings import Training
 from kernode.variants import configure
 
 GRAPH = clustered_graph(n=120)
@@ -104,11 +106,34 @@ def test_without_validation_nodes_a_seeded_part_is_held_out():
     assert last.model_.train.shape[1] == 60
 
 
-def test_validation_class_without_training_nodes_is_left_out_with_a_warning():
+def test_validation_class_without_training_nodes_is_always_wrong():
     two = LABELS < 2
-    with pytest.warns(UserWarning, match="have a class without training nodes"):
-        model = quick().fit(SPLIT.train[two], LABELS[two], graph=GRAPH, validation=SPLIT.validation)
+    model = quick().fit(SPLIT.train[two], LABELS[two], graph=GRAPH, validation=SPLIT.validation)
     assert model.classes_.tolist() == [0, 1]
+    possible = 100 * (GRAPH.labels[SPLIT.validation] < 2).mean()
+    assert 0 < model.history_["validation_accuracy"].max() <= possible + 1e-9
+
+
+def test_numpy_numbers_are_as_good_as_pythons(tmp_path):
+    model = fitted(random_state=np.int64(3), learning_rate=np.float32(0.01), dropout=np.array([0.5, 0.2]),
+                   replicas=np.int64(2), epochs=np.int64(5))  # fmt: skip
+    assert kn.load_model(model.save(tmp_path / "m"), graph=GRAPH).get_params()["dropout"] == (0.5, 0.2)
+
+
+def test_loaded_model_knows_its_settings(tmp_path):
+    again = kn.load_model(fitted(epochs=7, hops=3).save(tmp_path / "m"), graph=GRAPH)
+    assert again.get_params()["epochs"] == 7
+    assert again.get_params()["map"].hops == 3
+
+
+def test_model_that_knows_names_scores_numbers(tmp_path):
+    named = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, class_names=("a", "b", "c"))
+    names = np.array(named.class_names)[LABELS]
+    model = quick().fit(SPLIT.train, names, graph=named, validation=SPLIT.validation)
+    truth = GRAPH.labels[SPLIT.test]
+    assert (
+        model.score(SPLIT.test, truth) == model.score(SPLIT.test, np.array(named.class_names)[truth]) > 0.75
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +144,13 @@ def test_validation_class_without_training_nodes_is_left_out_with_a_warning():
         ([0, 1], [0], {}, "two lists of one length"),
         ([0, 1], [0, -1], {}, "node 1 has no label"),
         ([0, 1], [0, 1], {}, "too few to hold some out"),
-        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer ≥ 1"),
+        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer from 1"),
+        (SPLIT.train, LABELS, {"replicas": 1.5}, "replicas must be an integer. Got 1.5"),
+        (SPLIT.train, LABELS, {"random_state": None}, "the seed must be an integer. Got None"),
+        (SPLIT.train, LABELS, {"epochs": "many"}, "epochs must be an integer"),
+        (SPLIT.train, LABELS, {"map": "gcn"}, "map and kernel must be pieces"),
+        (SPLIT.train, LABELS, {"holdout": 2.0}, "holdout must be a share between 0 and 1"),
+        ([], [], {}, "there are no training nodes"),
         (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of k3"),
         (SPLIT.train, LABELS, {"hops": -1}, "hops must be an integer ≥ 1. Got -1."),
         (SPLIT.train, LABELS, {"variant": "smoother", "hidden": 4}, "Smoother has no setting 'hidden'"),
@@ -130,6 +161,18 @@ def test_validation_class_without_training_nodes_is_left_out_with_a_warning():
 def test_wrong_use_is_one_sentence(nodes, labels, more, sentence):
     with pytest.raises(InputError, match=sentence):
         quick(**more).fit(np.array(nodes), np.array(labels), graph=GRAPH)
+
+
+def test_columns_and_pairs_of_nodes_are_refused():
+    model = fitted(epochs=2)
+    with pytest.raises(InputError, match="one list of indices"):
+        model.predict(SPLIT.test[:5, None])
+    with pytest.raises(InputError, match="pass validation="):
+        quick().fit(SPLIT.train, LABELS * 0.5, graph=GRAPH, validation=SPLIT.validation)
+    with pytest.raises(InputError, match="must match"):
+        quick().fit(SPLIT.train, LABELS, graph=GRAPH, validation=([0, 1], [0]))
+    with pytest.raises(InputError, match="graph must be a kernode"):
+        quick().fit(SPLIT.train, LABELS, graph=None)
 
 
 def test_layers_repeat_the_hidden_width():
@@ -144,13 +187,25 @@ def test_layers_repeat_the_hidden_width():
 
 
 def test_papers_settings_are_as_stated():
-    """Supplement A.1 of the paper."""
-    for name, epochs, hidden, outputs in (("k1", 10, (512,), 128), ("k3", 200, (16,), None)):
+    """Every field of the paper's four variants: Table 2, supplement A.1, and its released code."""
+    dot, rbf = kn.kernels.Normalized(kn.kernels.Linear()), kn.kernels.Normalized(kn.kernels.RBF(gamma=1.0))
+    wide = kn.maps.HopMLP((512,), 128, hops=2, powers="each", hop_weights="learned", normalize_rows=True)
+    narrow = kn.maps.HopMLP((16,), None, hops=2, powers="each", hop_weights="learned", normalize_rows=True)
+    common = {
+        "learning_rate": 0.01, "weight_decay": 5e-4, "dropout": 0.5, "kernel_weight": 0.1, "margin": 0.1,
+        "triplets": 10_000, "selection": "best", "patience": None, "class_weights": None,
+    }  # fmt: skip
+    for name, map_, kernel, objective, epochs, on_pubmed in (
+        ("k1", wide, dot, "kernel", 10, 100),
+        ("k2", wide, rbf, "kernel", 10, 100),
+        ("k3", narrow, dot, "joint", 200, 200),
+        ("n1", narrow, dot, "softmax", 200, 200),
+    ):
+        assert configure(name, "cora") == configure(name, "citeseer")
         method, training = configure(name, "cora")
-        assert (training.epochs, method.map.hidden, method.map.outputs) == (epochs, hidden, outputs)
-        assert (training.triplets, training.margin, training.learning_rate) == (10_000, 0.1, 0.01)
-        assert (method.map.hops, method.map.layers, method.map.hop_weights) == (2, 2, "learned")
-    assert configure("k2", "pubmed")[1].epochs == configure("k1", "pubmed")[1].epochs == 100
+        assert method == Method(map_, kernel, objective, "hinge")
+        assert training == Training(epochs=epochs, **common)
+        assert configure(name, "pubmed")[1].epochs == on_pubmed
 
 
 def test_k3_reaches_its_figure_on_cora(cora):

@@ -7,6 +7,7 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.errors import InputError
+from kernode.graph import Graph
 from kernode.hops import HopOperator, hop_matrices, hop_shells, normalized_adjacency
 from kernode.sparse import Place
 
@@ -29,6 +30,16 @@ def dense_terms(graph, hops, powers):
 def test_shells_equal_breadth_first_search(graph, hops):
     distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
     for h, shell in enumerate(hop_shells(graph, hops)):
+        assert np.array_equal(shell.toarray(), distance == h)
+
+
+@pytest.mark.parametrize("common", [254, 255, 256, 511, 512])
+def test_shells_of_hubs_do_not_overflow(common):
+    """Two hubs with so many neighbours in common: counts of paths must not wrap around."""
+    edges = [(hub, 2 + i) for hub in (0, 1) for i in range(common)]
+    graph = Graph.from_edges(edges, features=np.ones((2 + common, 1)))
+    distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
+    for h, shell in enumerate(hop_shells(graph, 3)):
         assert np.array_equal(shell.toarray(), distance == h)
 
 

@@ -35,10 +35,11 @@ def dense_features(graph):
     st.sampled_from([(), (4,), (4, 3)]),
     st.sampled_from(["learned", 0.5]),
     st.booleans(),
+    st.sampled_from(["each", "last"]),
 )
-def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize):
+def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize, powers):
     """One replica at a time, in plain dense numpy."""
-    feature_map = HopMLP(hidden, 2, hops, hop_weights=hop_weights, normalize_rows=normalize)
+    feature_map = HopMLP(hidden, 2, hops, powers, hop_weights, normalize)
     prepared, parameters = start(feature_map, graph, [3, 4])
     if hop_weights == "learned":
         parameters["hop_weights"] = torch.randn(2, hops + 1, dtype=torch.float64)
@@ -56,7 +57,7 @@ def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize):
             if hop_weights == "learned"
             else 0.5 ** np.arange(hops + 1)
         )
-        terms = hop_matrices(graph, hops, "each")
+        terms = hop_matrices(graph, hops, powers)
         expected = sum(w * term.toarray() for w, term in zip(omega, terms, strict=True)) @ z
         assert np.allclose(ours[replica], expected, atol=1e-10)
 

@@ -65,6 +65,13 @@ def test_dropout_keeps_the_mean_at_each_replicas_rate():
     assert torch.allclose(mask.mean(dim=(0, 2)), torch.ones(3), atol=0.06)
 
 
+def test_rates_close_to_one_keep_little_but_never_everything():
+    dropout = Dropout(Draws(torch.arange(2), 1), torch.tensor([0.99999, 0.9999999], dtype=torch.float64))
+    mask = dropout.mask(torch.ones(20_000, 2, 8, dtype=torch.float64), layer=1)
+    assert (mask != 0).double().mean() < 1e-3
+    assert torch.equal(dropout.scale, torch.tensor([2.0**16, 2.0**16], dtype=torch.float64))
+
+
 @given(st.integers(1, 2**31 - 1), st.integers(-(2**63), 2**63 - 1))
 def test_below_stays_below(bound, word):
     for half in (0, 1):

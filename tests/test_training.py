@@ -19,7 +19,7 @@ from kernode.method import Method
 from kernode.model import Model
 from kernode.settings import Training
 from kernode.sparse import Place
-from kernode.training import train
+from kernode.training import Stack, train
 
 GRAPH = clustered_graph(n=90)
 DOUBLE = Place.of(64)
@@ -242,9 +242,34 @@ def test_stacked_adam_equals_torchs():
         assert torch.allclose(ours["w"][i], theirs[i].detach(), atol=1e-8)
 
 
-def test_balanced_class_weights_weigh_rare_classes_more():
-    plain, balanced = run(), run(training=replace(SHORT, class_weights="balanced"))
-    assert not np.array_equal(plain.history["softmax_loss"], balanced.history["softmax_loss"])
+def test_balanced_class_weights_give_every_class_the_same_say():
+    nodes = np.array([[0, 3, 6, 9, 12, 1, 4, 2, 5, 8]])  # 5 of class 0, 2 of class 1, 3 of class 2
+    lesson = Lesson(nodes, GRAPH.labels[nodes], np.arange(30, 60)[None], GRAPH.labels[None, 30:60], 3)
+    stack = Stack(
+        JOINT.for_classes(3).map.prepare(GRAPH, DOUBLE), JOINT.for_classes(3),
+        replace(SHORT, class_weights="balanced"), lesson, [0], DOUBLE,
+    )  # fmt: skip
+    assert torch.allclose(stack.class_weights, torch.tensor([[10 / 15, 10 / 6, 10 / 9]]).double())
+
+
+@pytest.mark.parametrize("epoch", [1, 4])
+def test_kept_parameters_are_those_of_the_kept_epoch(epoch):
+    """Training that ends there must leave the same."""
+    ended = run(training=replace(SHORT, epochs=epoch, selection="last"), seeds=(0, 1))
+    weights = ended.history["hop_weights"][-1]
+    assert np.array_equal(ended.parameters["map.hop_weights"].numpy(), weights)
+    whole = run(seeds=(0, 1))
+    for i, kept in enumerate(whole.epochs):
+        assert np.array_equal(
+            whole.parameters["map.hop_weights"][i].numpy(), whole.history["hop_weights"][kept - 1, i]
+        )
+
+
+def test_fewer_epochs_than_a_checkpoint_has_are_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    run(checkpoint=Checkpoint(path))
+    with pytest.raises(InputError, match="has 12 epochs, more than the 4 asked for"):
+        run(training=replace(SHORT, epochs=4), checkpoint=Checkpoint(path, resume=True))
 
 
 def test_smoother_has_nothing_to_learn_but_classifies():
@@ -290,6 +315,8 @@ def test_settings_must_fit_the_stack_and_best_needs_validation_nodes():
         run(lesson=empty)
     with pytest.raises(InputError, match="has no label"):
         replace(lesson_of(), train_labels=np.full_like(lesson_of().train_labels, -1))
+    with pytest.raises(InputError, match="patience belongs to"):
+        replace(SHORT, patience=3, selection="last")
 
 
 @pytest.mark.slow

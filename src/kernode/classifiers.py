@@ -10,6 +10,7 @@ from kernode.kernels import BaseKernel, Parameters
 from kernode.stack import replica, take
 from kernode.triplets import Members
 
+NO_SIMILARITY = -1e3  # to a class without training nodes: below every mean of K̄, but finite
 GRAM_BLOCK = 2**24  # entries of a Gram matrix that are held at a time
 
 
@@ -25,12 +26,16 @@ def centroid_scores(
     averaging = members.averaging.to(g.dtype)  # q × c × training nodes
     if kernel.dot_product:  # the mean of products is the product with the mean
         means = averaging @ take(embedded, members.nodes)  # r × c × d
-        return take(embedded, nodes) @ means.transpose(1, 2)
-    scores = [
-        _mean_similarities(kernel, replica(parameters, i), embedded[i : i + 1], averaging, members, nodes, i)
-        for i in range(len(g))
-    ]
-    return torch.cat(scores)
+        scores = take(embedded, nodes) @ means.transpose(1, 2)
+    else:
+        alone = (replica(parameters, i) for i in range(len(g)))
+        scores = torch.cat(
+            [
+                _mean_similarities(kernel, own, embedded[i : i + 1], averaging, members, nodes, i)
+                for i, own in enumerate(alone)
+            ]
+        )
+    return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)
 
 
 def _mean_similarities(

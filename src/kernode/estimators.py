@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -14,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.checkpoint import Checkpoint
 from kernode.data import datasets, load_graph
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.experiment import known_name
+from kernode.graph import Graph, checked_nodes
 from kernode.kernels import BaseKernel
 from kernode.lesson import Lesson
 from kernode.maps import FeatureMap
 from kernode.method import Objective
-from kernode.model import Answers, Model, check_nodes
+from kernode.model import Answers, Model
 from kernode.node_kernel import NodeKernel
-from kernode.settings import PerReplica
+from kernode.settings import PerReplica, seeds_from
 from kernode.sparse import Place
 from kernode.variants import configure
 
@@ -108,13 +108,14 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
 
         ``validation``: nodes that choose the epoch, with the graph's own labels, or a pair (nodes, classes).
         """
-        if self.replicas < 1:
-            raise InputError(f"replicas must be an integer ≥ 1. Got {self.replicas}.")
+        if not isinstance(graph, Graph):
+            raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
+        seeds = seeds_from(self.random_state, self.replicas)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
-        method, training = configure(self.variant, graph.name, **changes)
+        method, training = configure(self.variant, known_name(graph), **changes)
         place = Place.of(self.precision, self.device)
-        lesson = self._lesson(check_nodes(nodes, graph), np.asarray(y), graph, validation, training.selection)
-        seeds = [self.random_state + i for i in range(self.replicas)]
+        nodes = checked_nodes(nodes, graph.n_nodes)
+        lesson = self._lesson(nodes, np.asarray(y), graph, validation, training.selection)
         self.model_ = Model.learn(
             graph, method, training, lesson, seeds, place, tuple(self.classes_.tolist()),
             checkpoint=self.checkpoint, variant=self.variant,
@@ -128,6 +129,8 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
     ) -> Lesson:
         if nodes.ndim != 1 or y.shape != nodes.shape:
             raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
+        if len(nodes) == 0:
+            raise InputError("there are no training nodes. Give at least one labelled node per class.")
         if y.dtype.kind in "iu" and (y < 0).any():
             raise InputError(f"node {nodes[y < 0][0]} has no label: keep it out of the training nodes.")
         if validation is None and selection == "best":
@@ -136,22 +139,19 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
             nodes, y = nodes[~held_out], y[~held_out]
         self.classes_ = np.unique(y)
         chosen, chosen_labels = _with_labels(validation, y, graph)
-        numbers = _numbered(chosen_labels, self.classes_)
-        if (numbers < 0).any():
-            # They would be wrong at every epoch alike, and so have no say in which one is kept.
-            warnings.warn(f"{(numbers < 0).sum()} validation nodes have a class without training nodes and "
-                          "are left out.", stacklevel=3)  # fmt: skip
         return Lesson(
             nodes[None],
             np.searchsorted(self.classes_, y)[None],
-            check_nodes(chosen, graph)[numbers >= 0][None],
-            numbers[numbers >= 0][None],
+            chosen[None],
+            _numbered(chosen_labels, self.classes_)[None],
             len(self.classes_),
         )
 
     def _held_out(self, y: np.ndarray) -> np.ndarray:
         """A seeded part of the training nodes, never a class's last one."""
-        random = np.random.default_rng(self.random_state)
+        if not 0 < self.holdout < 1:
+            raise InputError(f"holdout must be a share between 0 and 1. Got {self.holdout}.")
+        random = np.random.Generator(np.random.PCG64(self.random_state))
         held_out = np.zeros(len(y), dtype=bool)
         for members in (np.flatnonzero(y == one) for one in np.unique(y)):
             count = min(len(members) - 1, round(self.holdout * len(members)))
@@ -164,15 +164,27 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, nodes: Any) -> np.ndarray:
         """Class probabilities, the mean over replicas: m × c."""
-        return self._on_graph().probabilities(nodes).mean(axis=0)
+        answers = self._on_graph()
+        nodes = checked_nodes(nodes, answers.graph.n_nodes)
+        if nodes.ndim != 1:
+            raise InputError(f"nodes must be one list of indices. Got shape {nodes.shape}.")
+        return answers.probabilities(nodes).mean(axis=0)
 
     def predict(self, nodes: Any) -> np.ndarray:
         """The most probable class of each node."""
         best = self.predict_proba(nodes).argmax(axis=1)
         return self.classes_[best]
 
-    # score() is scikit-learn's: a fraction, as cross_val_score and GridSearchCV expect. Everything that
-    # kernode itself prints or writes is in percent.
+    def score(self, nodes: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.
+
+        Everything that kernode itself prints or writes is in percent. Where the model knows classes by
+        name (as ``kernode fit`` trains it), y may hold the graph's numbers.
+        """
+        y, answers = np.asarray(y), self._on_graph()
+        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
+            y = np.array([*answers.graph.class_names, ""])[y]
+        return float(super().score(nodes, y, sample_weight))
 
     @property
     def kernel_(self) -> NodeKernel:
@@ -199,8 +211,15 @@ def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu"
         if model.dataset not in {entry.name for entry in datasets()}:
             raise InputError(f"{path} was trained on {model.dataset!r}: pass that graph as graph=.")
         graph = load_graph(model.dataset)
+    settings = {
+        name: value
+        for piece in (model.method, model.training)
+        for name, value in vars(piece).items()
+        if name in NodeKernelClassifier._get_param_names()
+    }
     estimator = NodeKernelClassifier(
         model.labels_of_choice.get("variant", "k3"),
+        **settings,
         replicas=len(model.seeds),
         random_state=model.seeds[0],
         precision=model.precision,
@@ -214,15 +233,23 @@ def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu"
 
 
 def _with_labels(validation: Any, y: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Validation nodes and their classes: as given in a pair, or the graph's own."""
     if validation is None:
         return np.empty(0, np.int64), y[:0]
-    if isinstance(validation, tuple):
-        nodes, labels = (np.asarray(part) for part in validation)
+    if isinstance(validation, tuple) and len(validation) == 2 and np.ndim(validation[0]) == 1:
+        nodes, labels = checked_nodes(validation[0], graph.n_nodes), np.asarray(validation[1])
+        if nodes.shape != labels.shape:
+            raise InputError(f"validation nodes and classes must match. Got {nodes.shape}, {labels.shape}.")
         return nodes, labels
-    nodes = check_nodes(validation, graph)
+    nodes = checked_nodes(validation, graph.n_nodes)
+    if (graph.labels[nodes] < 0).any():
+        node = nodes[graph.labels[nodes] < 0][0]
+        raise InputError(f"node {node} has no label: keep it out of the validation nodes.")
     if y.dtype.kind in "iu":
         return nodes, graph.labels[nodes]
-    return nodes, np.array([*graph.class_names, ""])[graph.labels[nodes]]
+    if y.dtype.kind == "U":
+        return nodes, np.array(graph.class_names)[graph.labels[nodes]]
+    raise InputError(f"classes of type {y.dtype} are not the graph's own: pass validation=(nodes, classes).")
 
 
 def _numbered(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

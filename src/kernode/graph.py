@@ -74,21 +74,26 @@ class Graph:
         A pair that is listed more than once, in either direction, becomes one edge with the largest
         of its weights. What was done stands in ``notes``.
         """
-        edges = np.asarray(edges)
+        edges = _as_array("edges", edges)
         if edges.size == 0:
             edges = np.empty((0, 2), dtype=np.int64)
         if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
             raise InputError(
                 f"edges must be an m × 2 array of node indices. Got {edges.dtype} of shape {edges.shape}."
             )
-        n = features.shape[0]
+        if not sparse.issparse(features):
+            features = _as_array("features", features)
+        n = len(features) if isinstance(features, np.ndarray) else features.shape[0]
         outside = np.flatnonzero(((edges < 0) | (edges >= n)).any(axis=1))
         if outside.size:
             row = int(outside[0])
             raise InputError(
                 f"edge {row} joins nodes {edges[row, 0]} and {edges[row, 1]}; nodes run from 0 to {n - 1}."
             )
-        weights = np.ones(len(edges), np.float32) if weights is None else np.asarray(weights, np.float32)
+        weights = np.ones(len(edges)) if weights is None else _as_array("weights", weights)
+        if weights.dtype.kind not in "fiub":
+            raise InputError(f"weights must be numbers. Got {weights.dtype}.")
+        weights = weights.astype(np.float32)
         if weights.shape != (len(edges),):
             raise InputError(f"weights must hold one number per edge ({len(edges)}). Got {weights.shape}.")
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
@@ -148,6 +153,17 @@ class Graph:
         return self
 
 
+def checked_nodes(nodes: Any, n: int) -> np.ndarray:
+    """Node indices as int64, or a sentence about the first that a graph of n nodes does not have."""
+    nodes = np.asarray(nodes)
+    if nodes.size and nodes.dtype.kind not in "iu":
+        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
+    outside = nodes[(nodes < 0) | (nodes >= n)] if nodes.size else nodes
+    if outside.size:
+        raise InputError(f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {n - 1}.")
+    return nodes.astype(np.int64)
+
+
 def _symmetric_adjacency(
     edges: np.ndarray, weights: np.ndarray, n: int
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
@@ -200,7 +216,9 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
         matrix.eliminate_zeros()
         values = matrix.data
     else:
-        matrix = values = np.array(matrix)
+        matrix = values = np.array(_as_array("features", matrix))
+    if matrix.ndim == 2 and 0 in matrix.shape:
+        raise InputError(f"a graph needs nodes and features. Got features of shape {matrix.shape}.")
     if matrix.ndim != 2 or matrix.shape[0] != n:
         raise InputError(f"features must have one row per node ({n}). Got shape {matrix.shape}.")
     if values.dtype.kind not in "fiub":
@@ -245,6 +263,13 @@ def _checked_node_names(names: Any, n: int) -> np.ndarray:
 
 def _buffers(matrix: Any) -> tuple[np.ndarray, ...]:
     return (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
+
+
+def _as_array(what: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError):  # rows of different lengths, mostly
+        raise InputError(f"{what} must be a regular array. Got rows of different lengths or kinds.") from None
 
 
 def _kind(value: Any) -> str:

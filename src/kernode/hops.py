@@ -26,14 +26,13 @@ def normalized_adjacency(graph: Graph) -> sparse.csr_array:
 
 def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
     """M^(h) for h = 0 … H: ones where the shortest path between two nodes has exactly h edges."""
-    step = _ones(graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr"))
-    within = sparse.eye_array(graph.n_nodes, format="csr", dtype=np.int8)
+    # Booleans: their sparse product is a logical or. Small integers would count paths, and wrap.
+    step = (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)
+    within = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
     shells = [within]
     for _ in range(hops):
-        wider = _ones(within @ step)
-        shell = wider - within
-        shell.eliminate_zeros()
-        shells.append(shell)
+        wider = (within @ step).tocsr()
+        shells.append((wider > within).tocsr())
         within = wider
     return shells
 
@@ -109,11 +108,6 @@ def _weighted(by_hop: Tensor, hop_weights: Tensor) -> Tensor:
     for h in range(1, len(by_hop)):
         total.addcmul_(by_hop[h], hop_weights[:, h, None])
     return total
-
-
-def _ones(matrix: sparse.csr_array) -> sparse.csr_array:
-    matrix = sparse.csr_array(matrix)
-    return sparse.csr_array((np.ones(matrix.nnz, np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _canonical(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -16,7 +16,7 @@ class Lesson:
     train: np.ndarray
     train_labels: np.ndarray
     validation: np.ndarray
-    validation_labels: np.ndarray
+    validation_labels: np.ndarray  # −1: a class that no training node has, wrong whatever is answered
     classes: int
 
     def __post_init__(self) -> None:
@@ -26,9 +26,9 @@ class Lesson:
         ):
             if nodes.shape != labels.shape or nodes.ndim != 2:
                 raise InputError(f"nodes and labels must have one shape. Got {nodes.shape}, {labels.shape}.")
-            if (labels < 0).any():
-                node = nodes[labels < 0][0]
-                raise InputError(f"node {node} has no label: keep it out of training and validation nodes.")
+        if (self.train_labels < 0).any():
+            node = self.train[self.train_labels < 0][0]
+            raise InputError(f"node {node} has no label: keep it out of the training nodes.")
         if self.train.shape[1] == 0:
             raise InputError("there are no training nodes. Give at least one labelled node per class.")
 

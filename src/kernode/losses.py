@@ -46,12 +46,12 @@ KERNEL_LOSSES = {"hinge": triplet_hinge, "squared": squared_loss, "logistic": lo
 def softmax_loss(scores: Tensor, labels: Tensor, class_weights: Tensor | None = None) -> Tensor:
     """L_Y: mean cross-entropy over r × m × c scores and (q × m) labels, q = 1 or r; a number per replica.
 
-    ``class_weights`` (q × c) weigh each node by its class.
+    ``class_weights`` (q × c) weigh each node by its class. A label of −1 adds nothing.
     """
     r, m, c = scores.shape
     labels = labels.expand(r, m)
     by_node = functional.cross_entropy(
-        scores.transpose(0, 1).reshape(m * r, c), labels.T.reshape(-1), reduction="none"
+        scores.transpose(0, 1).reshape(m * r, c), labels.T.reshape(-1), reduction="none", ignore_index=-1
     ).view(m, r)
     if class_weights is None:
         return by_node.mean(dim=0)

@@ -45,6 +45,11 @@ class Method(Recipe):
     kernel_loss: str = "hinge"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.map, FeatureMap) or not isinstance(self.kernel, BaseKernel):
+            raise InputError(
+                "map and kernel must be pieces such as kernode.maps.HopMLP() and kernode.kernels.RBF(). "
+                f"Got {self.map!r} and {self.kernel!r}."
+            )
         if self.objective not in ("kernel", "softmax", "joint"):
             raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {self.objective!r}.")
         if self.kernel_loss not in KERNEL_LOSSES:

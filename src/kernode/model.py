@@ -16,7 +16,7 @@ from kernode import store
 from kernode.checkpoint import Checkpoint
 from kernode.classifiers import probabilities
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, checked_nodes
 from kernode.lesson import Lesson
 from kernode.method import Method
 from kernode.node_kernel import NodeKernel
@@ -163,7 +163,8 @@ class Answers:
     def g(self) -> Tensor:
         """The learned representation of every node: r × n × d."""
         method = self.model.method
-        return method.embed(self._parameters, method.map.prepare(self.graph, self.place))
+        g = method.embed(self._parameters, method.map.prepare(self.graph, self.place))
+        return g.expand(len(self.model.seeds), -1, -1)  # a map without parameters gives one for all
 
     @cached_property
     def kernel(self) -> NodeKernel:
@@ -178,7 +179,7 @@ class Answers:
         calibrated probability.
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
-        rows = torch.from_numpy(np.atleast_2d(check_nodes(nodes, self.graph))).to(self.place.device)
+        rows = torch.from_numpy(np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))).to(self.place.device)
         scores = self.model.method.scores(self._parameters, self.g, self._members, rows)
         return probabilities(scores).cpu().numpy()
 
@@ -190,16 +191,3 @@ class Answers:
     def _members(self) -> Members:
         model = self.model
         return Members.of(model.train, model.train_labels, len(model.classes), self.place.device)
-
-
-def check_nodes(nodes: Any, graph: Graph) -> np.ndarray:
-    """Node indices as int64, or a sentence about the first that the graph does not have."""
-    nodes = np.asarray(nodes)
-    if nodes.size and nodes.dtype.kind not in "iu":
-        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
-    outside = nodes[(nodes < 0) | (nodes >= graph.n_nodes)]
-    if outside.size:
-        raise InputError(
-            f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {graph.n_nodes - 1}."
-        )
-    return nodes.astype(np.int64)

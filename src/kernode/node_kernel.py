@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from kernode.errors import InputError
+from kernode.graph import checked_nodes
 from kernode.kernels import BaseKernel
 from kernode.stack import Parameters, replica
 
@@ -64,7 +65,10 @@ class NodeKernel:
     @torch.no_grad()
     def pairs(self, nodes: Any, others: Any) -> np.ndarray:
         """K(u_i, v_i) for two lists of the same length."""
-        x, y = self.embedded[:, self._rows(nodes)], self.embedded[:, self._rows(others)]
+        rows, columns = self._rows(nodes), self._rows(others)
+        if len(rows) != len(columns):
+            raise InputError(f"pairs need two lists of one length. Got {len(rows)} and {len(columns)}.")
+        x, y = self.embedded[:, rows], self.embedded[:, columns]
         return self._mean(self.base.pairs(x, y, self.parameters).sum(dim=0))
 
     def diagonal(self, nodes: Any = None) -> np.ndarray:
@@ -77,16 +81,8 @@ class NodeKernel:
 
     def _rows(self, nodes: Any) -> Tensor:
         n = self.embedded.shape[1]
-        if nodes is None:
-            return torch.arange(n, device=self.g.device)
-        array = np.asarray(nodes).reshape(-1)
-        if len(array) and array.dtype.kind not in "iu":
-            raise InputError(f"nodes must be integer indices. Got {array.dtype}.")
-        rows = torch.from_numpy(array.astype(np.int64)).to(self.g.device)
-        if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= n):
-            outside = rows[(rows < 0) | (rows >= n)][0]
-            raise InputError(f"node {int(outside)} is not in the graph. Nodes run from 0 to {n - 1}.")
-        return rows
+        rows = np.arange(n) if nodes is None else checked_nodes(nodes, n)
+        return torch.from_numpy(rows.reshape(-1)).to(self.g.device)
 
 
 def graph_kernel(one: NodeKernel, other: NodeKernel, block: int = 1024) -> float:

@@ -36,6 +36,11 @@ def _mix(x: Tensor) -> Tensor:
     return x
 
 
+def _steps(rates: Tensor) -> Tensor:
+    """A dropout rate in steps of 2⁻¹⁶; below 1, so that something is always kept."""
+    return (rates * 2**16).round().clamp_max(2**16 - 1).to(torch.int64)
+
+
 @dataclass(frozen=True)
 class Draws:
     """The draws of a stack of replicas: ``seeds`` (r int64) and the epoch they belong to.
@@ -69,8 +74,8 @@ class Draws:
         lanes = -(-width // 4)
         index = torch.arange(rows * lanes, device=self.seeds.device).view(rows, 1, lanes)
         words = _mix(index * _STEP + self._keys(stream)[:, None])  # rows × r × lanes
-        threshold = (rates * 2**16).round().to(torch.int32) - 2**15
-        return words.view(torch.int16)[..., :width] >= threshold.to(torch.int16)[:, None]
+        threshold = (_steps(rates) - 2**15).to(torch.int16)
+        return words.view(torch.int16)[..., :width] >= threshold[:, None]
 
 
 def below(words: Tensor, bound: Tensor, half: int) -> Tensor:
@@ -89,7 +94,12 @@ class Dropout:
     rates: Tensor  # r
 
     def mask(self, x: Tensor, layer: int) -> Tensor:
-        """0 or 1 / (1 − rate) for every element of x (n × r × d)."""
+        """0 or the scale for every element of x (n × r × d)."""
         n, _, width = x.shape
         keep = self.draws.keep(DROPOUT + layer, n, width, self.rates)
-        return keep * (1 / (1 - self.rates)).to(x.dtype)[:, None]
+        return keep * self.scale.to(x.dtype)[:, None]
+
+    @property
+    def scale(self) -> Tensor:
+        """1 / (1 − rate), with the rate that is really drawn: r."""
+        return 2**16 / (2**16 - _steps(self.rates)).to(self.rates.dtype)

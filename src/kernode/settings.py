@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,6 +16,24 @@ from kernode.sparse import Place
 
 PerReplica = float | tuple[float, ...]  # one number for all replicas, or one for each
 _PER_REPLICA = ("learning_rate", "weight_decay", "dropout", "kernel_weight", "margin")
+
+
+def whole(name: str, value: Any) -> int:
+    """An integer as Python's own, or a sentence."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be an integer. Got {value!r}.") from None
+
+
+def seeds_from(seed: Any, replicas: Any) -> list[int]:
+    """The seeds S, S + 1, … of some replicas."""
+    seed, replicas = whole("the seed", seed), whole("replicas", replicas)
+    if not 1 <= replicas <= 10_000:
+        raise InputError(f"replicas must be an integer from 1 to 10,000. Got {replicas}.")
+    if not 0 <= seed < 2**62:
+        raise InputError(f"the seed must be an integer from 0 to 2⁶² − 1. Got {seed}.")
+    return list(range(seed, seed + replicas))
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,15 @@ class Training(Recipe):
     class_weights: Literal["balanced"] | None = None
 
     def __post_init__(self) -> None:
+        for name in _PER_REPLICA:  # plain numbers, so that settings can be compared and stored
+            value = np.asarray(getattr(self, name))
+            if value.dtype.kind not in "fiu" or value.ndim > 1:
+                raise InputError(f"{name} must be a number, or one per replica. Got {getattr(self, name)!r}.")
+            plain = tuple(value.astype(float).tolist()) if value.ndim else float(value)
+            object.__setattr__(self, name, plain)
+        for name in ("epochs", "triplets", "patience"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole(name, getattr(self, name)))
         for name, lowest in (("epochs", 0), ("triplets", 1)):
             if getattr(self, name) < lowest:
                 raise InputError(f"{name} must be an integer ≥ {lowest}. Got {getattr(self, name)}.")
@@ -47,6 +75,8 @@ class Training(Recipe):
             raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
         if self.patience is not None and self.patience < 1:
             raise InputError(f"patience must be an integer ≥ 1. Got {self.patience}.")
+        if self.patience is not None and self.selection == "last":
+            raise InputError("patience belongs to selection='best'. Leave it out with selection='last'.")
         if self.class_weights not in (None, "balanced"):
             raise InputError(f"class_weights must be 'balanced' or None. Got {self.class_weights!r}.")
 

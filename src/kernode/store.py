@@ -35,6 +35,8 @@ def write(path: str | Path, kind: str, tensors: dict[str, Tensor], facts: dict[s
 def read(path: str | Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`write` wrote, or say in one sentence what is wrong with the file."""
     path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{path} is a folder. Give the path of a {kind} file that kernode wrote.")
     if not path.is_file():
         raise FileError(f"{path} does not exist. Give the path of a {kind} file that kernode wrote.")
     try:

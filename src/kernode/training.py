@@ -16,7 +16,7 @@ from torch import Tensor
 
 from kernode.adam import Adam
 from kernode.checkpoint import Checkpoint
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.losses import softmax_loss
@@ -215,6 +215,15 @@ def _facts(
     return plain
 
 
+def _require_convergence(stacks: list[Stack], history: list[dict[str, Tensor]]) -> None:
+    broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
+    if not broken:
+        return
+    if not all(p.isfinite().all() for stack in stacks for p in stack.best.parameters.values()):
+        raise KernodeError(f"training diverged at epoch {broken[0]}. Lower the learning rate.")
+    warnings.warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.", stacklevel=3)
+
+
 def train(
     graph: Graph,
     method: Method,
@@ -230,14 +239,19 @@ def train(
     started = time.perf_counter()
     if training.selection == "best" and training.epochs and not lesson.validation.shape[1]:
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
-    for node_class in lesson.lonely_classes() if method.objective != "softmax" else ():
-        warnings.warn(f"class {node_class} has a single training node: it is its own positive.", stacklevel=2)
+    for number in lesson.lonely_classes():
+        warnings.warn(f"class {number} has a single training node: little to learn from.", stacklevel=2)
     stacks = _stacks(graph, method, training, lesson, seeds, place)
     history: list[dict[str, Tensor]] = []
     if checkpoint is not None:
         state = {name: t for i, stack in enumerate(stacks) for name, t in stack.state(f"stack_{i}").items()}
         facts = _facts(graph, method, training, lesson, seeds, place)
         history = checkpoint.restore(state, facts)
+        if len(history) > training.epochs:
+            raise InputError(
+                f"{checkpoint.path} has {len(history)} epochs, more than the {training.epochs} asked for. "
+                "Give more epochs, or another checkpoint file."
+            )
         for stack in stacks:
             stack.adam.steps = len(history)
     epochs = training.epochs if stacks[0].parameters else 0  # a map without parameters has nothing to learn
@@ -251,6 +265,7 @@ def train(
             checkpoint.save(state, history, facts)
         if progress is not None:
             progress(epoch, {name: value.cpu().numpy() for name, value in record.items()})
+    _require_convergence(stacks, history)
     names, recorded = stacks[0].best.parameters, history[0] if history else {}
     return Trained(
         parameters={

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -69,6 +69,7 @@ def check(graph: Graph, split: EdgeSplit) -> None:
 
 
 @given(graphs(), st.integers(0, 5), st.sampled_from([0.2, 0.3, 0.34]), st.sampled_from([0.25, 0.4]))
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_parts_are_disjoint_and_negatives_are_never_edges(graph, seed, validation, test):
     held_out = int(validation * graph.n_edges) + int(test * graph.n_edges)
     assume(int(min(validation, test) * graph.n_edges) >= 1)

@@ -52,11 +52,16 @@ def main() -> None:
             app(prog_name="kernode")
     except KernodeError as error:
         _fail(str(error), error.exit_status)
-    except (KeyboardInterrupt, BrokenPipeError):
-        raise SystemExit(130) from None
-    except MemoryError:
-        _fail("the machine's memory is used up. Try fewer --replicas or a smaller --hidden.", 1)
+    except KeyboardInterrupt:
+        _fail("interrupted.", 130)
+    except BrokenPipeError:  # whoever was reading has enough
+        raise SystemExit(141) from None
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}.", 1)
     except Exception as error:
+        if isinstance(error, MemoryError) or "allocate" in str(error):
+            _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
         if os.environ.get("KERNODE_DEBUG"):
             raise
         _fail(f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1)

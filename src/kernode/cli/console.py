@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kernode.errors import InputError
@@ -34,11 +34,14 @@ def print_json(values: dict[str, Any]) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int, *, quiet: bool) -> Iterator[Advance]:
-    """Show progress on stderr: a bar on a terminal, now and then a line elsewhere."""
+def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int], Advance]]:
+    """Show progress on stderr: a bar on a terminal, now and then a line elsewhere.
+
+    Gives a function that takes the number of steps, once it is known, and returns how to tell of one.
+    """
     console = Console(stderr=True)
     if quiet:
-        yield lambda done, note: None
+        yield lambda total: lambda done, note: None
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}"),
@@ -48,18 +51,26 @@ def progress(title: str, total: int, *, quiet: bool) -> Iterator[Advance]:
             TextColumn("{task.fields[note]}"),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(title, total=total, note="")
-            yield lambda done, note: bar.update(task, completed=done, note=note)
+
+            def begin(total: int) -> Advance:
+                task = bar.add_task(escape(title), total=total, note="")
+                return lambda done, note: bar.update(task, completed=done, note=note)
+
+            yield begin
     else:
-        last = time.monotonic()
+        yield lambda total: _lines(title, total)
 
-        def advance(done: int, note: str) -> None:
-            nonlocal last
-            if time.monotonic() - last > 5:
-                last = time.monotonic()
-                sys.stderr.write(f"{title} {done}/{total} {note}\n")
 
-        yield advance
+def _lines(title: str, total: int, every: float = 5.0) -> Advance:
+    last = time.monotonic()
+
+    def advance(done: int, note: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > every:
+            last = time.monotonic()
+            sys.stderr.write(f"{title} {done}/{total} {note}\n")
+
+    return advance
 
 
 def check_writable(path: Path | None) -> None:
@@ -75,11 +86,15 @@ def check_writable(path: Path | None) -> None:
         raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
 
 
-def peak_memory_mb(device: str) -> float:
+def peak_memory_mb(device: str) -> float | None:
     """Return the most memory the process (or, on a GPU, torch) has held so far, in MB."""
     if device == "cuda":
         import torch
 
         return round(torch.cuda.max_memory_allocated() / 1e6, 1)
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return None
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

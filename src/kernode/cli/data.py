@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from kernode.cli.console import JsonOption, QuietOption, print_json, say
@@ -81,13 +82,13 @@ def info(
         print_json(facts)
         return
     counted = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
-    say(f"[bold]{graph.name}[/]: {counted}")
+    say(f"[bold]{escape(graph.name)}[/]: {counted}")
     say(
         f"  degree {facts['mean_degree']} on average, {facts['largest_degree']} at most; "
         f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class"
     )
     for name, count in facts["classes"].items():
-        say(f"  {count:>8,}  {name}")
+        say(f"  {count:>8,}  {escape(name)}")
     for note in graph.notes:
         say(f"  on the way in: {note}")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from kernode.cli.console import (
+    Advance,
     JsonOption,
     QuietOption,
     check_writable,
@@ -20,12 +23,7 @@ from kernode.cli.console import (
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from kernode.data import Split
-    from kernode.graph import Graph
-    from kernode.lesson import Lesson
-    from kernode.model import Model
 
 Method = {"rich_help_panel": "Method (default: as the variant has it)"}
 Run = {"rich_help_panel": "Run"}
@@ -75,53 +73,33 @@ def fit(
     Example: [bold]kernode fit cora --variant k1 --replicas 10 --json[/]
     """
     started = time.perf_counter()
-    from kernode.checkpoint import Checkpoint
-    from kernode.data import load_graph, split_nodes
-    from kernode.model import Model
-    from kernode.sparse import Place, set_threads
-    from kernode.variants import configure
-
-    if replicas < 1:
-        raise InputError(f"--replicas must be an integer ≥ 1. Got {replicas}.")
+    given = locals()
+    changes = {name: given[name] for name in _CHANGES}
+    changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
-    set_threads(threads)
-    place = Place.of(precision, device)
-    method, training = configure(
-        variant,
-        _data_name(data),
-        hops=hops,
-        layers=layers,
-        hidden=_widths(hidden),
-        powers=powers,
-        hop_weights=_hop_weights(hop_weights),
-        epochs=epochs,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        dropout=dropout,
-        kernel_weight=kernel_weight,
-        margin=margin,
-        triplets=triplets,
-        kernel_loss=kernel_loss,
-        class_weights=class_weights,
-        selection=selection,
-        patience=patience,
-    )
     out = out or Path(f"{_data_name(data)}-{variant}.safetensors")
     for path in (out, checkpoint):
         check_writable(path)
-    graph = load_graph(data)
-    seeds = list(range(seed, seed + replicas))
-    splits = split_nodes(graph, split, seeds)
-    lesson = lesson_of(graph, splits)
+
+    from kernode import experiment
+    from kernode.checkpoint import Checkpoint
+    from kernode.data import load_graph
+    from kernode.settings import seeds_from
+    from kernode.sparse import Place, set_threads
+    from kernode.variants import configure
+
+    configure(variant, **changes)  # what is wrong with the options is said before a graph is fetched
+    set_threads(threads)
+    place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
     saving = Checkpoint(checkpoint, checkpoint_every, resume) if checkpoint is not None else None
-    with progress(f"{graph.name} {variant}", training.epochs, quiet=quiet or json) as advance:
-        model = Model.learn(
-            graph, method, training, lesson, seeds, place, graph.class_names,
-            progress=lambda epoch, values: advance(epoch, _note(values)),
-            checkpoint=saving, variant=variant, split=split_name(graph, split),
+    graph = load_graph(data)
+    with progress(f"{graph.name} {variant}", quiet=quiet or json) as begin:
+        model, report, splits = experiment.run(
+            graph, variant, seeds, place,
+            split=split, changes=changes, checkpoint=saving,
+            progress=lambda epochs: _told(begin(epochs)),
         )  # fmt: skip
-    report = _report(model, graph, splits, place.device.type)
     model.save(out)
     epochs_run = max((len(values) for values in model.history.values()), default=0)
     report |= {
@@ -130,76 +108,31 @@ def fit(
         "peak_memory_mb": peak_memory_mb(place.device.type),
         "model": str(out),
     }
-    print_json(report) if json else _print_report(report, graph, splits)
+    print_json(report) if json else _print_report(report, splits, data)
 
 
-def lesson_of(graph: Graph, splits: list[Split]) -> Lesson:
-    """Training and validation nodes of every replica; one row where all share a split."""
-    import numpy as np
-
-    from kernode.lesson import Lesson
-
-    distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
-    train = np.stack([split.train for split in distinct])
-    validation = np.stack([split.validation for split in distinct])
-    return Lesson(train, graph.labels[train], validation, graph.labels[validation], graph.n_classes)
+# Options that change a variant, by the names that `configure` takes.
+_CHANGES = (
+    "hops", "layers", "powers", "epochs", "learning_rate", "weight_decay", "dropout", "kernel_weight",
+    "margin", "triplets", "kernel_loss", "class_weights", "selection", "patience",
+)  # fmt: skip
 
 
-def split_name(graph: Graph, split: str | None) -> str:
-    """Name the split, the default included."""
-    from kernode.data.registry import identify
+def _told(advance: Advance) -> Callable[[int, dict[str, Any]], None]:
+    """Training's progress, with the validation accuracy beside the bar."""
 
-    return split or ("fastgcn" if identify(graph) else "jk")
+    def tell(epoch: int, values: dict[str, Any]) -> None:
+        accuracy = values.get("validation_accuracy")
+        advance(epoch, "" if accuracy is None else f"validation {accuracy.mean():.1f} %")
 
-
-def _report(model: Model, graph: Graph, splits: list[Split], device: str) -> dict[str, Any]:
-    """Everything that ``fit`` prints but time and memory. The test nodes are scored here, once."""
-    answers = model.on(graph, device)
-    weights = model.hop_weights()
-    return {
-        "dataset": graph.name,
-        "variant": model.labels_of_choice["variant"],
-        "split": model.labels_of_choice["split"],
-        "replicas": len(model.seeds),
-        "seed": model.seeds[0],
-        "device": device,
-        "epochs": model.training.epochs,
-        "test": _accuracies(answers.probabilities, [split.test for split in splits], graph.labels),
-        "validation": _accuracies(
-            answers.probabilities, [split.validation for split in splits], graph.labels
-        ),
-        "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
-        "kept_epochs": model.kept_epochs.tolist(),
-    }
+    return tell
 
 
-def _accuracies(probabilities: Any, nodes: list[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
-    """Each run's accuracy in percent, their mean and spread, and the ensemble's where runs share nodes."""
-    import numpy as np
-
-    from kernode.metrics import mean_and_std
-
-    shared = all(rows is nodes[0] for rows in nodes)
-    rows = nodes[0] if shared else np.stack(nodes)
-    if rows.size == 0:
-        return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
-    by_run = probabilities(rows)  # r × m × c
-    runs = 100 * (by_run.argmax(axis=-1) == labels[rows]).mean(axis=-1)
-    mean, std = mean_and_std(runs)
-    ensemble = 100 * (by_run.mean(axis=0).argmax(axis=-1) == labels[rows]).mean() if shared else None
-    return {
-        "accuracy_mean": round(mean, 4),
-        "accuracy_std": round(std, 4),
-        "runs": [round(float(run), 4) for run in runs],
-        "ensemble_accuracy": None if ensemble is None else round(float(ensemble), 4),
-    }
-
-
-def _print_report(report: dict[str, Any], graph: Graph, splits: list[Split]) -> None:
+def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (splits[0].train, splits[0].validation, splits[0].test))
-    r, seed = report["replicas"], report["seed"]
+    r, seed, name = report["replicas"], report["seed"], escape(report["dataset"])
     runs = f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
-    say(f"[bold]{graph.name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
+    say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
     for part in ("test", "validation"):
         values = report[part]
         if values["accuracy_mean"] is None:
@@ -211,17 +144,14 @@ def _print_report(report: dict[str, Any], graph: Graph, splits: list[Split]) -> 
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
-    say(
-        f"  {'time and memory':<20} {report['seconds_total']:.1f} s, "
-        f"{1000 * report['seconds_per_epoch']:.0f} ms an epoch, {report['peak_memory_mb']:.0f} MB at most"
-    )
-    say(f"  {'model':<20} {report['model']}")
-    say(f"Next: [bold]kernode predict {report['model']} -o predictions.csv[/]")
-
-
-def _note(values: dict[str, Any]) -> str:
-    accuracy = values.get("validation_accuracy")
-    return "" if accuracy is None else f"validation {accuracy.mean():.1f} %"
+    cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
+    if report["peak_memory_mb"]:
+        cost += f", {report['peak_memory_mb']:.0f} MB at most"
+    say(f"  {'time and memory':<20} {cost}")
+    model = escape(report["model"])
+    say(f"  {'model':<20} {model}")
+    own = f" {escape(data)}" if _data_name(data) != data else ""
+    say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
 
 
 def _data_name(data: str) -> str:
@@ -232,7 +162,7 @@ def _widths(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
-        return tuple(int(width) for width in text.split(",") if width)
+        return tuple(int(width) for width in text.split(",")) if text else ()
     except ValueError:
         raise InputError(f"--hidden must be widths such as 16 or 64,32. Got {text!r}.") from None
 

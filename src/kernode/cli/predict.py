@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from kernode.cli.console import JsonOption, QuietOption, print_json, say
 from kernode.errors import InputError, MissingExtraError
@@ -56,17 +57,19 @@ def predict(
         sys.stdout.write(_as_csv(table).decode())
         return
     counts = {name: table["class"].count(name) for name in trained.classes}
-    report = {
+    report: dict[str, Any] = {
         "model": str(model),
         "dataset": graph.name,
         "nodes": graph.n_nodes,
         "classes": counts,
         "output": None if out is None else str(out),
     }
+    if out is None:
+        report["predictions"] = _rows(table)
     if json:
         print_json(report)
     elif not quiet:
-        say(f"{graph.n_nodes:,} nodes of [bold]{graph.name}[/] written to {out}")
+        say(f"{graph.n_nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
 
 
 def graph_of(model: Model, path: Path, data: str | None) -> Graph:
@@ -97,9 +100,12 @@ def _as_csv(table: Table) -> bytes:
     return text.getvalue().encode()
 
 
+def _rows(table: Table) -> list[dict[str, Any]]:
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
 def _as_json(table: Table) -> bytes:
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    return (json_module.dumps(rows, ensure_ascii=False, indent=1) + "\n").encode()
+    return (json_module.dumps(_rows(table), ensure_ascii=False, indent=1) + "\n").encode()
 
 
 def _as_parquet(table: Table) -> bytes:

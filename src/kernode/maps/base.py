@@ -45,6 +45,8 @@ class FeatureMap(Recipe):
 
 def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
     """Raise unless every layer has a width."""
+    if not isinstance(hidden, tuple) or not all(isinstance(width, int) for width in hidden):
+        raise InputError(f"hidden must be a tuple of widths, such as (16,). Got {hidden!r}.")
     if any(width < 1 for width in hidden) or (outputs is not None and outputs < 1):
         raise InputError(f"layer widths must be at least 1. Got hidden={hidden} and outputs={outputs}.")
 
@@ -88,20 +90,20 @@ def multiply_stacked(x: Tensor, weight: Tensor) -> Tensor:
 
 def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
     """ReLU, then dropout: n × r × d."""
-    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout.mask(x, layer), dropout.rates)
+    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout.mask(x, layer), dropout.scale)
 
 
 class _MaskedReLU(torch.autograd.Function):
     """relu(x) · mask. What came out above zero is all that the gradient needs: no mask is kept."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, mask: Tensor, rates: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, mask: Tensor, scale: Tensor) -> Tensor:
         out = torch.relu(x).mul_(mask)
-        ctx.save_for_backward(out, rates)
+        ctx.save_for_backward(out, scale)
         return out
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
-        out, rates = ctx.saved_tensors
-        scale = (1 / (1 - rates)).to(out.dtype)[:, None]
-        return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
+        out, scale = ctx.saved_tensors
+        kept = torch.ops.aten.threshold_backward(upstream[0], out, 0)
+        return kept.mul_(scale.to(out.dtype)[:, None]), None, None

@@ -32,20 +32,20 @@ class SampledInputs:
 class FastGCN(FeatureMap):
     """``g = Ā relu(Ā X W_0) W_1``, in training ``Ā (w ⊙ relu(Ā X W_0) W_1)`` with sampled weights w.
 
-    ``samples`` nodes u are drawn with chance q(u) ∝ ‖Ā(:, u)‖² and w(u) = count(u) / (samples · q(u)):
+    t nodes u are drawn, a ``share`` of all, with chance q(u) ∝ ‖Ā(:, u)‖², and w(u) = count(u) / (t q(u)):
     the published estimator of the sum over neighbours, unbiased since E w = 1. It is computed as one full
     product, which on a stack of replicas costs less than gathering each replica's own rows.
     """
 
     hidden: tuple[int, ...] = (16,)
     outputs: int | None = None
-    samples: int = 400
+    share: float = 0.5
     normalize_rows: bool = True
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if self.samples < 1:
-            raise InputError(f"samples must be an integer ≥ 1. Got {self.samples}.")
+        if not self.share > 0:
+            raise InputError(f"share must be a number > 0. Got {self.share}.")
 
     def prepare(self, graph: Graph, place: Place) -> SampledInputs:
         """ĀX, Ā and the chances."""
@@ -73,9 +73,10 @@ class FastGCN(FeatureMap):
 
     def weights(self, chance: Tensor, draws: Draws) -> Tensor:
         """w: n × r, in float64."""
-        uniform = draws.uniform(SAMPLES, self.samples)  # samples × r
+        samples = max(1, round(self.share * len(chance)))
+        uniform = draws.uniform(SAMPLES, samples)  # t × r
         # clamp: rounding may leave the last sum of chances below a number that was drawn
         drawn = torch.searchsorted(chance.cumsum(0), uniform).clamp_max(len(chance) - 1)
         counts = torch.zeros(len(chance), uniform.shape[1], dtype=chance.dtype, device=chance.device)
         counts.scatter_add_(0, drawn, torch.ones_like(uniform))
-        return counts / (self.samples * chance)[:, None]
+        return counts / (samples * chance)[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,8 +56,9 @@ class HopMLP(FeatureMap):
         if self.powers not in ("each", "last"):
             raise InputError(f"powers must be 'each' or 'last'. Got {self.powers!r}.")
         check_widths(self.hidden, self.outputs)
-        if self.hop_weights != "learned" and not isinstance(self.hop_weights, int | float):
-            raise InputError(f"hop_weights must be 'learned' or a number c. Got {self.hop_weights!r}.")
+        c = self.hop_weights
+        if c != "learned" and not (isinstance(c, int | float) and math.isfinite(c)):
+            raise InputError(f"hop_weights must be 'learned' or a finite number c. Got {c!r}.")
 
     @property
     def layers(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -48,7 +49,7 @@ class ModuleMap(FeatureMap):
         module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
         if next(module.buffers(), None) is not None:
             raise InputError(
-                f"{type(module).__name__} keeps buffers (such as batch statistics), not shareable by replicas. "
+                f"{type(module).__name__} keeps buffers (batch statistics?), which replicas cannot share. "
                 "Use a module with parameters only."
             )
         return ModuleInputs(dense, edges, module)
@@ -142,7 +143,9 @@ class Wrapped(ModuleMap):
 def torch_geometric_nn() -> Any:
     """Import PyTorch Geometric, or say how to get it."""
     try:
-        from torch_geometric import nn as layers
+        with warnings.catch_warnings():  # its import warns of a torch function that it still uses
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from torch_geometric import nn as layers
     except ImportError:
         raise MissingExtraError("this map needs PyTorch Geometric: pip install 'kernode[pyg]'.") from None
     return layers

@@ -1,0 +1,117 @@
+"""One experiment: a variant on a graph, some runs, test nodes scored once. What tables are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernode.checkpoint import Checkpoint
+from kernode.data import Split, split_nodes
+from kernode.data.registry import identify
+from kernode.graph import Graph
+from kernode.lesson import Lesson
+from kernode.metrics import mean_and_std
+from kernode.model import Model
+from kernode.sparse import Place
+from kernode.training import Progress
+from kernode.variants import configure
+
+
+def known_name(graph: Graph) -> str:
+    """Return the name of a built-in data set, or "" for any other graph, whatever it is called."""
+    entry = identify(graph)
+    return "" if entry is None else entry.name
+
+
+def run(
+    graph: Graph,
+    variant: str,
+    seeds: list[int],
+    place: Place,
+    *,
+    split: str | None = None,
+    changes: dict[str, Any] | None = None,
+    progress: Callable[[int], Progress] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Model, dict[str, Any], list[Split]]:
+    """Train one run per seed and report accuracies in percent; ``progress`` is told the number of epochs."""
+    method, training = configure(variant, known_name(graph), **(changes or {}))
+    splits = split_nodes(graph, split, seeds)
+    lesson, classes = lesson_of(graph, splits)
+    model = Model.learn(
+        graph,
+        method,
+        training,
+        lesson,
+        seeds,
+        place,
+        tuple(graph.class_names[label] for label in classes),
+        progress=progress(training.epochs) if progress else None,
+        checkpoint=checkpoint,
+        variant=variant,
+        split=split or ("fastgcn" if known_name(graph) else "jk"),
+    )
+    return model, _report(model, graph, splits, classes, place.device.type), splits
+
+
+def lesson_of(graph: Graph, splits: list[Split]) -> tuple[Lesson, np.ndarray]:
+    """Training and validation nodes of every run (one row where all share a split), and the c labels taught.
+
+    Only training nodes say which classes there are: no other label may shape a model.
+    """
+    distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
+    train = np.stack([split.train for split in distinct])
+    validation = np.stack([split.validation for split in distinct])
+    classes = np.unique(graph.labels[train])
+    classes = classes[classes >= 0]
+    numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
+    numbers[classes] = np.arange(len(classes))
+    lesson = Lesson(
+        train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]], len(classes)
+    )
+    return lesson, classes
+
+
+def _report(
+    model: Model, graph: Graph, splits: list[Split], classes: np.ndarray, device: str
+) -> dict[str, Any]:
+    answers = model.on(graph, device)
+    weights = model.hop_weights()
+
+    def accuracies(part: str) -> dict[str, Any]:
+        nodes = [getattr(split, part) for split in splits]
+        rows = nodes[0] if all(one is nodes[0] for one in nodes) else np.stack(nodes)
+        return _accuracies(answers.probabilities(rows), classes, graph.labels[rows])
+
+    return {
+        "dataset": graph.name,
+        "variant": model.labels_of_choice["variant"],
+        "split": model.labels_of_choice["split"],
+        "replicas": len(model.seeds),
+        "seed": model.seeds[0],
+        "device": device,
+        "epochs": model.training.epochs,
+        "test": accuracies("test"),
+        "validation": accuracies("validation"),
+        "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
+        "kept_epochs": model.kept_epochs.tolist(),
+    }
+
+
+def _accuracies(by_run: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """Each run's accuracy (r × m × c), their mean and spread, and the ensemble's where runs share nodes."""
+    if by_run.shape[1] == 0:
+        return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
+    runs = 100 * (classes[by_run.argmax(axis=-1)] == labels).mean(axis=-1)
+    mean, std = mean_and_std(runs)
+    ensemble = None
+    if labels.ndim == 1:
+        ensemble = round(float(100 * (classes[by_run.mean(axis=0).argmax(axis=-1)] == labels).mean()), 4)
+    return {
+        "accuracy_mean": round(mean, 4),
+        "accuracy_std": round(std, 4),
+        "runs": [round(float(run), 4) for run in runs],
+        "ensemble_accuracy": ensemble,
+    }
