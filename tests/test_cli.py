@@ -389,6 +389,8 @@ def test_version_and_help_work_as_a_process():
         command = [sys.executable, "-m", "kernode", *arguments]
         finished = subprocess.run(command, capture_output=True, text=True, check=True)
         assert ("kernode " + kn.__version__ if arguments == ["--version"] else "kernode") in finished.stdout
+        if arguments == ["fit", "--help"]:
+            assert all(f"{name}: " in finished.stdout for name in kn.VARIANTS)
 
 
 def test_help_does_not_wait_for_torch():

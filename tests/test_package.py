@@ -6,3 +6,10 @@ def test_every_public_name_is_there():
     for name in kn.__all__:
         assert getattr(kn, name) is not None
     assert not hasattr(kn, "nothing")
+
+
+def test_every_variant_is_summarised():
+    from kernode.summaries import SUMMARIES
+
+    assert set(SUMMARIES) == set(kn.VARIANTS)
+    assert all(len(text) < 100 for text in SUMMARIES.values())

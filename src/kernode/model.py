@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 
 from kernode import store
+from kernode.baselines.kled import KLED
+from kernode.baselines.search import probabilities as kled_probabilities
+from kernode.baselines.search import search
 from kernode.checkpoint import Checkpoint
 from kernode.classifiers import probabilities
 from kernode.errors import InputError
@@ -20,6 +23,7 @@ from kernode.graph import Graph, checked_nodes
 from kernode.lesson import Lesson
 from kernode.method import Method
 from kernode.node_kernel import NodeKernel
+from kernode.recipe import Recipe
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import Parameters, part
@@ -32,7 +36,7 @@ from kernode.version import __version__
 class Model:
     """Learned parameters of r replicas, with everything needed to use and to repeat them."""
 
-    method: Method
+    method: Method | KLED
     training: Training
     parameters: Parameters
     train: np.ndarray  # q × m training nodes: nearest centroids are their means
@@ -51,7 +55,7 @@ class Model:
     def learn(
         cls,
         graph: Graph,
-        method: Method,
+        method: Method | KLED,
         training: Training,
         lesson: Lesson,
         seeds: list[int],
@@ -63,10 +67,13 @@ class Model:
         **labels_of_choice: Any,
     ) -> Model:
         """Train one replica per seed on a graph."""
-        method = method.for_classes(lesson.classes)
-        trained = train(
-            graph, method, training, lesson, seeds, place, progress=progress, checkpoint=checkpoint
-        )
+        if isinstance(method, KLED):
+            trained = search(method, graph, lesson, len(seeds), progress)
+        else:
+            method = method.for_classes(lesson.classes)
+            trained = train(
+                graph, method, training, lesson, seeds, place, progress=progress, checkpoint=checkpoint
+            )
         return cls(
             method,
             training,
@@ -121,7 +128,7 @@ class Model:
         """Read what :meth:`save` wrote."""
         tensors, facts = store.read(path, "model")
         return cls(
-            Method.from_json(facts["method"]),
+            Recipe.from_json(facts["method"]),  # type: ignore[arg-type]
             Training.from_json(facts["training"]),
             part(tensors, "parameters."),
             tensors["train"].numpy(),
@@ -141,10 +148,11 @@ class Model:
         learned = self.parameters.get("map.hop_weights")
         if learned is not None:
             return learned.numpy()
-        constant = getattr(self.method.map, "hop_weights", None)
+        hop_map = getattr(self.method, "map", None)
+        constant = getattr(hop_map, "hop_weights", None)
         if constant is None:
             return None
-        return np.tile(float(constant) ** np.arange(self.method.map.hops + 1), (len(self.seeds), 1))  # type: ignore[attr-defined]
+        return np.tile(float(constant) ** np.arange(hop_map.hops + 1), (len(self.seeds), 1))  # type: ignore[union-attr]
 
     def __repr__(self) -> str:
         return f"Model({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"
@@ -162,14 +170,14 @@ class Answers:
     @torch.no_grad()
     def g(self) -> Tensor:
         """The learned representation of every node: r × n × d."""
-        method = self.model.method
+        method = self._method
         g = method.embed(self._parameters, method.map.prepare(self.graph, self.place))
         return g.expand(len(self.model.seeds), -1, -1)  # a map without parameters gives one for all
 
     @cached_property
     def kernel(self) -> NodeKernel:
         """K(u, v), the mean over replicas."""
-        return NodeKernel(self.model.method.kernel, self.g, part(self._parameters, "kernel."))
+        return NodeKernel(self._method.kernel, self.g, part(self._parameters, "kernel."))
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:
@@ -179,9 +187,27 @@ class Answers:
         calibrated probability.
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
-        rows = torch.from_numpy(np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))).to(self.place.device)
-        scores = self.model.method.scores(self._parameters, self.g, self._members, rows)
+        indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
+        if isinstance(self.model.method, KLED):
+            return np.take_along_axis(self._diffused, indices[..., None], axis=1)
+        rows = torch.from_numpy(indices).to(self.place.device)
+        scores = self._method.scores(self._parameters, self.g, self._members, rows)
         return probabilities(scores).cpu().numpy()
+
+    @cached_property
+    def _diffused(self) -> np.ndarray:
+        """KLED's probabilities of all nodes."""
+        model = self.model
+        assert isinstance(model.method, KLED)
+        return kled_probabilities(
+            model.method, self.graph, model.parameters, model.train, model.train_labels, len(model.classes)
+        )
+
+    @property
+    def _method(self) -> Method:
+        if isinstance(self.model.method, KLED):
+            raise InputError("KLED has no feature map: its kernel, exp(−scale L), is never held as a whole.")
+        return self.model.method
 
     @cached_property
     def _parameters(self) -> Parameters:

@@ -11,6 +11,7 @@ import typer
 
 from kernode.cli import data, fit, predict
 from kernode.errors import KernodeError
+from kernode.summaries import SUMMARIES
 from kernode.version import __version__
 
 app = typer.Typer(
@@ -20,7 +21,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("fit")(fit.fit)
+app.command(
+    "fit",
+    epilog="Variants:\n\n" + "\n\n".join(f"[bold]{name}[/]: {text}" for name, text in SUMMARIES.items()),
+)(fit.fit)
 app.command("predict")(predict.predict)
 app.add_typer(data.app, name="data", help="Data sets: list them, look at one, fetch one.")
 

@@ -31,9 +31,7 @@ Run = {"rich_help_panel": "Run"}
 
 def fit(
     data: Annotated[str, typer.Argument(help="cora, citeseer, pubmed, or the path of an .npz graph.")],
-    variant: Annotated[
-        str, typer.Option(help="k3, k1, k2, n1 or smoother; 'k3' is the paper's best.")
-    ] = "k3",
+    variant: Annotated[str, typer.Option(help="A method by name; all are listed below.")] = "k3",
     split: Annotated[
         str | None,
         typer.Option(help="fastgcn, public, jk, fractions 0.6/0.2/0.2 or counts 140/500/1000."),

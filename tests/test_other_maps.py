@@ -1,0 +1,206 @@
+"""GCN, FastGCN, APPNP, presmoothed and modules of PyTorch Geometric as feature maps."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphs import clustered_graph, graphs
+from kernode.errors import InputError
+from kernode.hops import hop_matrices, normalized_adjacency
+from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, JKConcat, Presmoothed, Wrapped
+from kernode.maps.module import torch_geometric_nn
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place
+
+DOUBLE = Place.of(64)
+SEEDS = torch.tensor([3, 4, 5])
+
+
+class TwoLinear(torch.nn.Module):
+    """A module of a user's own."""
+
+    def __init__(self, in_channels, out_channels, width=4):
+        super().__init__()
+        self.first = torch.nn.Linear(in_channels, width)
+        self.second = torch.nn.Linear(width, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.second(torch.nn.functional.dropout(torch.relu(self.first(x)), 0.5, self.training))
+
+
+MAPS = [
+    GCN((4,), 3),
+    GCN((), 3),
+    GCN((4, 5), 3),
+    FastGCN((4,), 3),
+    APPNP((4,), 3, steps=3),
+    Presmoothed((4,), 3),
+    Presmoothed((), 3, powers="plain"),
+    Presmoothed((4,), 3, powers="last", hops=1),
+    GAT((8,), 3, heads=2),
+    JKConcat((4, 4), 3),
+    Wrapped.of(TwoLinear, outputs=3, width=6),
+]
+every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
+
+
+def start(feature_map, graph, seeds=SEEDS):
+    prepared = feature_map.prepare(graph, DOUBLE)
+    return prepared, feature_map.initial(prepared, Draws(seeds), DOUBLE)
+
+
+@every_map
+def test_replica_in_a_stack_equals_the_map_alone(feature_map):
+    graph = clustered_graph(n=30)
+    prepared, stack = start(feature_map, graph)
+    rates = torch.full((3,), 0.5, dtype=torch.float64)
+    together = [feature_map(stack, prepared), feature_map(stack, prepared, Dropout(Draws(SEEDS, 2), rates))]
+    assert together[0].shape == (3, 30, 3)
+    for i, seed in enumerate(SEEDS.tolist()):
+        own = torch.tensor([seed])
+        _, parameters = start(feature_map, graph, own)
+        assert all(torch.equal(stack[name][i], value[0]) for name, value in parameters.items())
+        alone = [
+            feature_map(parameters, prepared),
+            feature_map(parameters, prepared, Dropout(Draws(own, 2), rates[:1])),
+        ]
+        for one, all_ in zip(alone, together, strict=True):
+            assert torch.allclose(one[0], all_[i], atol=1e-12)
+
+
+@every_map
+def test_gradients_pass_gradcheck(feature_map):
+    graph = clustered_graph(n=7)
+    prepared, parameters = start(feature_map, graph, SEEDS[:2])
+    # from a random point: at zero biases relu and leaky relu have kinks
+    random = torch.Generator().manual_seed(0)
+    values = [torch.randn(p.shape, dtype=torch.float64, generator=random) for p in parameters.values()]
+    dropout = Dropout(Draws(SEEDS[:2], 1), torch.full((2,), 0.3, dtype=torch.float64))
+
+    def of(*tensors):
+        return feature_map(dict(zip(parameters, tensors, strict=True)), prepared, dropout)
+
+    assert torch.autograd.gradcheck(of, [value.requires_grad_() for value in values])
+
+
+@every_map
+def test_maps_travel_as_json(feature_map):
+    assert FeatureMap.from_json(json.loads(json.dumps(feature_map.to_json()))) == feature_map
+
+
+def test_stacked_gcn_equals_pygs_on_the_same_weights(cora):
+    graph, _ = cora
+    gcn = GCN((16,), 7)
+    place = Place.of(32)
+    prepared = gcn.prepare(graph, place)
+    parameters = gcn.initial(prepared, Draws(SEEDS), place)
+    for layer in (0, 1):
+        parameters[f"bias_{layer}"] += 0.1 * torch.arange(3)[:, None]
+    ours = gcn(parameters, prepared)
+    convolution = torch_geometric_nn().GCNConv
+    x = torch.tensor(graph.features.toarray() / graph.features.sum(axis=1)[:, None], dtype=torch.float32)
+    edges = torch.tensor(np.stack(graph.adjacency.nonzero()))
+    for i in range(3):
+        layers = [convolution(1433, 16), convolution(16, 7)]
+        for number, layer in enumerate(layers):
+            layer.lin.weight.data = parameters[f"weight_{number}"][i].T.contiguous()
+            layer.bias.data = parameters[f"bias_{number}"][i].clone()
+        theirs = layers[1](torch.relu(layers[0](x, edges)), edges)
+        assert torch.allclose(ours[i], theirs, atol=1e-5)
+
+
+def test_appnp_equals_pygs_propagation():
+    graph = clustered_graph(n=40)
+    appnp = APPNP((), 3, steps=5, teleport=0.2)
+    prepared, parameters = start(appnp, graph)
+    edges = torch.tensor(np.stack(graph.adjacency.nonzero()))
+    theirs = torch_geometric_nn().APPNP(K=5, alpha=0.2)(prepared.features @ parameters["weight_0"][1], edges)
+    assert torch.allclose(appnp(parameters, prepared)[1], theirs, atol=1e-9)
+
+
+@given(graphs(), st.sampled_from(["each", "last", "plain"]), st.integers(1, 3))
+def test_presmoothed_features_are_the_hops_of_x(graph, powers, hops):
+    x = graph.features.toarray() if sparse.issparse(graph.features) else graph.features
+    smoothed = Presmoothed(hops=hops, powers=powers, normalize_rows=False).smooth(graph)
+    smoothed = smoothed.toarray() if sparse.issparse(smoothed) else smoothed
+    if powers == "plain":
+        expected = np.linalg.matrix_power(normalized_adjacency(graph).toarray(), hops) @ x
+    else:
+        expected = np.hstack([term @ x for term in hop_matrices(graph, hops, powers)])
+    assert np.allclose(smoothed, expected)
+
+
+def test_fastgcn_estimate_is_unbiased():
+    """The mean of many sampled products is the full one, node by node, within its standard error."""
+    graph = clustered_graph(n=20)
+    fast = FastGCN((4,), 3, share=0.3)
+    seeds = torch.arange(4_000)
+    prepared = fast.prepare(graph, DOUBLE)
+    weights = fast.weights(prepared.chance, Draws(seeds, 1))  # n × r
+    error = weights.std(dim=1) / len(seeds) ** 0.5
+    assert ((weights.mean(dim=1) - 1).abs() < 4.5 * error).all()
+    one = {name: value.expand(4_000, -1, -1) for name, value in start(fast, graph, SEEDS[:1])[1].items()}
+    no_dropout = torch.zeros(4_000, dtype=torch.float64)
+    sampled = fast(one, prepared, Dropout(Draws(seeds, 1), no_dropout))
+    full = fast({name: value[:1] for name, value in one.items()}, prepared)[0]
+    deviation = (sampled.mean(dim=0) - full).abs()
+    assert (deviation < 5 * sampled.std(dim=0) / len(seeds) ** 0.5 + 1e-12).all()
+    assert sampled.std(dim=0).max() > 0.01  # it does sample
+
+
+def test_fastgcn_draws_by_the_squared_norm_of_columns():
+    graph = clustered_graph(n=15)
+    chance = FastGCN().prepare(graph, DOUBLE).chance.numpy()
+    columns = (normalized_adjacency(graph).toarray() ** 2).sum(axis=0)
+    assert np.allclose(chance, columns / columns.sum())
+
+
+def test_wrapped_modules_are_known_by_name_only():
+    unknown = Wrapped("os.system")
+    with pytest.raises(InputError, match="no module named"):
+        unknown.module(3, 2)
+    keeps_statistics = Wrapped.of(torch.nn.BatchNorm1d, outputs=2)
+    with pytest.raises((InputError, TypeError)):
+        keeps_statistics.prepare(clustered_graph(n=5), DOUBLE)
+
+
+def test_module_with_buffers_is_refused():
+    class Norm(torch.nn.Module):
+        def __init__(self, in_channels, out_channels):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm1d(in_channels)
+
+    with pytest.raises(InputError, match="keeps buffers"):
+        Wrapped.of(Norm, outputs=2).prepare(clustered_graph(n=5), DOUBLE)
+
+
+def test_modules_leave_torchs_generator_alone():
+    graph = clustered_graph(n=12)
+    prepared, parameters = start(MAPS[-1], graph)
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    MAPS[-1](parameters, prepared, Dropout(Draws(SEEDS, 1), torch.full((3,), 0.5)))
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: GAT((7,), heads=2),
+        lambda: JKConcat((4, 5)),
+        lambda: APPNP(teleport=0),
+        lambda: FastGCN(share=0),
+        lambda: Presmoothed(powers="none"),
+        lambda: GCN(hidden=16),
+        lambda: GCN(hidden=(0,)),
+    ],
+)
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(InputError):
+        wrong()
