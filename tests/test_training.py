@@ -86,7 +86,7 @@ def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch,
     seeds, lesson = (0, 1, 2, 3, 4), lesson_of(range(5))
     own = replace(SHORT, margin=(0.1, 0.2, 0.3, 0.4, 0.5))
     whole = run(JOINT, own, lesson, seeds)
-    monkeypatch.setattr("kernode.training.STACK_NUMBERS", {"cpu": 2 * 90 * 8})
+    monkeypatch.setattr("kernode.loop.STACK_NUMBERS", {"cpu": 2 * 90 * 8})
     path = tmp_path / "c.safetensors"
     run(JOINT, replace(own, epochs=5), lesson, seeds, checkpoint=Checkpoint(path, every=2))
     parts = run(JOINT, own, lesson, seeds, checkpoint=Checkpoint(path, resume=True))

@@ -12,10 +12,10 @@ from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.graph import Graph
 from kernode.lesson import Lesson
+from kernode.loop import Progress
 from kernode.metrics import mean_and_std
 from kernode.model import Model
 from kernode.sparse import Place
-from kernode.training import Progress
 from kernode.variants import configure
 
 

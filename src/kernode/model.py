@@ -21,13 +21,14 @@ from kernode.classifiers import probabilities
 from kernode.errors import InputError
 from kernode.graph import Graph, checked_nodes
 from kernode.lesson import Lesson
+from kernode.loop import Progress
 from kernode.method import Method
 from kernode.node_kernel import NodeKernel
 from kernode.recipe import Recipe
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import Parameters, part
-from kernode.training import Progress, train
+from kernode.training import train
 from kernode.triplets import Members
 from kernode.version import __version__
 

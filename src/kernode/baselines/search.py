@@ -10,7 +10,7 @@ import torch
 from kernode.baselines.kled import CLASSIFIERS, KLED
 from kernode.graph import Graph
 from kernode.lesson import Lesson
-from kernode.training import Progress, Trained
+from kernode.loop import Progress, Trained
 
 
 def search(
