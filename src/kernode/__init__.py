@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernode.data import Split, datasets, load
     from kernode.estimators import NodeKernelClassifier, load_model
     from kernode.graph import Graph
+    from kernode.links.predictor import LinkPredictor
     from kernode.node_kernel import NodeKernel, graph_kernel
     from kernode.variants import VARIANTS
     from kernode.version import __version__
@@ -23,6 +24,7 @@ _HOMES = {
     "VARIANTS": "variants",
     "Graph": "graph",
     "NodeKernel": "node_kernel",
+    "LinkPredictor": "links.predictor",
     "NodeKernelClassifier": "estimators",
     "Split": "data",
     "__version__": "version",
@@ -37,6 +39,7 @@ _HOMES = {
 __all__ = [
     "VARIANTS",
     "Graph",
+    "LinkPredictor",
     "NodeKernel",
     "NodeKernelClassifier",
     "Split",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from torch import Tensor
 
@@ -16,6 +18,6 @@ def accuracy(scores: Tensor, labels: Tensor) -> Tensor:
     return 100 * (scores.argmax(dim=-1) == labels).double().mean(dim=-1)
 
 
-def mean_and_std(values: np.ndarray) -> tuple[float, float]:
+def mean_and_std(values: Any) -> tuple[float, float]:
     """Mean and sample standard deviation; the spread of a single run is 0."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 # One number per use of randomness; layer i of a use draws from stream + i.
-WEIGHTS, DROPOUT, TRIPLETS, SAMPLES, MODULES = 1_000, 2_000, 3_000, 4_000, 5_000
+WEIGHTS, DROPOUT, TRIPLETS, SAMPLES, MODULES, PAIRS, NOISE = 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000
 
 
 def _signed(word: int) -> int:
@@ -65,6 +65,11 @@ class Draws:
         """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
         index = torch.arange(count, device=self.seeds.device)
         return ((self.words(stream, index) >> 11) & (2**53 - 1)).double() * 2.0**-53
+
+    def normal(self, stream: int, count: int) -> Tensor:
+        """Standard normal numbers: count × r, float64 (Box-Muller)."""
+        radius, angle = self.uniform(stream, count), self.uniform(stream + 1, count)
+        return (-2 * (1 - radius).log()).sqrt() * (2 * torch.pi * angle).cos()
 
     def keep(self, stream: int, rows: int, width: int, rates: Tensor) -> Tensor:
         """Dropout's mask: rows × r × width, True where an element is kept.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli import data, fit, predict
+from kernode.cli import data, fit, links, predict
 from kernode.errors import KernodeError
 from kernode.summaries import SUMMARIES
 from kernode.version import __version__
@@ -26,6 +26,7 @@ app.command(
     epilog="Variants:\n\n" + "\n\n".join(f"[bold]{name}[/]: {text}" for name, text in SUMMARIES.items()),
 )(fit.fit)
 app.command("predict")(predict.predict)
+app.command("links")(links.links)
 app.add_typer(data.app, name="data", help="Data sets: list them, look at one, fetch one.")
 
 

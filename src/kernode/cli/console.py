@@ -73,6 +73,20 @@ def _lines(title: str, total: int, every: float = 5.0) -> Advance:
     return advance
 
 
+def telling(advance: Advance, value: str, title: str) -> Callable[[int, dict[str, Any]], None]:
+    """Training's progress, with the mean of one of its values beside the bar."""
+
+    def tell(epoch: int, values: dict[str, Any]) -> None:
+        advance(epoch, f"{title} {values[value].mean():.1f} %" if value in values else "")
+
+    return tell
+
+
+def data_name(data: str) -> str:
+    """What a data argument is called in file names: a data set's name or a file's stem."""
+    return Path(data).stem if Path(data).suffix else data
+
+
 def check_writable(path: Path | None) -> None:
     """Say before a long computation what would go wrong after it."""
     if path is None:

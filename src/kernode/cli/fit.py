@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +10,15 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import (
-    Advance,
     JsonOption,
     QuietOption,
     check_writable,
+    data_name,
     peak_memory_mb,
     print_json,
     progress,
     say,
+    telling,
 )
 from kernode.errors import InputError
 
@@ -76,7 +76,7 @@ def fit(
     changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
-    out = out or Path(f"{_data_name(data)}-{variant}.safetensors")
+    out = out or Path(f"{data_name(data)}-{variant}.safetensors")
     for path in (out, checkpoint):
         check_writable(path)
 
@@ -96,7 +96,7 @@ def fit(
         model, report, splits = experiment.run(
             graph, variant, seeds, place,
             split=split, changes=changes, checkpoint=saving,
-            progress=lambda epochs: _told(begin(epochs)),
+            progress=lambda steps: telling(begin(steps), "validation_accuracy", "validation"),
         )  # fmt: skip
     model.save(out)
     epochs_run = max((len(values) for values in model.history.values()), default=0)
@@ -114,16 +114,6 @@ _CHANGES = (
     "hops", "layers", "powers", "epochs", "learning_rate", "weight_decay", "dropout", "kernel_weight",
     "margin", "triplets", "kernel_loss", "class_weights", "selection", "patience",
 )  # fmt: skip
-
-
-def _told(advance: Advance) -> Callable[[int, dict[str, Any]], None]:
-    """Training's progress, with the validation accuracy beside the bar."""
-
-    def tell(epoch: int, values: dict[str, Any]) -> None:
-        accuracy = values.get("validation_accuracy")
-        advance(epoch, "" if accuracy is None else f"validation {accuracy.mean():.1f} %")
-
-    return tell
 
 
 def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> None:
@@ -148,12 +138,8 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
     say(f"  {'time and memory':<20} {cost}")
     model = escape(report["model"])
     say(f"  {'model':<20} {model}")
-    own = f" {escape(data)}" if _data_name(data) != data else ""
+    own = f" {escape(data)}" if data_name(data) != data else ""
     say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
-
-
-def _data_name(data: str) -> str:
-    return Path(data).stem if Path(data).suffix else data
 
 
 def _widths(text: str | None) -> tuple[int, ...] | None:

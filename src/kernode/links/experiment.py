@@ -1,0 +1,78 @@
+"""One link experiment: a method, VGAE's edge split, some runs, the test edges scored once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from kernode.data.edge_split import split_edges
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.links.method import LINK_METHODS, LinkMethod
+from kernode.links.model import LinkModel
+from kernode.loop import Progress
+from kernode.metrics import mean_and_std
+from kernode.settings import Training
+from kernode.sparse import Place
+
+
+def configure_links(name: str, **changes: Any) -> tuple[LinkMethod, Training]:
+    """A link method by name, with changes of its training; None leaves a setting as it is.
+
+    >>> configure_links("gae", epochs=50)[1].epochs
+    50
+    """
+    if name not in LINK_METHODS:
+        raise InputError(f"{name!r} is not a link method. Choose one of {', '.join(LINK_METHODS)}.")
+    method, training = LINK_METHODS[name]
+    changes = {key: value for key, value in changes.items() if value is not None}
+    unknown = set(changes) - {field.name for field in fields(Training)}
+    if unknown:
+        raise InputError(f"link training has no setting {sorted(unknown)[0]!r}: leave it out.")
+    return method, replace(training, **changes)
+
+
+def run_links(
+    graph: Graph,
+    name: str,
+    seeds: list[int],
+    place: Place,
+    *,
+    changes: dict[str, Any] | None = None,
+    progress: Callable[[int], Progress] | None = None,
+) -> tuple[LinkModel, dict[str, Any]]:
+    """Train one run per seed on one split (the first seed's) and report, in percent."""
+    method, training = configure_links(name, **(changes or {}))
+    split = split_edges(graph, seeds[0])
+    model = LinkModel.learn(
+        graph,
+        split,
+        method,
+        training,
+        seeds,
+        place,
+        progress=progress(training.epochs) if progress else None,
+        split_seed=seeds[0],
+        name=name,
+    )
+    return model, {
+        "dataset": graph.name,
+        "method": name,
+        "replicas": len(seeds),
+        "seed": seeds[0],
+        "device": place.device.type,
+        "epochs": training.epochs,
+        "test": _summary(model.evaluate(split.test, split.test_negatives)),
+        "validation": _summary(model.evaluate(split.validation, split.validation_negatives)),
+        "seconds_training": round(model.seconds, 3),
+    }
+
+
+def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Mean and spread of every figure over the runs, and the runs themselves."""
+    summary: dict[str, Any] = {}
+    for name in runs[0]:
+        mean, std = mean_and_std([run[name] for run in runs])
+        summary |= {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
+    return summary | {"runs": [{name: round(value, 4) for name, value in run.items()} for run in runs]}

@@ -1,0 +1,154 @@
+"""A trained link predictor: scores for any pair, the likeliest missing links of a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode import store
+from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.errors import InputError
+from kernode.graph import Graph, checked_nodes
+from kernode.links.method import LinkMethod
+from kernode.links.training import train_links
+from kernode.loop import Progress
+from kernode.ranking import link_metrics
+from kernode.settings import Training
+from kernode.sparse import Place
+from kernode.stack import Parameters, part
+from kernode.version import __version__
+
+
+@dataclass(frozen=True)
+class LinkModel:
+    """Learned parameters of r replicas, and the graph of training edges that they see."""
+
+    method: LinkMethod
+    training: Training
+    parameters: Parameters
+    graph: Graph  # training edges only
+    seeds: tuple[int, ...]
+    precision: int
+    facts: dict[str, Any]  # data set, fingerprint of the whole graph, seed of the split
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+    device: str = "cpu"
+    seconds: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def learn(
+        cls,
+        whole: Graph,
+        split: EdgeSplit,
+        method: LinkMethod,
+        training: Training,
+        seeds: list[int],
+        place: Place,
+        *,
+        progress: Progress | None = None,
+        **facts: Any,
+    ) -> LinkModel:
+        """Train one replica per seed."""
+        trained = train_links(split, method, training, seeds, place, progress=progress)
+        return cls(
+            method,
+            training,
+            {name: value.cpu() for name, value in trained.parameters.items()},
+            split.graph,
+            tuple(seeds),
+            64 if place.dtype == torch.float64 else 32,
+            {"dataset": whole.name, "fingerprint": whole.fingerprint, **facts},
+            trained.history,
+            place.device.type,
+            trained.seconds,
+        )
+
+    @torch.no_grad()
+    def logits(self, pairs: Any) -> np.ndarray:
+        """log-odds of links, run by run: r × m for pairs (m × 2)."""
+        rows = torch.from_numpy(_checked_pairs(pairs, self.graph.n_nodes)).to(self._place.device)
+        return self.method.logits(self._on_place, self._embedded, rows[None]).cpu().numpy()
+
+    def score_pairs(self, pairs: Any) -> np.ndarray:
+        """Probability of a link, the mean over runs: m numbers for pairs (m × 2)."""
+        return (1 / (1 + np.exp(-self.logits(pairs).astype(np.float64)))).mean(axis=0)
+
+    def missing_links(self, node: int, k: int = 10) -> list[tuple[int, float]]:
+        """The k likeliest links that a node does not have, with their probabilities."""
+        (node,) = checked_nodes([node], self.graph.n_nodes).tolist()
+        if k < 1:
+            raise InputError(f"k must be an integer ≥ 1. Got {k}.")
+        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self._neighbours(node)])
+        scores = self.score_pairs(np.stack([np.full_like(others, node), others], axis=1))
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [(int(others[i]), float(scores[i])) for i in best]
+
+    def _neighbours(self, node: int) -> np.ndarray:
+        adjacency = self.graph.adjacency
+        return adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]]
+
+    def evaluate(self, edges: Any, negatives: Any) -> list[dict[str, float]]:
+        """AUC, AP, Hits@k and MRR of every run, in percent."""
+        pairs = zip(self.logits(edges), self.logits(negatives), strict=True)
+        return [link_metrics(positive, negative) for positive, negative in pairs]
+
+    def save(self, path: str | Path) -> Path:
+        """Write one .safetensors file; the training edges follow from the graph and the split's seed."""
+        tensors = {f"parameters.{name}": value for name, value in self.parameters.items()}
+        tensors |= {
+            f"history.{n}": torch.from_numpy(np.ascontiguousarray(v)) for n, v in self.history.items()
+        }
+        facts = {
+            "kernode": __version__,
+            "method": self.method.to_json(),
+            "training": self.training.to_json(),
+            "seeds": self.seeds,
+            "precision": self.precision,
+            "facts": self.facts,
+        }
+        return store.write(path, "links", tensors, facts)
+
+    @classmethod
+    def load(cls, path: str | Path, whole: Graph, device: str = "cpu") -> LinkModel:
+        """Read what :meth:`save` wrote, with the whole graph it was trained on."""
+        tensors, facts = store.read(path, "links")
+        if facts["facts"]["fingerprint"] != whole.fingerprint:
+            raise InputError(
+                f"{path} was trained on {facts['facts']['dataset']!r}, another graph. Give that one."
+            )
+        return cls(
+            LinkMethod.from_json(facts["method"]),
+            Training.from_json(facts["training"]),
+            part(tensors, "parameters."),
+            split_edges(whole, facts["facts"]["split_seed"]).graph,
+            tuple(facts["seeds"]),
+            facts["precision"],
+            facts["facts"],
+            {name: value.numpy() for name, value in part(tensors, "history.").items()},
+            device,
+        )
+
+    @property
+    def _place(self) -> Place:
+        return Place.of(self.precision, self.device)
+
+    @cached_property
+    def _on_place(self) -> Parameters:
+        return {name: value.to(self._place.device) for name, value in self.parameters.items()}
+
+    @cached_property
+    @torch.no_grad()
+    def _embedded(self) -> Tensor:
+        return self.method.embed(self._on_place, self.method.map.prepare(self.graph, self._place))[0]
+
+
+def _checked_pairs(pairs: Any, n: int) -> np.ndarray:
+    array = checked_nodes(pairs, n)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(f"pairs must be an m × 2 list of nodes. Got shape {array.shape}.")
+    return array

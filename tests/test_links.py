@@ -1,0 +1,195 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.cli import main
+from kernode.data import write_npz
+from kernode.data.edge_split import is_edge, split_edges
+from kernode.errors import FileError, InputError
+from kernode.kernels import RBF, Linear
+from kernode.links import LINK_METHODS, LinkMethod, LinkModel
+from kernode.links.experiment import configure_links, run_links
+from kernode.links.training import EdgePairs, LinkStack, auc, train_links
+from kernode.maps import GCN, HopMLP
+from kernode.random import Draws
+from kernode.settings import Training
+from kernode.sparse import Place
+
+GRAPH = clustered_graph(n=90)
+SPLIT = split_edges(GRAPH, 0)
+DOUBLE = Place.of(64)
+SHORT = Training(epochs=10, weight_decay=0.0)
+METHODS = {name: method for name, (method, _) in LINK_METHODS.items()}
+METHODS["rbf"] = LinkMethod(HopMLP((8,), 4), RBF(learned=True), scaled=True)
+
+
+def stack(method, seeds=(0, 1), training=SHORT):
+    prepared = method.map.prepare(SPLIT.graph, DOUBLE)
+    pairs = EdgePairs.of(SPLIT, DOUBLE.device)
+    return LinkStack(prepared, method, training, SPLIT, pairs, list(seeds), DOUBLE, slice(None))
+
+
+def test_no_held_out_edge_is_in_the_operator():
+    """Read the operator that training multiplies with."""
+    method = LinkMethod(HopMLP((), 4, hops=1), Linear())
+    prepared = method.map.prepare(SPLIT.graph, DOUBLE)
+    one_hop = prepared.operator.terms.matrix.to_dense()[GRAPH.n_nodes :].numpy()
+    for pairs in (SPLIT.test, SPLIT.validation):
+        assert is_edge(GRAPH.adjacency, pairs).all()
+        assert not one_hop[pairs[:, 0], pairs[:, 1]].any()
+        assert not one_hop[pairs[:, 1], pairs[:, 0]].any()
+    assert int((one_hop != 0).sum()) == 2 * SPLIT.graph.n_edges
+    positives = EdgePairs.of(SPLIT, DOUBLE.device).edges.numpy()
+    held_out = {tuple(pair) for part in (SPLIT.test, SPLIT.validation) for pair in part.tolist()}
+    assert not held_out & {tuple(sorted(pair)) for pair in positives.tolist()}
+
+
+def test_sampled_pairs_that_are_edges_do_not_count():
+    pairs = EdgePairs.of(SPLIT, DOUBLE.device)
+    drawn, counts = pairs.draw_negatives(Draws(torch.arange(50), 1))
+    assert drawn.shape == (50, SPLIT.graph.n_edges, 2)
+    dense = SPLIT.graph.adjacency.toarray() > 0
+    u, v = drawn[..., 0].numpy(), drawn[..., 1].numpy()
+    assert np.array_equal(counts.numpy(), ~dense[u, v] & (u != v))
+    assert 0.5 < counts.double().mean() < 1
+    assert np.allclose(np.bincount(u.ravel(), minlength=90), u.size / 90, rtol=0.3)
+
+
+def test_loss_equals_a_naive_loop():
+    learner = stack(LinkMethod(HopMLP((4,), 3), Linear()), training=Training(epochs=1, dropout=0.0))
+    loss = learner.losses(1)["loss"]
+    draws = Draws(learner.seeds, 1)
+    g = learner.method.map({k[4:]: v for k, v in learner.parameters.items()}, learner.prepared)
+    drawn, counts = learner.pairs.draw_negatives(draws)
+    for r in range(2):
+        edges = [torch.log1p(torch.exp(-(g[r, u] @ g[r, v]))) for u, v in learner.pairs.edges.tolist()]
+        others = [
+            torch.log1p(torch.exp(g[r, u] @ g[r, v]))
+            for (u, v), counted in zip(drawn[r].tolist(), counts[r].tolist(), strict=True)
+            if counted
+        ]
+        expected = (torch.stack(edges).mean() + torch.stack(others).mean()) / 2
+        assert torch.allclose(loss[r], expected)
+
+
+def test_divergence_is_that_of_two_normals():
+    method = METHODS["vgae"]
+    learner = stack(method)
+    from kernode.random import Dropout
+
+    dropout = Dropout(Draws(learner.seeds, 1), torch.zeros(2, dtype=torch.float64))
+    _, divergence = method.embed(learner.parameters, learner.prepared, dropout)
+    g = method.map({k[4:]: v for k, v in learner.parameters.items()}, learner.prepared)
+    mean, deviation = g.chunk(2, dim=-1)[0], g.chunk(2, dim=-1)[1].exp()
+    theirs = torch.distributions.kl_divergence(
+        torch.distributions.Normal(mean, deviation),
+        torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean)),
+    )
+    assert torch.allclose(divergence, theirs.sum(dim=-1).mean(dim=-1) / GRAPH.n_nodes)
+
+
+def test_normal_draws_are_normal():
+    draws = Draws(torch.arange(3), 1).normal(7_000, 50_000)
+    assert torch.allclose(draws.mean(dim=0), torch.zeros(3).double(), atol=0.02)
+    assert torch.allclose(draws.std(dim=0), torch.ones(3).double(), atol=0.02)
+    assert (draws.abs() < 1.96).double().mean().item() == pytest.approx(0.95, abs=0.005)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_replica_equals_the_run_made_alone_with_its_seed(name):
+    method = METHODS[name]
+    together = train_links(SPLIT, method, SHORT, [3, 4, 5], DOUBLE)
+    for i, seed in enumerate((3, 4, 5)):
+        alone = train_links(SPLIT, method, SHORT, [seed], DOUBLE)
+        assert together.epochs[i] == alone.epochs[0]
+        for key, value in alone.parameters.items():
+            assert torch.allclose(together.parameters[key][i], value[0], atol=1e-8)
+
+
+def test_auc_equals_scikit_learns_with_ties():
+    random = torch.Generator().manual_seed(0)
+    positive, negative = (torch.randint(0, 9, (3, m), generator=random).double() for m in (40, 70))
+    for i, ours in enumerate(auc(positive, negative)):
+        truth = np.r_[np.ones(40), np.zeros(70)]
+        assert ours.item() == pytest.approx(100 * roc_auc_score(truth, torch.cat([positive[i], negative[i]])))
+
+
+@pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
+def test_every_method_learns_coras_links(name, cora):
+    graph, _ = cora
+    model, report = run_links(graph, name, [0], Place.of(32), changes={"epochs": 100})
+    assert report["test"]["auc_mean"] > 84
+    split = split_edges(graph, 0)
+    for part in ("test", "validation"):
+        (run,) = model.evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
+        assert report[part]["auc_mean"] == pytest.approx(run["auc"], abs=1e-3)
+        assert report[part]["runs"][0]["mrr"] == pytest.approx(run["mrr"], abs=1e-3)
+
+
+def test_predictor_scores_pairs_and_finds_missing_links(tmp_path):
+    links = kn.LinkPredictor(epochs=40, replicas=2, device="cpu").fit(GRAPH)
+    scores = links.score_pairs(SPLIT.test)
+    assert ((scores > 0) & (scores < 1)).all()
+    found = links.missing_links(5, k=4)
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    neighbours = links.split_.graph.adjacency[[5]].indices
+    everyone = [v for v in range(90) if v != 5 and v not in neighbours]
+    best = max(everyone, key=lambda v: links.score_pairs([(5, v)])[0])
+    assert found[0][0] == best
+    assert links.score_pairs([(5, best)])[0] == pytest.approx(links.score_pairs([(best, 5)])[0])
+    again = LinkModel.load(links.save(tmp_path / "l.safetensors"), GRAPH)
+    assert np.array_equal(again.score_pairs(SPLIT.test), scores)
+    assert again.evaluate(SPLIT.test, SPLIT.test_negatives)[0]["auc"] > 50
+    assert clone(links).get_params() == links.get_params()
+
+
+def test_predictor_takes_a_split_of_ones_own():
+    links = kn.LinkPredictor("gae", epochs=5).fit(SPLIT)
+    assert links.split_ is SPLIT
+    assert set(links.evaluate()) == {"auc", "ap", "hits_at_20", "hits_at_50", "hits_at_100", "mrr"}
+
+
+def test_wrong_use_is_one_sentence(tmp_path):
+    links = kn.LinkPredictor(epochs=2).fit(GRAPH)
+    path = links.save(tmp_path / "l.safetensors")
+    for wrong, sentence in (
+        (lambda: links.score_pairs([0, 1]), "pairs must be an m × 2 list"),
+        (lambda: links.score_pairs([(0, 900)]), "node 900 is not in the graph"),
+        (lambda: links.missing_links(3, k=0), "k must be an integer ≥ 1"),
+        (lambda: kn.LinkPredictor("magic").fit(GRAPH), "'magic' is not a link method"),
+        (lambda: kn.LinkPredictor().fit("cora"), "graph must be a kernode.Graph or an EdgeSplit"),
+        (lambda: LinkModel.load(path, clustered_graph(n=90, seed=3)), "another graph"),
+        (lambda: LinkMethod(GCN((4,)), Linear()), "pass outputs="),
+        (lambda: configure_links("gae", colour=1), "has no setting 'colour'"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            wrong()
+    with pytest.raises(FileError):
+        LinkModel.load(tmp_path / "none", GRAPH)
+
+
+def test_command_prints_one_json_object(tmp_path, monkeypatch, capsys):
+    write_npz(GRAPH, tmp_path / "clusters.npz")
+    monkeypatch.chdir(tmp_path)
+    for more in (["--json"], []):
+        arguments = ["links", "clusters.npz", "--method", "gae", "--replicas", "2", "--epochs", "5", *more]
+        monkeypatch.setattr(sys, "argv", ["kernode", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        printed = capsys.readouterr().out
+        if more:
+            report = json.loads(printed)
+            assert (report["dataset"], report["method"], report["replicas"]) == ("clusters", "gae", 2)
+            keys = {"auc_mean", "auc_std", "ap_mean", "ap_std", "hits_at_50_mean", "mrr_mean", "runs"}
+            assert keys <= set(report["test"])
+        else:
+            assert "test AUC" in printed
+    assert (tmp_path / "clusters-links-gae.safetensors").is_file()
