@@ -19,14 +19,8 @@ from pathlib import Path
 
 import torch
 
-RESULTS = Path(__file__).parents[1] / "results" / "core"
+RESULTS = Path(__file__).parents[1] / "results"
 CELLS = [*product(("cora", "citeseer", "pubmed"), ("k1", "k2", "k3", "n1"), ("each", "last"))]
-
-
-def command_of(dataset: str, variant: str, powers: str, device: str) -> str:
-    """Return the command that measures a cell."""
-    fit = f"kernode fit {dataset} --variant {variant} --powers {powers}"
-    return f"{fit} --replicas 10 --device {device} --json"
 
 
 def cell_of(command: str, printed: str) -> dict[str, object]:
@@ -44,20 +38,25 @@ def cell_of(command: str, printed: str) -> dict[str, object]:
     }
 
 
+def measure(path: Path, command: str, device: str) -> None:
+    """Run a command for 10 seeds and store what it prints, unless it is stored already."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    command = f"{command} --replicas 10 --device {device} --json"
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [sys.executable, "-m", *command.split(), "--out", f"{folder}/model.safetensors"]
+        printed = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+    path.write_text(json.dumps(cell_of(command, printed), indent=1) + "\n")
+    print(path.stem, flush=True)
+
+
 def main() -> None:
     """Measure what is missing."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
     device = sys.argv[1] if len(sys.argv) > 1 else "auto"
-    for cell in CELLS:
-        path = RESULTS / f"{'-'.join(cell)}.json"
-        if path.exists():
-            continue
-        command = command_of(*cell, device)
-        with tempfile.TemporaryDirectory() as folder:
-            arguments = [sys.executable, "-m", *command.split(), "--out", f"{folder}/model.safetensors"]
-            printed = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
-        path.write_text(json.dumps(cell_of(command, printed), indent=1) + "\n")
-        print(path.stem, json.loads(printed)["test"]["accuracy_mean"], flush=True)
+    for dataset, variant, powers in CELLS:
+        command = f"kernode fit {dataset} --variant {variant} --powers {powers}"
+        measure(RESULTS / "core" / f"{dataset}-{variant}-{powers}.json", command, device)
 
 
 if __name__ == "__main__":
