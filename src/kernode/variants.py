@@ -50,7 +50,8 @@ _PAPER = {
     ),
     "n1": Variant(Method(HopMLP(), _DOT, "softmax"), Training()),
     # The paper trains these two for 10 epochs on Cora and Citeseer, which from the published start of GCN and
-    # GAT is too short. Epochs, rates, dropout and raw rows were chosen on Cora's and Citeseer's validation nodes.
+    # GAT is too short. Epochs, rates, dropout and raw rows were chosen on Cora's and Citeseer's validation
+    # nodes, in two rounds: docs/systems.md says what the first gave.
     "k1-gcn": Variant(
         Method(GCN(hidden=(512,), outputs=128, normalize_rows=False), _DOT, "kernel"),
         Training(epochs=100, dropout=0.8),
