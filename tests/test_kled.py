@@ -13,7 +13,10 @@ import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode.baselines import kled as room
 from kernode.baselines.kled import KLED, diffuse, normalized_columns
+from kernode.baselines.search import probabilities, search
+from kernode.data import random_split
 from kernode.errors import InputError
+from kernode.lesson import Lesson
 from kernode.recipe import Recipe
 
 SCALES = st.floats(0.01, 10)
@@ -204,3 +207,21 @@ def test_an_unknown_classifier_is_refused():
     graph = clustered_graph()
     with pytest.raises(InputError, match="classifier must be one of"):
         KLED().scores(graph, 1.0, "knn", *every_other_node(graph), classes=3)
+
+
+def test_each_replica_is_searched_and_answered_with_its_own_nodes():
+    graph = clustered_graph(n=60)
+    splits = [random_split(graph.labels, (0.5, 0.25, 0.25), seed) for seed in (0, 1)]
+    train, validation = (np.stack([getattr(s, part) for s in splits]) for part in ("train", "validation"))
+    lesson = Lesson(train, graph.labels[train], validation, graph.labels[validation], 3)
+    kled = KLED()
+    both = search(kled, graph, lesson, 2)
+    answers = probabilities(kled, graph, both.parameters, train, graph.labels[train], 3)
+    assert np.allclose(answers.sum(axis=-1), 1)
+    for i in (0, 1):
+        alone = search(kled, graph, lesson.of(slice(i, i + 1)), 1)
+        assert both.epochs[i] == alone.epochs[0] == both.history["validation_accuracy"][:, i].argmax() + 1
+        row = slice(i, i + 1)
+        own = probabilities(kled, graph, alone.parameters, train[row], graph.labels[train[row]], 3)
+        assert np.array_equal(answers[i], own[0])
+    assert not np.array_equal(answers[0], answers[1])

@@ -6,19 +6,20 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from torch.nn.functional import softplus
 
 import kernode as kn
 from graphs import clustered_graph
 from kernode.cli import main
 from kernode.data import write_npz
 from kernode.data.edge_split import is_edge, split_edges
-from kernode.errors import FileError, InputError
-from kernode.kernels import RBF, Linear
+from kernode.errors import FileError, InputError, KernodeError
+from kernode.kernels import RBF, Linear, Normalized
 from kernode.links import LINK_METHODS, LinkMethod, LinkModel
 from kernode.links.experiment import configure_links, run_links
 from kernode.links.training import EdgePairs, LinkStack, auc, train_links
 from kernode.maps import GCN, HopMLP
-from kernode.random import Draws
+from kernode.random import Draws, Dropout
 from kernode.settings import Training
 from kernode.sparse import Place
 
@@ -82,8 +83,6 @@ def test_loss_equals_a_naive_loop():
 def test_divergence_is_that_of_two_normals():
     method = METHODS["vgae"]
     learner = stack(method)
-    from kernode.random import Dropout
-
     dropout = Dropout(Draws(learner.seeds, 1), torch.zeros(2, dtype=torch.float64))
     _, divergence = method.embed(learner.parameters, learner.prepared, dropout)
     g = method.map({k[4:]: v for k, v in learner.parameters.items()}, learner.prepared)
@@ -93,6 +92,73 @@ def test_divergence_is_that_of_two_normals():
         torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean)),
     )
     assert torch.allclose(divergence, theirs.sum(dim=-1).mean(dim=-1) / GRAPH.n_nodes)
+
+
+def test_variational_training_draws_around_the_means_and_pays_the_divergence():
+    method = METHODS["vgae"]
+    learner = stack(method, training=Training(epochs=1, dropout=0.0))
+    dropout = Dropout(Draws(learner.seeds, 1), torch.zeros(2, dtype=torch.float64))
+    sample, divergence = method.embed(learner.parameters, learner.prepared, dropout)
+    g = method.map({k[4:]: v for k, v in learner.parameters.items()}, learner.prepared)
+    mean, deviation = g.chunk(2, dim=-1)[0], g.chunk(2, dim=-1)[1].exp()
+    noise = (sample - mean) / deviation
+    assert noise.mean().item() == pytest.approx(0, abs=0.1)
+    assert noise.std().item() == pytest.approx(1, abs=0.1)
+    assert torch.equal(method.embed(learner.parameters, learner.prepared)[0], mean)
+    drawn, counts = learner.pairs.draw_negatives(Draws(learner.seeds, 1))
+    on_edges = softplus(-method.logits(learner.parameters, sample, learner.pairs.edges[None])).mean(dim=1)
+    on_others = (softplus(method.logits(learner.parameters, sample, drawn)) * counts).sum(dim=1)
+    expected = (on_edges + on_others / counts.sum(dim=1)) / 2 + divergence
+    assert torch.allclose(learner.losses(1)["loss"], expected)
+    assert (divergence > 0).all()
+
+
+def test_scaled_logits_are_a_k_plus_b():
+    method = METHODS["rbf"]
+    learner = stack(method)
+    parameters = learner.parameters | {
+        "log_scale": torch.tensor([0.3, -1.0]).double(),
+        "offset": torch.tensor([2.0, -5.0]).double(),
+    }
+    embedded, _ = method.embed(parameters, learner.prepared)
+    pairs = torch.tensor([[[0, 1], [2, 3]]])
+    kernel = method.kernel.gram(embedded, embedded, {"log_gamma": parameters["kernel.log_gamma"]})
+    for r in range(2):
+        for t, (u, v) in enumerate(((0, 1), (2, 3))):
+            expected = parameters["log_scale"][r].exp() * kernel[r, u, v] + parameters["offset"][r]
+            assert torch.allclose(method.logits(parameters, embedded, pairs)[r, t], expected)
+
+
+def test_kept_epoch_has_the_best_validation_auc():
+    trained = train_links(SPLIT, METHODS["gae"], Training(epochs=25, weight_decay=0.0), [0, 1, 2], DOUBLE)
+    for i, epoch in enumerate(trained.epochs):
+        assert epoch > 0
+        assert (
+            trained.history["validation_auc"][epoch - 1, i] == trained.history["validation_auc"][:, i].max()
+        )
+
+
+def test_predictor_of_an_own_split_answers_the_same_after_loading(tmp_path):
+    links = kn.LinkPredictor("gae", epochs=5).fit(SPLIT)
+    again = LinkModel.load(links.save(tmp_path / "l"), SPLIT.graph)
+    assert np.array_equal(again.score_pairs(SPLIT.test), links.score_pairs(SPLIT.test))
+
+
+def test_training_that_diverges_ends_in_a_sentence():
+    with pytest.raises(KernodeError, match="training diverged at epoch"):
+        kn.LinkPredictor(epochs=3, learning_rate=1e30).fit(GRAPH)
+
+
+def test_settings_of_link_methods_are_as_documented():
+    """docs/systems.md and results/links were measured with these."""
+    kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
+    gae = LinkMethod(GCN((32,), 16), Linear())
+    vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
+    assert {
+        "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
+        "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
+        "vgae": (vgae, Training(epochs=200, weight_decay=5e-4, dropout=0.0)),
+    } == LINK_METHODS
 
 
 def test_normal_draws_are_normal():

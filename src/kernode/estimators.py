@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.checkpoint import Checkpoint
-from kernode.data import datasets, load_graph
+from kernode.data import load_graph
+from kernode.data.registry import is_registered
 from kernode.errors import InputError
 from kernode.experiment import known_name
 from kernode.graph import Graph, checked_nodes
@@ -208,7 +209,7 @@ def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu"
     """
     model = Model.load(path)
     if graph is None:
-        if model.dataset not in {entry.name for entry in datasets()}:
+        if not is_registered(model.dataset):
             raise InputError(f"{path} was trained on {model.dataset!r}: pass that graph as graph=.")
         graph = load_graph(model.dataset)
     settings = {

@@ -61,6 +61,7 @@ class Best:
             better = torch.ones_like(score, dtype=torch.bool)
         else:
             better = (score > self.score) | ((score == self.score) & (loss < self.loss))
+            better &= loss.isfinite()  # answers that are no numbers are never the best
             if training.patience is not None:  # a replica that had stopped alone must not go on in a stack
                 better &= epoch - self.epoch <= training.patience
         self.score.copy_(torch.where(better, score, self.score))
@@ -132,12 +133,16 @@ def run_epochs(
     learners: Sequence[Learner],
     training: Training,
     *,
-    facts: dict[str, Any],
+    started: float,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
-    started: float,
+    facts: dict[str, Any] | None = None,
 ) -> Trained:
-    """Advance all learners in step; ``facts`` are what two runs must share for one to continue the other."""
+    """Advance all learners in step.
+
+    A checkpoint needs ``facts``: what two runs must share for one to continue the other.
+    """
+    facts = facts or {}
     history: list[dict[str, Tensor]] = []
     state = {name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()}
     if checkpoint is not None:
@@ -176,7 +181,8 @@ def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Te
     broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
     if not broken:
         return
-    if not all(p.isfinite().all() for one in learners for p in one.best.parameters.values()):
+    kept_nothing = any((one.best.epoch == 0).any() for one in learners)
+    if kept_nothing or not all(p.isfinite().all() for one in learners for p in one.best.parameters.values()):
         raise KernodeError(f"training diverged at epoch {broken[0]}. Lower the learning rate.")
     warnings.warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.", stacklevel=3)
 

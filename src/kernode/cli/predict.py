@@ -74,9 +74,10 @@ def predict(
 
 def graph_of(model: Model, path: Path, data: str | None) -> Graph:
     """The graph a model needs: the one named, or the built-in one it was trained on."""
-    from kernode.data import datasets, load_graph
+    from kernode.data import load_graph
+    from kernode.data.registry import is_registered
 
-    if data is None and model.dataset not in {entry.name for entry in datasets()}:
+    if data is None and not is_registered(model.dataset):
         raise InputError(f"{path} was trained on {model.dataset!r}: give that graph's file after the model.")
     return load_graph(data or model.dataset)
 

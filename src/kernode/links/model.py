@@ -111,12 +111,12 @@ class LinkModel:
             "precision": self.precision,
             "facts": self.facts,
         }
-        return store.write(path, "links", tensors, facts)
+        return store.write(path, "link predictor", tensors, facts)
 
     @classmethod
     def load(cls, path: str | Path, whole: Graph, device: str = "cpu") -> LinkModel:
-        """Read what :meth:`save` wrote, with the whole graph it was trained on."""
-        tensors, facts = store.read(path, "links")
+        """Read what :meth:`save` wrote, with the graph it was fitted on: an own split's training graph."""
+        tensors, facts = store.read(path, "link predictor")
         if facts["facts"]["fingerprint"] != whole.fingerprint:
             raise InputError(
                 f"{path} was trained on {facts['facts']['dataset']!r}, another graph. Give that one."
@@ -125,7 +125,7 @@ class LinkModel:
             LinkMethod.from_json(facts["method"]),
             Training.from_json(facts["training"]),
             part(tensors, "parameters."),
-            split_edges(whole, facts["facts"]["split_seed"]).graph,
+            _training_graph(whole, facts["facts"]["split_seed"]),
             tuple(facts["seeds"]),
             facts["precision"],
             facts["facts"],
@@ -145,6 +145,11 @@ class LinkModel:
     @torch.no_grad()
     def _embedded(self) -> Tensor:
         return self.method.embed(self._on_place, self.method.map.prepare(self.graph, self._place))[0]
+
+
+def _training_graph(whole: Graph, split_seed: int | None) -> Graph:
+    """The edges a model saw: those of the seeded split, or all where the split was its user's own."""
+    return whole if split_seed is None else split_edges(whole, split_seed).graph
 
 
 def _checked_pairs(pairs: Any, n: int) -> np.ndarray:

@@ -12,7 +12,6 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from kernode.checkpoint import Checkpoint
 from kernode.data.edge_split import EdgeSplit
 from kernode.links.method import LinkMethod
 from kernode.loop import Learner, Progress, Trained, run_epochs, stack_slices
@@ -117,7 +116,6 @@ def train_links(
     place: Place,
     *,
     progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> Trained:
     """Train one replica per seed on the training edges of a split; validation AUC keeps the epoch."""
     started = time.perf_counter()
@@ -128,12 +126,4 @@ def train_links(
         LinkStack(prepared, method, training, split, pairs, seeds, place, replicas)
         for replicas in stack_slices(one, split.graph.n_nodes, len(seeds), place)
     ]
-    facts = {
-        "graph": split.graph.fingerprint,
-        "method": method.to_json(),
-        "training": training.to_json() | {"epochs": None},
-        "seeds": seeds,
-    }
-    return run_epochs(
-        stacks, training, facts=facts, progress=progress, checkpoint=checkpoint, started=started
-    )
+    return run_epochs(stacks, training, progress=progress, started=started)
