@@ -58,8 +58,8 @@ class SparseMatrix:
     @classmethod
     def of(cls, matrix: sparse.csr_array, place: Place, *, symmetric: bool = False) -> SparseMatrix:
         """Move a scipy matrix to a place. A symmetric one is held once."""
-        forward = _to_torch(matrix, place)
-        return cls(forward, forward if symmetric else _to_torch(matrix.T.tocsr(), place))
+        forward = to_torch(matrix, place)
+        return cls(forward, forward if symmetric else to_torch(matrix.T.tocsr(), place))
 
     @property
     def shape(self) -> torch.Size:
@@ -71,8 +71,13 @@ class SparseMatrix:
         return _Product.apply(self, dense)
 
 
-def product(matrix: Tensor, dense: Tensor) -> Tensor:
-    """Multiply a CSR tensor with a dense one, without a gradient: (m × n) @ (n × d) → m × d."""
+def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tensor:
+    """Multiply a CSR tensor with a dense one, without a gradient: (m × n) @ (n × d) → m × d.
+
+    What is given as ``minus`` (m × d) is subtracted, and its memory holds the result.
+    """
+    if minus is not None:
+        return torch.addmm(minus, matrix, dense, beta=-1, out=minus)
     # `matrix @ dense` would first fill and copy an m × d block of zeros.
     out = dense.new_empty(matrix.shape[0], dense.shape[1])
     return torch.addmm(out, matrix, dense, beta=0, out=out)
@@ -89,7 +94,8 @@ class _Product(torch.autograd.Function):
         return None, product(ctx.sparse_matrix.transpose, upstream[0].contiguous())
 
 
-def _to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
+def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
+    """A scipy matrix as a CSR tensor at a place."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
     with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import HopOperator, Powers
+from kernode.hops import HopOperator, Powers, check_hops
 from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
 from kernode.maps.features import node_features
 from kernode.maps.mlp import apply_mlp, initial_mlp
@@ -34,7 +34,8 @@ class HopMLP(FeatureMap):
     - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
     - ``outputs``: width of g; None for one per class, which the softmax classifier needs.
     - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
-    - ``powers``: ``"each"`` as in the paper or ``"last"`` as in its released code (:mod:`kernode.hops`).
+    - ``powers``: ``"each"`` as in the paper, ``"last"`` as in its released code, ``"plain"`` for Ā^h without
+      masks (:func:`kernode.hops.hop_matrices`).
     - ``hop_weights``: ``"learned"``, or a number c for the fixed weights c^h.
     - ``normalize_rows``: scale each row of X to sum 1.
 
@@ -51,10 +52,7 @@ class HopMLP(FeatureMap):
     normalize_rows: bool = True  # not stated in the paper; its released code does it
 
     def __post_init__(self) -> None:
-        if self.hops < 1:
-            raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
-        if self.powers not in ("each", "last"):
-            raise InputError(f"powers must be 'each' or 'last'. Got {self.powers!r}.")
+        check_hops(self.hops, self.powers)
         check_widths(self.hidden, self.outputs)
         c = self.hop_weights
         if c != "learned" and not (isinstance(c, int | float) and math.isfinite(c)):

@@ -1,0 +1,107 @@
+"""What the hop operator will cost, before anything is computed, and the choice that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops.matrices import Powers, check_hops
+from kernode.memory import free_bytes, readable
+
+SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has more
+SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold
+ENTRY_BYTES = 12  # a float64 and its int32 column, while matrices are built
+BUILDING = 4  # copies of the largest pattern alive at the worst moment of building
+
+
+@dataclass(frozen=True)
+class HopCost:
+    """Entries of the patterns within h = 0 … H hops (estimated by sampling where the graph is large)."""
+
+    nodes: int
+    within: tuple[float, ...]  # entries of the pattern of distance ≤ h
+    exact: bool  # counted, not estimated
+    powers: Powers
+
+    @property
+    def hops(self) -> int:
+        """H."""
+        return len(self.within) - 1
+
+    @property
+    def explicit(self) -> float:
+        """Multiply-adds per column of a product with all terms held whole."""
+        return self.within[-1] if self.powers != "plain" else sum(self.within)
+
+    @property
+    def factored(self) -> float:
+        """The same for H products with Ā and the corrections, which lie on shorter patterns."""
+        chain = self.hops * self.within[1]
+        if self.powers == "plain":
+            return chain
+        return chain + (self.within[-2] if self.powers == "last" else sum(self.within[1:-1]))
+
+    @property
+    def kind(self) -> str:
+        """The cheaper of the two."""
+        return "factored" if self.factored < self.explicit else "explicit"
+
+    def building_bytes(self, kind: str) -> float:
+        """Memory that building takes at its worst moment."""
+        if self.powers == "plain" and kind == "factored":
+            return ENTRY_BYTES * self.within[1] * BUILDING
+        return ENTRY_BYTES * BUILDING * self.within[-1 if kind == "explicit" else -2]
+
+    def held_bytes(self, kind: str, bytes_per_number: int) -> float:
+        """Memory of the finished operator."""
+        entries = self.explicit if kind == "explicit" else self.factored - (self.hops - 1) * self.within[1]
+        return entries * (bytes_per_number + 4)
+
+    def reason(self) -> str:
+        """Why the cheaper one is cheaper, in a sentence."""
+        sign = "" if self.exact else "about "
+        return (
+            f"{self.kind}: {sign}{min(self.factored, self.explicit):,.0f} multiply-adds per column, "
+            f"{'explicit' if self.kind == 'factored' else 'factored'} would take "
+            f"{sign}{max(self.factored, self.explicit):,.0f}"
+        )
+
+    def require_memory(self, kind: str) -> None:
+        """Raise before a computation that cannot fit."""
+        need, free = self.building_bytes(kind), free_bytes()
+        if free is not None and need > free:
+            raise InputError(
+                f"{self.hops} exact hops on this graph take about {readable(need)} of memory to build and "
+                f"{readable(free)} are free. Use fewer hops, or powers='plain' (unmasked powers of Ā), "
+                "which needs no more than the graph itself."
+            )
+
+
+def hop_cost(graph: Graph, hops: int, powers: Powers = "each") -> HopCost:
+    """Count the neighbourhoods of all nodes, or of evenly spread ones where there are many."""
+    check_hops(hops, powers)
+    n = graph.n_nodes
+    step = _pattern(graph)
+    known = (float(n), float(step.nnz))
+    if hops == 1:
+        return HopCost(n, known, True, powers)
+    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.int64))
+    chunks = -(-len(rows) // max(1, SAMPLED_ENTRIES // (2 * n)))
+    counts, counted = np.zeros(hops - 1), 0
+    for i in range(chunks):
+        reached = step[rows[i::chunks]]  # each chunk is spread evenly, so that one may stop after any
+        counted += reached.shape[0]
+        for h in range(hops - 1):
+            reached = reached @ step
+            counts[h] += reached.nnz
+        if counts.sum() > SAMPLED_ENTRIES:
+            break
+    return HopCost(n, (*known, *(counts * n / counted).tolist()), counted == n, powers)
+
+
+def _pattern(graph: Graph) -> sparse.csr_array:
+    return (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)

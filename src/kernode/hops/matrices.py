@@ -1,0 +1,86 @@
+"""Ā, the exact-hop shells M^(h), and the matrices of Eq. 7, each held whole: the definition."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+
+Powers = Literal["each", "last", "plain"]
+
+
+def normalized_adjacency(graph: Graph) -> sparse.csr_array:
+    """Ā = D̃^-½ (A + I) D̃^-½, in float64."""
+    with_loops = graph.adjacency.astype(np.float64) + sparse.eye_array(graph.n_nodes, format="csr")
+    return _scaled(with_loops.tocsr(), with_loops.sum(axis=1) ** -0.5)
+
+
+def neighbour_step(graph: Graph) -> sparse.csr_array:
+    """N: Ā without its diagonal, in float64.
+
+    A walk of h steps to a node at distance h never pauses, so Ā^h ⊙ M^(h) = N^h ⊙ M^(h).
+    """
+    adjacency = graph.adjacency.astype(np.float64)
+    return _scaled(adjacency, (adjacency.sum(axis=1) + 1) ** -0.5)
+
+
+def _scaled(matrix: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
+    """diag(scale) · matrix · diag(scale), in place."""
+    matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
+    matrix.data *= scale[matrix.indices]
+    return matrix
+
+
+def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
+    """M^(h) for h = 0 … H: ones where the shortest path between two nodes has exactly h edges."""
+    # Booleans: their sparse product is a logical or. Small integers would count paths, and wrap.
+    step = (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)
+    within = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
+    shells = [within]
+    for _ in range(hops):
+        wider = (within @ step).tocsr()
+        shells.append((wider > within).tocsr())
+        within = wider
+    return shells
+
+
+def check_hops(hops: int, powers: str) -> None:
+    """Raise unless Eq. 7 can be read so."""
+    if hops < 1:
+        raise InputError(f"hops must be an integer ≥ 1. Got {hops}.")
+    if powers not in get_args(Powers):
+        raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {powers!r}.")
+
+
+def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[sparse.csr_array]:
+    """The H + 1 matrices that ω weighs, in one of the readings of Eq. 7.
+
+    - ``"each"``, the paper: Ā^h ⊙ M^(h).
+    - ``"last"``, the authors' released code: Ā^H ⊙ M^(h) for h < H, and the whole Ā^H for h = H.
+    - ``"plain"``, no masks: Ā^h. Nodes nearer than h hops count again, but nothing beyond Ā is ever held.
+    """
+    check_hops(hops, powers)
+    step = normalized_adjacency(graph)
+    power = [sparse.eye_array(graph.n_nodes, format="csr")]
+    for _ in range(hops):
+        power.append((power[-1] @ step).tocsr())
+    if powers == "plain":
+        return [canonical(term) for term in power]
+    shells = hop_shells(graph, hops)
+    if powers == "each":
+        terms = [power[h] * shells[h] for h in range(hops + 1)]
+    else:
+        terms = [power[hops] * shells[h] for h in range(hops)] + [power[hops]]
+    return [canonical(term) for term in terms]
+
+
+def canonical(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Sorted, without repeats."""
+    matrix = sparse.csr_array(matrix)
+    matrix.sum_duplicates()
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,130 @@
+"""The hop operator Z → Σ_h ω_h T_h Z of Eq. 7, explicit or factored, with its gradients.
+
+Every T_h is symmetric, so one set of matrices serves both directions: with G the gradient of the output,
+that of Z is Σ_h ω_h T_h G, and that of ω_h is ⟨T_h G, Z⟩.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.graph import Graph
+from kernode.hops.cost import hop_cost
+from kernode.hops.local import local_terms
+from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
+from kernode.sparse import Place, product, to_torch
+
+Kind = Literal["auto", "explicit", "factored"]
+
+
+class HopOperator:
+    """The linear map Z → Σ_h ω_h T_h Z: h = 0 … H."""
+
+    @staticmethod
+    def of(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind = "auto") -> HopOperator:
+        """Build the operator of a graph; ``"auto"`` takes the cheaper kind."""
+        cost = hop_cost(graph, hops, powers)
+        kind = cost.kind if kind == "auto" else kind
+        cost.require_memory(kind)
+        build = FactoredHops.build if kind == "factored" else ExplicitHops.build
+        return build(graph, hops, powers, place)
+
+    @abstractmethod
+    def by_hop(self, x: Tensor) -> list[Tensor]:
+        """T_h x for h = 0 … H: n × w each."""
+
+    def __call__(self, z: Tensor, hop_weights: Tensor) -> Tensor:
+        """Aggregate once: z is n × r × d, hop_weights r × (H+1) (ω_h, Eq. 7); gives n × r × d."""
+        return _HopSum.apply(self, z, hop_weights)
+
+
+@dataclass(frozen=True)
+class ExplicitHops(HopOperator):
+    """All terms on top of each other in one matrix, so that one product serves all hops."""
+
+    terms: Tensor  # CSR; ``each`` and ``plain`` leave T_0 = I out
+    identity_first: bool
+
+    @classmethod
+    def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> ExplicitHops:
+        """Hold the matrices of the definition."""
+        matrices = hop_matrices(graph, hops, powers)
+        identity_first = powers != "last"
+        stacked = sparse.vstack(matrices[identity_first:], format="csr")
+        return cls(to_torch(stacked, place), identity_first)
+
+    def by_hop(self, x: Tensor) -> list[Tensor]:
+        """T_h x for h = 0 … H: n × w each."""
+        products = product(self.terms, x).split(len(x))
+        return [x, *products] if self.identity_first else list(products)
+
+
+@dataclass(frozen=True)
+class FactoredHops(HopOperator):
+    """H products with Ā, and what they count too much, on the pattern of fewer hops.
+
+    - ``each``:  T_h x = N^h x − C_h x, with N = Ā without diagonal and C_h = N^h ⊙ pattern(distance < h).
+    - ``last``:  T_h x = (Ā^H ⊙ M^(h)) x for h < H, and T_H x = Ā^H x.
+    - ``plain``: T_h x = Ā^h x.
+    """
+
+    step: Tensor  # CSR: N or Ā
+    local: Tensor | None  # CSR: C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), on top of each other
+    hops: int
+    powers: Powers
+
+    @classmethod
+    def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> FactoredHops:
+        """Compute the corrections, or read them from the cache."""
+        step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
+        local = local_terms(graph, step, hops, powers, place.device)
+        return cls(
+            to_torch(step, place), None if local is None else to_torch(local, place), hops, powers
+        )
+
+    def by_hop(self, x: Tensor) -> list[Tensor]:
+        """T_h x for h = 0 … H: n × w each."""
+        local = [] if self.local is None else list(product(self.local, x).split(len(x)))
+        powers = [x]
+        for _ in range(self.hops - 1):
+            powers.append(product(self.step, powers[-1]))
+        if self.powers != "each" or not local:
+            powers.append(product(self.step, powers[-1]))
+            return [*local, powers[-1]] if self.powers == "last" else powers
+        for power, correction in zip(powers[2:], local, strict=False):
+            correction.neg_().add_(power)
+        product(self.step, powers[-1], minus=local[-1])
+        return [*powers[:2], *local]
+
+
+class _HopSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, operator: HopOperator, z: Tensor, hop_weights: Tensor) -> Tensor:
+        n, r, d = z.shape
+        ctx.operator = operator
+        ctx.save_for_backward(z, hop_weights)
+        by_hop = operator.by_hop(z.reshape(n, r * d))
+        return _weighted([part.view(n, r, d) for part in by_hop], hop_weights)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor, Tensor | None]:
+        z, hop_weights = ctx.saved_tensors
+        n, r, d = z.shape
+        by_hop = [part.view(n, r, d) for part in ctx.operator.by_hop(upstream[0].reshape(n, r * d))]
+        grad_weights = None
+        if ctx.needs_input_grad[2]:
+            grad_weights = torch.stack([(part * z).sum(dim=(0, 2)) for part in by_hop], dim=1)
+        return None, _weighted(by_hop, hop_weights), grad_weights
+
+
+def _weighted(by_hop: list[Tensor], hop_weights: Tensor) -> Tensor:
+    total = by_hop[0] * hop_weights[:, 0, None]
+    for h, part in enumerate(by_hop[1:], 1):
+        total.addcmul_(part, hop_weights[:, h, None])
+    return total

@@ -1,0 +1,49 @@
+"""How much memory there is to use, and how to say so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def free_bytes() -> int | None:
+    """Main memory that this process may still take; None where the system does not say.
+
+    A container's own limit counts where it is the smaller one.
+    """
+    known = [size for size in (_system_free(), _container_free()) if size is not None]
+    return min(known, default=None)
+
+
+def _system_free() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:  # not Linux: all there is, since nothing says what is free
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _container_free() -> int | None:
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text().strip()
+        return None if limit == "max" else int(limit) - int((group / "memory.current").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def readable(size: float) -> str:
+    """Bytes for a person.
+
+    >>> readable(512), readable(3_200_000), readable(1.28e10)
+    ('512 B', '3.2 MB', '12.8 GB')
+    """
+    for unit, bound in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= bound:
+            return f"{size / bound:.1f} {unit}"
+    return f"{size:.0f} B"
