@@ -3,11 +3,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from kernode.classifiers import centroid_scores, softmax_scores
+from kernode.classifiers import centroid_scores, class_scores
 from kernode.errors import InputError
-from kernode.kernels import RBF, Linear, Normalized
-from kernode.losses import KERNEL_LOSSES, softmax_loss, triplet_hinge
-from kernode.triplets import Members
+from kernode.kernels import RBF, Linear, Normalized, Polynomial
+from kernode.losses import KERNEL_LOSSES, kernel_loss, node_weights, softmax_loss, triplet_hinge
+from kernode.triplets import Members, Triplets
 
 RANDOM = torch.Generator().manual_seed(0)
 POSITIVE, NEGATIVE = torch.rand(2, 3, 50, dtype=torch.float64, generator=RANDOM) * 2 - 1
@@ -42,11 +42,39 @@ def test_softmax_loss_equals_torch_one_replica_at_a_time(shared, weighted):
     scores = torch.randn(3, 20, 4, dtype=torch.float64, generator=RANDOM)
     labels = torch.randint(0, 4, (1 if shared else 3, 20), generator=RANDOM)
     weights = torch.rand(1 if shared else 3, 4, dtype=torch.float64, generator=RANDOM) if weighted else None
-    ours = softmax_loss(scores, labels, weights)
+    scores.requires_grad_()
+    ours = softmax_loss(scores, labels, node_weights(labels, weights, torch.float64))
+    gradient = torch.autograd.grad(ours @ torch.arange(1.0, 4, dtype=torch.float64), scores)[0]
     for i in range(3):
         q = 0 if shared else i
         weight = None if weights is None else weights[q]
-        assert torch.allclose(ours[i], functional.cross_entropy(scores[i], labels[q], weight=weight))
+        theirs = functional.cross_entropy(scores[i], labels[q], weight=weight)
+        assert torch.allclose(ours[i], theirs)
+        assert torch.allclose(gradient[i], torch.autograd.grad((i + 1) * theirs, scores)[0][i])
+
+
+def test_softmax_loss_of_large_scores_is_finite_and_unknown_labels_add_nothing():
+    scores = torch.tensor([[[1e4, -1e4], [0.0, 0.0]]], dtype=torch.float64)
+    assert softmax_loss(scores, torch.tensor([[0, -1]])).item() == 0
+    assert softmax_loss(scores, torch.tensor([[1, 0]])).item() == pytest.approx((2e4 + np.log(2)) / 2)
+
+
+@pytest.mark.parametrize("kernel", [Normalized(Linear()), Linear(), RBF(learned=True), Polynomial()], ids=str)
+@pytest.mark.parametrize("name", sorted(KERNEL_LOSSES))
+@pytest.mark.parametrize("margin", [-3.0, 0.2, 3.0])
+def test_kernel_loss_and_its_gradient_equal_those_read_from_the_gram_matrix(kernel, name, margin):
+    x = torch.randn(6, 2, 3, dtype=torch.float64, generator=RANDOM).transpose(0, 1).requires_grad_()
+    nodes = torch.randint(0, 6, (3, 40, 2), generator=RANDOM)
+    rows = Triplets(*(nodes * 2 + torch.arange(2)))
+    parameters, margins = kernel.initial(2), torch.tensor([margin, margin / 2], dtype=torch.float64)
+    fast = kernel_loss(name, kernel, parameters, kernel.embed(x), rows, margins)
+    gram = kernel.gram(kernel.embed(x), kernel.embed(x), parameters)
+    anchor, *others = nodes.transpose(1, 2)
+    near, far = (gram[torch.arange(2)[:, None], anchor, other] for other in others)
+    slow = KERNEL_LOSSES[name](near, far, margins)
+    assert torch.allclose(fast, slow)
+    weights = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    assert torch.allclose(*(torch.autograd.grad(loss @ weights, x)[0] for loss in (fast, slow)))
 
 
 @pytest.mark.parametrize("kernel", [Normalized(Linear()), Linear(), Normalized(RBF(learned=True))], ids=str)
@@ -86,4 +114,4 @@ def test_gram_blocks_do_not_change_nearest_centroids(monkeypatch):
 def test_softmax_needs_one_output_per_class():
     g = torch.randn(1, 4, 5)
     with pytest.raises(InputError, match=r"needs one output per class \(3\). Got 5"):
-        softmax_scores(g, torch.zeros(1, 3), torch.arange(4)[None])
+        class_scores(g, torch.zeros(1, 3))

@@ -34,10 +34,17 @@ def test_replica_draws_what_it_draws_alone():
     for i, seed in enumerate((5, 6, 7)):
         alone = Draws(torch.tensor([seed]), epoch=2)
         assert torch.equal(stack.uniform(WEIGHTS, 50)[:, i], alone.uniform(WEIGHTS, 50)[:, 0])
-        rates = torch.tensor([0.5])
+        half = torch.zeros(1, dtype=torch.int16)
         assert torch.equal(
-            stack.keep(DROPOUT, 9, 7, rates.expand(3))[:, i], alone.keep(DROPOUT, 9, 7, rates)[:, 0]
+            stack.keep(DROPOUT, 9, 7, half.expand(3))[:, i], alone.keep(DROPOUT, 9, 7, half)[:, 0]
         )
+
+
+def test_few_and_many_words_are_the_same_words(monkeypatch):
+    draws, index = Draws(torch.tensor([-3, 2**60]), 5), torch.arange(1_000)
+    few = draws.words(4, index)
+    monkeypatch.setattr("kernode.random.FEW", 0)
+    assert torch.equal(draws.words(4, index), few)
 
 
 def test_epoch_may_be_a_tensor_on_the_device():

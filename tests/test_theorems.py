@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.losses import triplet_hinge
+from kernode.losses import kernel_loss
 from kernode.triplets import Triplets
 
 
@@ -18,7 +18,7 @@ def all_triplets(labels):
         for a, p, n in itertools.product(range(len(labels)), repeat=3)
         if a != p and labels[a] == labels[p] != labels[n]
     ]
-    return Triplets(*torch.tensor(rows).T[:, None])
+    return Triplets(*torch.tensor(rows).T[..., None])
 
 
 def descend(loss_of, g, steps, rate):
@@ -70,7 +70,7 @@ def train_to_the_minimum(labels, dimensions, margin):
     )
 
     def loss_of(g):
-        return triplet_hinge(*kernel.compare(kernel.embed(g), *triplets), margin).sum()
+        return kernel_loss("hinge", kernel, {}, kernel.embed(g), triplets, torch.tensor([margin])).sum()
 
     g = descend(loss_of, start, 1_500, 0.05)
     embedded = kernel.embed(g)

@@ -226,20 +226,21 @@ def test_stacked_adam_equals_torchs():
     random = torch.Generator().manual_seed(0)
     start = torch.randn(2, 4, 3, dtype=torch.float64, generator=random)
     gradients = torch.randn(9, 2, 4, 3, dtype=torch.float64, generator=random)
-    ours = {"w": start.clone()}
-    adam = Adam(ours, torch.tensor([0.01, 0.1]), torch.tensor([0.0, 0.2]))
+    bystander = torch.ones(2, dtype=torch.float64)
+    adam = Adam({"w": start.transpose(1, 2), "unused": bystander}, torch.tensor([0.01, 0.1]), torch.tensor([0.0, 0.2]))
     theirs = [start[i].clone().requires_grad_() for i in range(2)]
     others = [
         torch.optim.Adam([theirs[i]], lr=lr, weight_decay=decay)
         for i, (lr, decay) in enumerate([(0.01, 0.0), (0.1, 0.2)])
     ]
     for gradient in gradients:
-        adam.step({"w": gradient})
+        adam.step({"w": gradient.transpose(1, 2), "unused": None})
         for i, other in enumerate(others):
             theirs[i].grad = gradient[i].clone()
             other.step()
     for i in range(2):
-        assert torch.allclose(ours["w"][i], theirs[i].detach(), atol=1e-8)
+        assert torch.allclose(adam.parameters["w"][i].T, theirs[i].detach(), atol=1e-8)
+    assert torch.equal(adam.parameters["unused"], bystander)
 
 
 def test_balanced_class_weights_give_every_class_the_same_say():
@@ -249,7 +250,8 @@ def test_balanced_class_weights_give_every_class_the_same_say():
         JOINT.for_classes(3).map.prepare(GRAPH, DOUBLE), JOINT.for_classes(3),
         replace(SHORT, class_weights="balanced"), lesson, [0], DOUBLE,
     )  # fmt: skip
-    assert torch.allclose(stack.class_weights, torch.tensor([[10 / 15, 10 / 6, 10 / 9]]).double())
+    expected = torch.tensor([5 * [1 / 15] + 2 * [1 / 6] + 3 * [1 / 9]]).double()
+    assert torch.allclose(stack.weights, expected)
 
 
 @pytest.mark.parametrize("epoch", [1, 4])

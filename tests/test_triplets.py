@@ -6,13 +6,27 @@ from hypothesis import strategies as st
 
 from kernode.errors import InputError
 from kernode.random import Draws
-from kernode.triplets import Members, TripletSampler
+from kernode.triplets import Members, Triplets, TripletSampler
 
 CPU = torch.device("cpu")
 
 
+class Sampler:
+    """Draws triplets as node indices: r × t each."""
+
+    def __init__(self, nodes, labels, classes, count=300):
+        self.members = Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU)
+        self.sampler = TripletSampler(self.members, count)
+
+    def draw(self, draws):
+        r = len(draws.seeds)
+        rows = [part.T for part in self.sampler.draw(draws)]
+        assert all(torch.equal(part % r, torch.arange(r)[:, None].expand_as(part)) for part in rows)
+        return Triplets(*(self.members.nodes.expand(r, -1).gather(1, part // r) for part in rows))
+
+
 def sampler(nodes, labels, classes, count=300):
-    return TripletSampler(Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU), count)
+    return Sampler(nodes, labels, classes, count)
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 2**31), st.integers(1, 3))

@@ -22,12 +22,12 @@ def centroid_scores(
     g is r × n × d, nodes q × m. Their softmax is what :func:`probabilities` reports for C_K: a monotone
     reading of similarities, not a calibrated probability.
     """
-    embedded = kernel.embed(g)
     averaging = members.averaging.to(g.dtype)  # q × c × training nodes
     if kernel.dot_product:  # the mean of products is the product with the mean
-        means = averaging @ take(embedded, members.nodes)  # r × c × d
-        scores = take(embedded, nodes) @ means.transpose(1, 2)
+        means = averaging @ kernel.embed(take(g, members.nodes))  # r × c × d
+        scores = kernel.embed(take(g, nodes)) @ means.transpose(1, 2)
     else:
+        embedded = kernel.embed(g)
         alone = (replica(parameters, i) for i in range(len(g)))
         scores = torch.cat(
             [
@@ -59,14 +59,14 @@ def _mean_similarities(
     return torch.cat(parts, dim=1) if parts else rows.new_empty(1, 0, by_class.shape[1])
 
 
-def softmax_scores(g: Tensor, class_bias: Tensor, nodes: Tensor) -> Tensor:
+def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
     """C_Y: g itself plus one bias per class (which stays outside the kernel); r × m × c."""
     if g.shape[-1] != class_bias.shape[-1]:
         raise InputError(
             f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
             f"Got {g.shape[-1]}: leave outputs unset, or use objective='kernel'."
         )
-    return take(g, nodes) + class_bias[:, None]
+    return g + class_bias[:, None]
 
 
 def probabilities(scores: Tensor) -> Tensor:

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from kernode.errors import InputError
 from kernode.recipe import Recipe
-from kernode.stack import Parameters, flat_rows, part, take
+from kernode.stack import Parameters, part, stacked_rows
 
 NONE: Parameters = {}
 
@@ -45,13 +44,6 @@ class BaseKernel(Recipe):
     def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """k(x_i, y_j): (r × n × d), (r × m × d) → r × n × m."""
 
-    def compare(
-        self, x: Tensor, anchor: Tensor, one: Tensor, other: Tensor, parameters: Parameters = NONE
-    ) -> tuple[Tensor, Tensor]:
-        """k(anchor, one) and k(anchor, other) for nodes (r × t each) of embedded x (r × n × d)."""
-        rows = take(x, anchor)
-        return self.pairs(rows, take(x, one), parameters), self.pairs(rows, take(x, other), parameters)
-
     def __add__(self, other: BaseKernel) -> Sum:
         return Sum(self, other)
 
@@ -72,43 +64,6 @@ class Linear(BaseKernel):
     def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """⟨x_i, y_j⟩."""
         return x @ y.transpose(-1, -2)
-
-    def compare(
-        self, x: Tensor, anchor: Tensor, one: Tensor, other: Tensor, parameters: Parameters = NONE
-    ) -> tuple[Tensor, Tensor]:
-        """Both dot products at once, with a gradient that touches every row but once."""
-        return _DotProducts.apply(x, anchor, one, other)
-
-
-class _DotProducts(torch.autograd.Function):
-    """Linear.compare by hand: autograd's own way copies every block of rows several times."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, anchor: Tensor, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-        r, n, d = x.shape
-        flat = x.transpose(0, 1).reshape(n * r, d)
-        index = [flat_rows(nodes, r) for nodes in (anchor, one, other)]
-        a, p, q = (flat.index_select(0, rows) for rows in index)
-        ctx.save_for_backward(a, p, q, *index)
-        ctx.shape = r, n, d
-        sums = x.new_ones(d)  # a product with ones sums short rows faster than sum() does
-        return ((a * p) @ sums).view(-1, r).T, ((a * q) @ sums).view(-1, r).T
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None, None]:
-        a, p, q, *index = ctx.saved_tensors
-        r, n, d = ctx.shape
-        to_one, to_other = (gradient.T.reshape(-1, 1) for gradient in upstream)
-        if a.device.type == "cpu":  # most hinges are satisfied soon, and then have no gradient to scatter
-            active = (to_one[:, 0].abs() + to_other[:, 0].abs()).nonzero()[:, 0]
-            if len(active) < len(a) // 2:
-                a, p, q, to_one, to_other, *index = (
-                    rows.index_select(0, active) for rows in (a, p, q, to_one, to_other, *index)
-                )
-        gradient = a.new_zeros(n * r, d)
-        for rows, change in zip(index, (p * to_one + q * to_other, a * to_one, a * to_other), strict=True):
-            gradient.index_add_(0, rows, change)
-        return gradient.view(n, r, d).transpose(0, 1), None, None, None
 
 
 @dataclass(frozen=True)
@@ -191,7 +146,7 @@ class Normalized(BaseKernel):
 
     def embed(self, x: Tensor) -> Tensor:
         """x / ‖x‖."""
-        return self.kernel.embed(functional.normalize(x, dim=-1))
+        return self.kernel.embed(_Directions.apply(x))
 
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """As the kernel inside, on embedded vectors."""
@@ -201,11 +156,30 @@ class Normalized(BaseKernel):
         """As the kernel inside, on embedded vectors."""
         return self.kernel.gram(x, y, parameters)
 
-    def compare(
-        self, x: Tensor, anchor: Tensor, one: Tensor, other: Tensor, parameters: Parameters = NONE
-    ) -> tuple[Tensor, Tensor]:
-        """As the kernel inside, on embedded vectors."""
-        return self.kernel.compare(x, anchor, one, other, parameters)
+
+class _Directions(torch.autograd.Function):
+    """x / ‖x‖ along the last axis; zeros stay zeros, and have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        flat = stacked_rows(x)
+        ones = x.new_ones(x.shape[-1])  # a product with ones sums short rows faster than sum() does
+        inverse = (flat * flat @ ones).rsqrt_()[:, None]
+        inverse.masked_fill_(inverse.isinf(), 0)
+        directions = flat * inverse
+        ctx.save_for_backward(directions, inverse, ones)
+        return _restacked(directions, x)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> Tensor:
+        directions, inverse, ones = ctx.saved_tensors
+        flat = stacked_rows(upstream[0])
+        along = (flat * directions @ ones)[:, None]
+        return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
+
+
+def _restacked(rows: Tensor, like: Tensor) -> Tensor:
+    return rows.view(like.shape[1], like.shape[0], like.shape[2]).transpose(0, 1)
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,8 @@ class Best:
             better &= loss.isfinite()  # answers that are no numbers are never the best
             if training.patience is not None:  # a replica that had stopped alone must not go on in a stack
                 better &= epoch - self.epoch <= training.patience
+        if better.device.type == "cpu" and not better.any():
+            return
         self.score.copy_(torch.where(better, score, self.score))
         self.loss.copy_(torch.where(better, loss, self.loss))
         self.epoch.masked_fill_(better, epoch)
@@ -84,11 +86,11 @@ class Learner(ABC):
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
     ) -> None:
-        self.parameters, self.training = parameters, training
-        for parameter in parameters.values():
-            parameter.requires_grad_()
         self.adam = Adam(parameters, own["learning_rate"], own["weight_decay"])
-        self.best = Best.before_training(parameters, len(own["learning_rate"]), place)
+        self.parameters, self.training = self.adam.parameters, training
+        for parameter in self.parameters.values():
+            parameter.requires_grad_()
+        self.best = Best.before_training(self.parameters, len(own["learning_rate"]), place)
 
     @abstractmethod
     def losses(self, epoch: int) -> dict[str, Tensor]:
@@ -104,7 +106,7 @@ class Learner(ABC):
         gradients = torch.autograd.grad(
             losses["loss"].sum(), list(self.parameters.values()), allow_unused=True
         )
-        self.adam.step({n: g for n, g in zip(self.parameters, gradients, strict=True) if g is not None})
+        self.adam.step(dict(zip(self.parameters, gradients, strict=True)))
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int) -> dict[str, Tensor]:

@@ -5,9 +5,15 @@ Every loss is a mean, one number per replica (the paper writes sums; its release
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from kernode.kernels import BaseKernel
+from kernode.stack import Parameters, stacked_rows
+from kernode.triplets import Triplets
 
 
 def triplet_hinge(positive: Tensor, negative: Tensor, margin: Tensor | float) -> Tensor:
@@ -43,17 +49,100 @@ def logistic_loss(positive: Tensor, negative: Tensor, margin: Tensor | float) ->
 KERNEL_LOSSES = {"hinge": triplet_hinge, "squared": squared_loss, "logistic": logistic_loss}
 
 
-def softmax_loss(scores: Tensor, labels: Tensor, class_weights: Tensor | None = None) -> Tensor:
+def kernel_loss(
+    name: str,
+    kernel: BaseKernel,
+    parameters: Parameters,
+    embedded: Tensor,
+    triplets: Triplets,
+    margin: Tensor,
+) -> Tensor:
+    """L_K of a kernel on triplets among embedded training nodes (r × m × d'): one number per replica."""
+    if name == "hinge" and kernel.dot_product:
+        return _DotHinge.apply(embedded, triplets, margin)
+    rows = stacked_rows(embedded)
+    t, r = triplets.anchor.shape
+    anchor, positive, negative = (
+        rows.index_select(0, at.reshape(-1)).view(t, r, -1).transpose(0, 1) for at in triplets
+    )
+    near, far = kernel.pairs(anchor, positive, parameters), kernel.pairs(anchor, negative, parameters)
+    return KERNEL_LOSSES[name](near, far, margin)
+
+
+class _DotHinge(torch.autograd.Function):
+    """The hinge on dot products: ⟨a, n⟩ − ⟨a, p⟩ = ⟨a, n − p⟩, and satisfied triplets have no gradient.
+
+    Autograd's own way gathers and scatters every row several times.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, embedded: Tensor, triplets: Triplets, margin: Tensor) -> Tensor:
+        rows = stacked_rows(embedded)
+        t, r = triplets.anchor.shape
+        at = [nodes.reshape(-1) for nodes in triplets]
+        anchor = rows.index_select(0, at[0])
+        across = rows.index_select(0, at[2]).sub_(rows.index_select(0, at[1]))
+        ones = rows.new_ones(rows.shape[1])  # a product with ones sums short rows faster than sum() does
+        hinges = ((anchor * across) @ ones).view(t, r).add_(margin).clamp_min_(0)
+        ctx.save_for_backward(anchor, across, hinges, *at)
+        ctx.shape = embedded.shape
+        return hinges.mean(dim=0)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
+        anchor, across, hinges, *at = ctx.saved_tensors
+        r, m, d = ctx.shape
+        active = hinges.view(-1).nonzero()[:, 0]
+        if len(active) < hinges.numel():
+            anchor, across, *at = (rows.index_select(0, active) for rows in (anchor, across, *at))
+        gradient = anchor.new_zeros(m * r, d)
+        gradient.index_add_(0, at[0], across).index_add_(0, at[2], anchor).index_add_(0, at[1], anchor, alpha=-1)
+        scale = upstream[0] / len(hinges)
+        return (gradient.view(m, r, d) * scale[:, None]).transpose(0, 1), None, None
+
+
+def node_weights(labels: Tensor, class_weights: Tensor | None, dtype: torch.dtype) -> Tensor:
+    """What each node counts in L_Y (q × m): its share of the mean, or of the mean weighted by class (q × c).
+
+    A label of −1 counts nothing.
+    """
+    if class_weights is None:
+        return (labels >= 0).to(dtype) / max(1, labels.shape[1])
+    weights = class_weights.gather(1, labels)
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+def softmax_loss(scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
     """L_Y: mean cross-entropy over r × m × c scores and (q × m) labels, q = 1 or r; a number per replica.
 
-    ``class_weights`` (q × c) weigh each node by its class. A label of −1 adds nothing.
+    ``weights`` come from :func:`node_weights`.
     """
-    r, m, c = scores.shape
-    labels = labels.expand(r, m)
-    by_node = functional.cross_entropy(
-        scores.transpose(0, 1).reshape(m * r, c), labels.T.reshape(-1), reduction="none", ignore_index=-1
-    ).view(m, r)
-    if class_weights is None:
-        return by_node.mean(dim=0)
-    weights = class_weights.expand(r, c).gather(1, labels).T
-    return (by_node * weights).sum(dim=0) / weights.sum(dim=0)
+    weights = node_weights(labels, None, scores.dtype) if weights is None else weights
+    return _CrossEntropy.apply(scores, labels, weights)
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """Torch's own is slow where rows are as short as classes are few."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+        r, m, c = scores.shape
+        flat = stacked_rows(scores)
+        label = labels.clamp_min(0).T.expand(m, r).reshape(-1, 1)
+        weight = weights.T.expand(m, r).reshape(-1, 1)
+        shifted = flat - flat.amax(dim=1, keepdim=True)
+        own = shifted.gather(1, label)
+        exponential = shifted.exp_()
+        total = (exponential @ scores.new_ones(c))[:, None]
+        ctx.save_for_backward(exponential, total, label, weight)
+        return ((total.log() - own) * weight).view(m, r).sum(dim=0)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
+        exponential, total, label, weight = ctx.saved_tensors
+        r = len(upstream[0])
+        gradient = exponential / total
+        gradient.scatter_add_(1, label, torch.full_like(total, -1))
+        gradient.mul_(weight)
+        by_replica = gradient.view(-1, r, gradient.shape[1]) * upstream[0][:, None]
+        return by_replica.transpose(0, 1), None, None

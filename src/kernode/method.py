@@ -8,15 +8,15 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from kernode.classifiers import centroid_scores, softmax_scores
+from kernode.classifiers import centroid_scores, class_scores
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel
-from kernode.losses import KERNEL_LOSSES, softmax_loss
+from kernode.losses import KERNEL_LOSSES, kernel_loss, softmax_loss
 from kernode.maps import FeatureMap
 from kernode.random import Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place
-from kernode.stack import Parameters, part
+from kernode.stack import Parameters, part, take
 from kernode.triplets import Members, Triplets
 
 Objective = Literal["kernel", "softmax", "joint"]
@@ -87,21 +87,22 @@ class Method(Recipe):
         members: Members,
         labels: Tensor,
         margin: Tensor,
-        class_weights: Tensor | None,
+        weights: Tensor,
     ) -> Losses:
         """L_K on triplets and L_Y on the training nodes, whichever the objective has."""
         on_triplets = on_classes = None
+        g = take(g, members.nodes)  # the loss sees no other node
         if triplets is not None:
-            embedded = self.kernel.embed(g)
-            positive, negative = self.kernel.compare(embedded, *triplets, part(parameters, "kernel."))
-            on_triplets = KERNEL_LOSSES[self.kernel_loss](positive, negative, margin)
+            own = part(parameters, "kernel.")
+            on_triplets = kernel_loss(
+                self.kernel_loss, self.kernel, own, self.kernel.embed(g), triplets, margin
+            )
         if self.classifier == "softmax":
-            scores = softmax_scores(g, parameters["class_bias"], members.nodes)
-            on_classes = softmax_loss(scores, labels, class_weights)
+            on_classes = softmax_loss(class_scores(g, parameters["class_bias"]), labels, weights)
         return Losses(on_triplets, on_classes)
 
     def scores(self, parameters: Parameters, g: Tensor, members: Members, nodes: Tensor) -> Tensor:
         """Class scores of nodes (q × m): r × m × c."""
         if self.classifier == "softmax":
-            return softmax_scores(g, parameters["class_bias"], nodes)
+            return class_scores(take(g, nodes), parameters["class_bias"])
         return centroid_scores(self.kernel, part(parameters, "kernel."), g, members, nodes)

@@ -8,7 +8,9 @@ odd constant, finished by a bijective mixer; a few integer operations that torch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,10 +25,14 @@ def _signed(word: int) -> int:
 _STEP = _signed(0x9E3779B97F4A7C15)
 _MULTIPLY_1 = _signed(0xBF58476D1CE4E5B9)
 _MULTIPLY_2 = _signed(0x94D049BB133111EB)
+_SHIFTS = tuple(np.uint64(shift) for shift in (30, 27, 31))
+_FACTORS = tuple(np.uint64(factor % 2**64) for factor in (_MULTIPLY_1, _MULTIPLY_2))
 
 
 def _mix(x: Tensor) -> Tensor:
     """SplitMix64's finisher on int64 words, in place."""
+    if x.device.type == "cpu" and x.numel() <= FEW:
+        return _mix_few(x)
     # torch shifts signed words arithmetically; the masks make the shifts logical.
     x ^= (x >> 30) & (2**34 - 1)
     x *= _MULTIPLY_1
@@ -34,6 +40,21 @@ def _mix(x: Tensor) -> Tensor:
     x *= _MULTIPLY_2
     x ^= (x >> 31) & (2**33 - 1)
     return x
+
+
+FEW = 2**16  # words; below that numpy's single thread is ahead of torch, which takes longer to begin
+
+
+def _mix_few(words: Tensor) -> Tensor:
+    """The same with numpy."""
+    x = words.numpy().view(np.uint64)
+    shifted = x >> _SHIFTS[0]
+    x ^= shifted
+    x *= _FACTORS[0]
+    x ^= np.right_shift(x, _SHIFTS[1], out=shifted)
+    x *= _FACTORS[1]
+    x ^= np.right_shift(x, _SHIFTS[2], out=shifted)
+    return words
 
 
 def _steps(rates: Tensor) -> Tensor:
@@ -71,15 +92,14 @@ class Draws:
         radius, angle = self.uniform(stream, count), self.uniform(stream + 1, count)
         return (-2 * (1 - radius).log()).sqrt() * (2 * torch.pi * angle).cos()
 
-    def keep(self, stream: int, rows: int, width: int, rates: Tensor) -> Tensor:
-        """Dropout's mask: rows × r × width, True where an element is kept.
+    def keep(self, stream: int, rows: int, width: int, threshold: Tensor) -> Tensor:
+        """Dropout's mask: rows × r × width, True where 16 random bits reach the threshold (r, int16).
 
-        One word serves four elements, so ``rates`` (r) count in steps of 2⁻¹⁶.
+        One word serves four elements.
         """
         lanes = -(-width // 4)
-        index = torch.arange(rows * lanes, device=self.seeds.device).view(rows, 1, lanes)
-        words = _mix(index * _STEP + self._keys(stream)[:, None])  # rows × r × lanes
-        threshold = (_steps(rates) - 2**15).to(torch.int16)
+        index = torch.arange(rows * lanes, device=self.seeds.device).mul_(_STEP).view(rows, 1, lanes)
+        words = _mix(index + self._keys(stream)[:, None])  # rows × r × lanes
         return words.view(torch.int16)[..., :width] >= threshold[:, None]
 
 
@@ -93,18 +113,35 @@ def below(words: Tensor, bound: Tensor, half: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Dropout:
-    """Sets elements to zero at a rate per replica and scales the rest, so that the mean stays."""
+    """Sets elements to zero at a rate per replica and scales the rest, so that the mean stays.
+
+    Rates (r) count in steps of 2⁻¹⁶.
+    """
 
     draws: Draws
     rates: Tensor  # r
 
+    def at(self, draws: Draws) -> Dropout:
+        """The same rates with other draws; what follows from the rates is not computed again."""
+        other = Dropout(draws, self.rates)
+        other.__dict__.update(scale=self.scale, threshold=self.threshold)
+        return other
+
+    def keep(self, x: Tensor, layer: int) -> Tensor:
+        """Which elements of x (n × r × d) are kept."""
+        n, _, width = x.shape
+        return self.draws.keep(DROPOUT + layer, n, width, self.threshold)
+
     def mask(self, x: Tensor, layer: int) -> Tensor:
         """0 or the scale for every element of x (n × r × d)."""
-        n, _, width = x.shape
-        keep = self.draws.keep(DROPOUT + layer, n, width, self.rates)
-        return keep * self.scale.to(x.dtype)[:, None]
+        return self.keep(x, layer) * self.scale.to(x.dtype)[:, None]
 
-    @property
+    @cached_property
+    def threshold(self) -> Tensor:
+        """How high 16 random bits must be for an element to be kept: r, int16."""
+        return (_steps(self.rates) - 2**15).to(torch.int16)
+
+    @cached_property
     def scale(self) -> Tensor:
         """1 / (1 − rate), with the rate that is really drawn: r."""
         return 2**16 / (2**16 - _steps(self.rates)).to(self.rates.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -11,17 +13,37 @@ Parameters = dict[str, Tensor]
 def take(x: Tensor, nodes: Tensor) -> Tensor:
     """Rows of x (r × n × d) at nodes (q × m; q = 1 where all replicas take the same): r × m × d."""
     r, n, d = x.shape
-    if r == 1:
-        return x[0][nodes]
     by_node = x.transpose(0, 1)  # the order in which maps leave it in memory
     if len(nodes) == 1:
-        return by_node.index_select(0, nodes[0]).transpose(0, 1)
-    return by_node.reshape(n * r, d).index_select(0, flat_rows(nodes, r)).view(-1, r, d).transpose(0, 1)
+        rows = _Rows.apply(by_node.reshape(n, r * d), nodes[0])
+    else:
+        rows = _Rows.apply(by_node.reshape(n * r, d), flat_rows(nodes, r))
+    return rows.view(-1, r, d).transpose(0, 1)
+
+
+def stacked_rows(x: Tensor) -> Tensor:
+    """r × m × d as the m·r rows that it has in memory."""
+    return x.transpose(0, 1).reshape(-1, x.shape[-1])
 
 
 def flat_rows(nodes: Tensor, replicas: int) -> Tensor:
     """Where each replica's nodes (r × m) stand among the n·r rows of a stack in memory: m·r."""
     return (nodes.T * replicas + torch.arange(replicas, device=nodes.device)).reshape(-1)
+
+
+class _Rows(torch.autograd.Function):
+    """index_select, whose own gradient is slower."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.shape = x.shape
+        return x.index_select(0, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return upstream[0].new_zeros(ctx.shape).index_add_(0, rows, upstream[0]), None
 
 
 def part(parameters: Parameters, prefix: str) -> Parameters:

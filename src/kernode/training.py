@@ -17,7 +17,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.loop import Learner, Progress, Trained, run_epochs, stack_slices
-from kernode.losses import softmax_loss
+from kernode.losses import node_weights, softmax_loss
 from kernode.method import Losses, Method
 from kernode.metrics import accuracy
 from kernode.random import Draws, Dropout
@@ -43,29 +43,33 @@ class Stack(Learner):
         lesson, seeds = lesson.of(replicas), seeds[replicas]
         device = place.device
         self.prepared, self.method = prepared, method
-        self.dropout, self.margin, self.kernel_weight = own["dropout"], own["margin"], own["kernel_weight"]
+        self.margin, self.kernel_weight = own["margin"], own["kernel_weight"]
         self.seeds = torch.tensor(seeds, dtype=torch.int64, device=device)
+        self.dropout = Dropout(Draws(self.seeds), own["dropout"])
         self.members = Members.of(lesson.train, lesson.train_labels, lesson.classes, device)
         self.labels = torch.tensor(np.sort(lesson.train_labels, axis=1), device=device)
         self.validation = torch.tensor(lesson.validation, device=device)
         self.validation_labels = torch.tensor(lesson.validation_labels, device=device)
-        self.class_weights = None
-        if training.class_weights == "balanced":
-            sizes = self.members.sizes.clamp_min(1).to(place.dtype)
-            self.class_weights = sizes.sum(dim=1, keepdim=True) / (lesson.classes * sizes)
+        self.weights = node_weights(self.labels, self._class_weights(training, place), place.dtype)
+        self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.sampler = None
         if method.objective != "softmax":
             self.sampler = TripletSampler(self.members, training.triplets)
         parameters = method.initial(prepared, lesson.classes, Draws(self.seeds), place)
         super().__init__(parameters, training, own, place)
 
+    def _class_weights(self, training: Training, place: Place) -> Tensor | None:
+        if training.class_weights is None:
+            return None
+        return 1 / self.members.sizes.clamp_min(1).to(place.dtype)
+
     def losses(self, epoch: int) -> dict[str, Tensor]:
         """L_K on fresh triplets and L_Y on all training nodes, with fresh dropout."""
         draws = Draws(self.seeds, epoch)
-        g = self.method.embed(self.parameters, self.prepared, Dropout(draws, self.dropout))
+        g = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         triplets = self.sampler.draw(draws) if self.sampler else None
         losses = self.method.losses(
-            self.parameters, g, triplets, self.members, self.labels, self.margin, self.class_weights
+            self.parameters, g, triplets, self.members, self.labels, self.margin, self.weights
         )
         named = {"loss": self._total(losses), "kernel_loss": losses.kernel, "softmax_loss": losses.softmax}
         return {name: value for name, value in named.items() if value is not None}
@@ -87,7 +91,9 @@ class Stack(Learner):
         if self.validation.shape[1]:
             scores = self.method.scores(self.parameters, g, self.members, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
-            values["validation_loss"] = softmax_loss(scores, self.validation_labels)
+            values["validation_loss"] = softmax_loss(
+                scores, self.validation_labels, self.validation_weights
+            )
         if "map.hop_weights" in self.parameters:
             values["hop_weights"] = self.parameters["map.hop_weights"].detach().clone()
         return values

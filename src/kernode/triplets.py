@@ -15,7 +15,7 @@ from kernode.random import TRIPLETS, Draws, below
 
 
 class Triplets(NamedTuple):
-    """Node indices, each r × t."""
+    """Three training nodes each: t × r rows, counted among the m·r rows of the members in memory."""
 
     anchor: Tensor
     positive: Tensor
@@ -70,22 +70,24 @@ class TripletSampler:
         self.sizes = members.sizes.gather(1, which).T
         self.starts = members.starts.gather(1, which).T
         self.others = members.nodes.shape[1] - self.sizes
-        self.nodes = members.nodes
         self.index = torch.arange(2 * count, device=which.device)
         self.last = self.sizes - 1
+        self.last_or_one = self.last.clamp_min(1)
 
     def draw(self, draws: Draws) -> Triplets:
         """Triplets for one epoch."""
+        r = len(draws.seeds)
+        replica = torch.arange(r, device=self.index.device)
         first, second = draws.words(TRIPLETS, self.index).chunk(2)  # t × r
         anchor = below(first, self.sizes, 0)
-        positive = below(first, self.last.clamp_min(1), 1)
+        positive = below(first, self.last_or_one, 1)
         positive += positive >= anchor  # skip the anchor …
         positive = torch.minimum(positive, self.last)  # … unless its class has no other
         negative = below(second, self.others, 0)
         negative += self.sizes * (negative >= self.starts)  # skip the anchor's own class
-        return Triplets(*(self._nodes(at) for at in (self.starts + anchor, self.starts + positive, negative)))
-
-    def _nodes(self, position: Tensor) -> Tensor:
-        if len(self.nodes) == 1:
-            return self.nodes[0][position].T
-        return self.nodes.gather(1, position.T)
+        start = self.starts * r + replica
+        return Triplets(
+            torch.add(start, anchor, alpha=r),
+            torch.add(start, positive, alpha=r),
+            torch.add(replica, negative, alpha=r),
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -18,7 +19,7 @@ from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
 from kernode.hops.local import local_terms
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
-from kernode.sparse import Place, product, to_torch
+from kernode.sparse import Place, product, to_torch, top_rows
 
 Kind = Literal["auto", "explicit", "factored"]
 
@@ -74,8 +75,7 @@ class FactoredHops(HopOperator):
     - ``plain``: T_h x = Ā^h x.
     """
 
-    step: Tensor  # CSR: N or Ā
-    local: Tensor | None  # CSR: C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), on top of each other
+    near: Tensor  # CSR, on top of each other: N or Ā, then C_2 … C_H or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1)
     hops: int
     powers: Powers
 
@@ -84,23 +84,28 @@ class FactoredHops(HopOperator):
         """Compute the corrections, or read them from the cache."""
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
         local = local_terms(graph, step, hops, powers, place.device)
-        return cls(
-            to_torch(step, place), None if local is None else to_torch(local, place), hops, powers
-        )
+        near = step if local is None else sparse.vstack([step, local], format="csr")
+        return cls(to_torch(near, place), hops, powers)
+
+    @cached_property
+    def step(self) -> Tensor:
+        """N or Ā: the first rows of ``near``, in the same memory."""
+        return top_rows(self.near, self.near.shape[1])
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
-        local = [] if self.local is None else list(product(self.local, x).split(len(x)))
-        powers = [x]
-        for _ in range(self.hops - 1):
+        first, *local = product(self.near, x).split(len(x))
+        powers = [x, first]
+        for _ in range(self.hops - len(powers)):
             powers.append(product(self.step, powers[-1]))
-        if self.powers != "each" or not local:
+        if self.powers == "each" and local:
+            for power, correction in zip(powers[2:], local, strict=False):
+                correction.neg_().add_(power)
+            product(self.step, powers[-1], minus=local[-1])
+            return [*powers[:2], *local]
+        if self.hops > 1:
             powers.append(product(self.step, powers[-1]))
-            return [*local, powers[-1]] if self.powers == "last" else powers
-        for power, correction in zip(powers[2:], local, strict=False):
-            correction.neg_().add_(power)
-        product(self.step, powers[-1], minus=local[-1])
-        return [*powers[:2], *local]
+        return [*local, powers[-1]] if self.powers == "last" else powers
 
 
 class _HopSum(torch.autograd.Function):
@@ -119,7 +124,7 @@ class _HopSum(torch.autograd.Function):
         by_hop = [part.view(n, r, d) for part in ctx.operator.by_hop(upstream[0].reshape(n, r * d))]
         grad_weights = None
         if ctx.needs_input_grad[2]:
-            grad_weights = torch.stack([(part * z).sum(dim=(0, 2)) for part in by_hop], dim=1)
+            grad_weights = torch.stack([_dots(part, z) for part in by_hop], dim=1)
         return None, _weighted(by_hop, hop_weights), grad_weights
 
 
@@ -128,3 +133,11 @@ def _weighted(by_hop: list[Tensor], hop_weights: Tensor) -> Tensor:
     for h, part in enumerate(by_hop[1:], 1):
         total.addcmul_(part, hop_weights[:, h, None])
     return total
+
+
+def _dots(x: Tensor, y: Tensor) -> Tensor:
+    """⟨x, y⟩ of every replica: (n × r × d), (n × r × d) → r."""
+    n, r, d = x.shape
+    if r == 1:
+        return (x.reshape(-1) @ y.reshape(-1))[None]
+    return (x.new_ones(n) @ (x * y).view(n, r * d)).view(r, d).sum(dim=1)  # faster than sum(dim=(0, 2))

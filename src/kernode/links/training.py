@@ -70,8 +70,8 @@ class LinkStack(Learner):
     ) -> None:
         own = {name: values[replicas] for name, values in training.by_replica(len(seeds), place).items()}
         self.prepared, self.method, self.pairs = prepared, method, pairs
-        self.dropout = own["dropout"]
         self.seeds = torch.tensor(seeds[replicas], dtype=torch.int64, device=place.device)
+        self.dropout = Dropout(Draws(self.seeds), own["dropout"])
         self.validation = torch.tensor(split.validation, device=place.device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
         super().__init__(method.initial(prepared, Draws(self.seeds), place), training, own, place)
@@ -79,7 +79,7 @@ class LinkStack(Learner):
     def losses(self, epoch: int) -> dict[str, Tensor]:
         """Binary cross-entropy (Eq. 15), a mean over edges and as many non-edges."""
         draws = Draws(self.seeds, epoch)
-        embedded, divergence = self.method.embed(self.parameters, self.prepared, Dropout(draws, self.dropout))
+        embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         negatives, counts = self.pairs.draw_negatives(draws)
         on_edges = functional.softplus(-self.method.logits(self.parameters, embedded, self.pairs.edges[None]))
         on_others = functional.softplus(self.method.logits(self.parameters, embedded, negatives)) * counts

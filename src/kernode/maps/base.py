@@ -84,26 +84,26 @@ def multiply_shared(x: Any, weight: Tensor) -> Tensor:
 def multiply_stacked(x: Tensor, weight: Tensor) -> Tensor:
     """Every replica's weights on its own x: (n × r × f), (r × f × d) → n × r × d."""
     if x.shape[1] == 1:
-        return (x[:, 0] @ weight[0])[:, None]
+        return (x.squeeze(1) @ weight.squeeze(0)).unsqueeze(1)
     return torch.bmm(x.transpose(0, 1), weight).transpose(0, 1)
 
 
 def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
     """ReLU, then dropout: n × r × d."""
-    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout.mask(x, layer), dropout.scale)
+    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout, layer)
 
 
 class _MaskedReLU(torch.autograd.Function):
     """relu(x) · mask. What came out above zero is all that the gradient needs: no mask is kept."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, mask: Tensor, scale: Tensor) -> Tensor:
-        out = torch.relu(x).mul_(mask)
+    def forward(ctx: Any, x: Tensor, dropout: Dropout, layer: int) -> Tensor:
+        scale = dropout.scale.to(x.dtype)[:, None]
+        out = torch.where(dropout.keep(x, layer), x, x.new_zeros(())).clamp_min_(0).mul_(scale)
         ctx.save_for_backward(out, scale)
         return out
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
         out, scale = ctx.saved_tensors
-        kept = torch.ops.aten.threshold_backward(upstream[0], out, 0)
-        return kept.mul_(scale.to(out.dtype)[:, None]), None, None
+        return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
