@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -20,7 +20,15 @@ lint: .venv/.tested
 	$(BIN)/lint-imports
 
 bench: .venv/.benched
-	$(BIN)/python benchmarks/epoch.py
+	$(BIN)/kernode bench step replicas memory
+
+bench-check: .venv/.benched
+	$(BIN)/kernode bench step replicas --check results
+
+bench-results: .venv/.benched
+	$(BIN)/kernode bench step scale replicas memory complexity --save results
+	$(BIN)/python scripts/plot_scaling.py
+	$(BIN)/python scripts/write_tables.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -1,4 +1,4 @@
-"""Write the tables of README.md and docs/systems.md from results/: `python scripts/write_tables.py`.
+"""Write the tables of README.md and docs/ from results/: `python scripts/write_tables.py`.
 
 A test compares them.
 """
@@ -10,8 +10,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from bench_tables import bench_tables
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
+DOCUMENTS = ("README.md", "docs/systems.md", "docs/performance.md")  # those with tables
 DATASETS = ("cora", "citeseer", "pubmed")
 HEAD = (
     "| test accuracy, % | Cora | paper | Citeseer | paper | Pubmed | paper |\n|---|---|---|---|---|---|---|"
@@ -122,6 +125,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "jk": jk_table,
     "links": links_table,
     "superseded": superseded_table,
+    **bench_tables(RESULTS, ROOT / "docs"),
 }
 
 
@@ -136,5 +140,5 @@ def with_tables(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for document in (ROOT / "README.md", ROOT / "docs" / "systems.md"):
+    for document in (ROOT / name for name in DOCUMENTS):
         document.write_text(with_tables(document.read_text()))

@@ -1,8 +1,13 @@
+import os
+
 import pytest
 import torch
 from hypothesis import settings
 
 import kernode as kn
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported: its kernels then run on the CPU
 
 # Two workers share two cores: one thread each, or they would wait for each other.
 torch.set_num_threads(1)

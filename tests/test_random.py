@@ -36,15 +36,18 @@ def test_replica_draws_what_it_draws_alone():
         assert torch.equal(stack.uniform(WEIGHTS, 50)[:, i], alone.uniform(WEIGHTS, 50)[:, 0])
         half = torch.zeros(1, dtype=torch.int16)
         assert torch.equal(
-            stack.keep(DROPOUT, 9, 7, half.expand(3))[:, i], alone.keep(DROPOUT, 9, 7, half)[:, 0]
+            stack.keep(DROPOUT, range(9), 7, half.expand(3))[:, i],
+            alone.keep(DROPOUT, range(9), 7, half)[:, 0],
         )
 
 
-def test_few_and_many_words_are_the_same_words(monkeypatch):
+def test_words_do_not_depend_on_the_block_they_are_mixed_in(monkeypatch):
     draws, index = Draws(torch.tensor([-3, 2**60]), 5), torch.arange(1_000)
-    few = draws.words(4, index)
-    monkeypatch.setattr("kernode.random.FEW", 0)
-    assert torch.equal(draws.words(4, index), few)
+    whole, mask = draws.words(4, index), draws.keep(4, range(90), 7, torch.zeros(2, dtype=torch.int16))
+    monkeypatch.setattr("kernode.random.IN_CACHE", 7)
+    assert torch.equal(draws.words(4, index), whole)
+    part = draws.keep(4, range(20, 60), 7, torch.zeros(2, dtype=torch.int16))
+    assert torch.equal(part, mask[20:60])
 
 
 def test_epoch_may_be_a_tensor_on_the_device():

@@ -14,7 +14,7 @@ from kernode.data import random_split
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.lesson import Lesson
-from kernode.maps import Free, HopMLP, Smoother
+from kernode.maps import GCN, Free, HopMLP, Smoother
 from kernode.method import Method
 from kernode.model import Model
 from kernode.settings import Training
@@ -227,14 +227,16 @@ def test_stacked_adam_equals_torchs():
     start = torch.randn(2, 4, 3, dtype=torch.float64, generator=random)
     gradients = torch.randn(9, 2, 4, 3, dtype=torch.float64, generator=random)
     bystander = torch.ones(2, dtype=torch.float64)
-    adam = Adam({"w": start.transpose(1, 2), "unused": bystander}, torch.tensor([0.01, 0.1]), torch.tensor([0.0, 0.2]))
+    adam = Adam(
+        {"w": start.transpose(1, 2), "unused": bystander}, torch.tensor([0.01, 0.1]), torch.tensor([0.0, 0.2])
+    )
     theirs = [start[i].clone().requires_grad_() for i in range(2)]
     others = [
         torch.optim.Adam([theirs[i]], lr=lr, weight_decay=decay)
         for i, (lr, decay) in enumerate([(0.01, 0.0), (0.1, 0.2)])
     ]
-    for gradient in gradients:
-        adam.step({"w": gradient.transpose(1, 2), "unused": None})
+    for step, gradient in enumerate(gradients, 1):
+        adam.step({"w": gradient.transpose(1, 2), "unused": None}, step)
         for i, other in enumerate(others):
             theirs[i].grad = gradient[i].clone()
             other.step()
@@ -347,3 +349,24 @@ def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
     for seed in (0, 4, 9):
         difference = np.abs(stack[seed] - test_probabilities(seed, 1)[0]).max()
         assert difference < 1e-8
+
+
+def test_what_evaluation_leaves_for_the_next_step_changes_no_bit(monkeypatch):
+    def histories():
+        return [
+            run(method.for_classes(3), seeds=(0, 1)).history for method in (JOINT, replace(JOINT, map=GCN()))
+        ]
+
+    shared = histories()
+    monkeypatch.setattr(Stack, "_beginning_from_evaluation", lambda self: None)
+    for one, other in zip(shared, histories(), strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_what_evaluation_left_is_not_used_after_the_parameters_have_moved():
+    method = JOINT.for_classes(3)
+    stack = Stack(method.map.prepare(GRAPH, DOUBLE), method, SHORT, lesson_of(), [0], DOUBLE)
+    stack.advance(1)
+    with torch.no_grad():
+        stack.adam.flat.mul_(0.5)
+    assert stack._beginning_from_evaluation() is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.stack import Parameters
 
 
@@ -27,7 +28,6 @@ class Adam:
         self.gradients = _views(self._gradient, parameters)
         self.rate = self._per_element(learning_rate)
         self.decay = self._per_element(weight_decay)
-        self.steps = 0
 
     def _per_element(self, values: Tensor) -> Tensor:
         """One number where all replicas have the same, else one beside each element of the buffer."""
@@ -39,21 +39,27 @@ class Adam:
         return beside
 
     @torch.no_grad()
-    def step(self, gradients: dict[str, Tensor | None]) -> None:
-        """Move every parameter by its gradient, in place; one without gradient stays."""
-        self.steps += 1
+    def step(self, gradients: dict[str, Tensor | None], steps: int | Tensor) -> None:
+        """Move every parameter by its gradient, in place, for the ``steps``-th time; one without stays."""
         for name, gradient in gradients.items():
             if gradient is not None:
                 self.gradients[name].copy_(gradient)
         unused = [name for name, gradient in gradients.items() if gradient is None]
         before = {name: self.parameters[name].clone() for name in unused}
+        self._move(steps)
+        for name, value in before.items():
+            self.parameters[name].copy_(value)
+
+    def _move(self, steps: int | Tensor) -> None:
+        if kernels := fused(self.flat):
+            count = torch.as_tensor(steps, device=self.flat.device)
+            kernels.adam(self.flat, self._gradient, self._first, self._second, self.rate, self.decay, count)
+            return
         self._gradient.addcmul_(self.decay, self.flat)
         self._first.lerp_(self._gradient, 0.1)
         self._second.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
-        scale = self._second.sqrt().div_((1 - 0.999**self.steps) ** 0.5).add_(1e-8)
-        self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**self.steps)))
-        for name, value in before.items():
-            self.parameters[name].copy_(value)
+        scale = self._second.sqrt().div_((1 - 0.999**steps) ** 0.5).add_(1e-8)
+        self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
 
 
 def _buffer(parameters: Parameters) -> Tensor:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
 
+from kernode.adjacency import checked_adjacency, require_indices, undirected
+from kernode.blocks import is_mapped, row_blocks
 from kernode.errors import InputError
+from kernode.sealed import FEATURES, buffers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +23,7 @@ class Graph:
     n nodes, f features, c classes:
 
     - ``adjacency``: n × n, symmetric, no self-loops, weights > 0.
-    - ``features``: n × f, finite; dense, or sparse and then kept sparse.
+    - ``features``: n × f, finite; dense, or sparse and then kept sparse. A mapped file stays mapped.
     - ``labels``: n integers in 0 … c−1, or −1 where the class is not known.
 
     Edges as they come (directed, repeated, with loops) go through :meth:`from_edges`.
@@ -42,7 +45,7 @@ class Graph:
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the one moment in which a frozen value may be completed
-        put(self, "adjacency", _checked_adjacency(self.adjacency))
+        put(self, "adjacency", checked_adjacency(self.adjacency))
         n = self.adjacency.shape[0]
         put(self, "features", _checked_features(self.features, n))
         put(self, "labels", _checked_labels(self.labels, n))
@@ -56,8 +59,6 @@ class Graph:
         put(self, "class_names", names)
         if self.node_names is not None:
             put(self, "node_names", _checked_node_names(self.node_names, n))
-        for array in (self.labels, *_buffers(self.adjacency), *_buffers(self.features)):
-            array.setflags(write=False)
 
     @classmethod
     def from_edges(
@@ -84,24 +85,8 @@ class Graph:
         if not sparse.issparse(features):
             features = _as_array("features", features)
         n = len(features) if isinstance(features, np.ndarray) else features.shape[0]
-        outside = np.flatnonzero(((edges < 0) | (edges >= n)).any(axis=1))
-        if outside.size:
-            row = int(outside[0])
-            raise InputError(
-                f"edge {row} joins nodes {edges[row, 0]} and {edges[row, 1]}; nodes run from 0 to {n - 1}."
-            )
-        weights = np.ones(len(edges)) if weights is None else _as_array("weights", weights)
-        if weights.dtype.kind not in "fiub":
-            raise InputError(f"weights must be numbers. Got {weights.dtype}.")
-        weights = weights.astype(np.float32)
-        if weights.shape != (len(edges),):
-            raise InputError(f"weights must hold one number per edge ({len(edges)}). Got {weights.shape}.")
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
-        if bad.size:
-            raise InputError(
-                f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row."
-            )
-        adjacency, notes = _symmetric_adjacency(edges, weights, n)
+        require_indices(edges, n)
+        adjacency, notes = undirected(edges, _checked_weights(weights, len(edges)), n)
         labels = np.full(n, -1) if labels is None else labels
         return cls(adjacency, features, labels, notes=notes, **names)
 
@@ -134,9 +119,10 @@ class Graph:
         digest = hashlib.sha256()
         for matrix in (self.adjacency, self.features):
             digest.update(repr(matrix.shape).encode())
-            for array in _buffers(matrix):
-                canonical = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
-                digest.update(canonical.tobytes())
+            for array in buffers(matrix):
+                canonical = np.int64 if array.dtype.kind in "iu" else np.float64
+                for rows in row_blocks(array):
+                    digest.update(array[rows].astype(canonical).tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -164,80 +150,67 @@ def checked_nodes(nodes: Any, n: int) -> np.ndarray:
     return nodes.astype(np.int64)
 
 
-def _symmetric_adjacency(
-    edges: np.ndarray, weights: np.ndarray, n: int
-) -> tuple[sparse.csr_array, tuple[str, ...]]:
-    loop = edges[:, 0] == edges[:, 1]
-    edges, weights = edges[~loop], weights[~loop]
-    pairs = np.sort(edges, axis=1).astype(np.int64)
-    key = pairs[:, 0] * n + pairs[:, 1]
-    order = np.lexsort((weights, key))  # within a key the largest weight comes last
-    last = np.append(key[order][1:] != key[order][:-1], True) if len(key) else np.empty(0, bool)
-    kept = order[last]
-    source, target = pairs[kept].T
-    weight = weights[kept]
-    both = (np.concatenate([source, target]), np.concatenate([target, source]))
-    adjacency = sparse.csr_array((np.concatenate([weight, weight]), both), shape=(n, n))
-
-    notes = []
-    forward = np.unique(edges[:, 0] * np.int64(n) + edges[:, 1])
-    backward = np.unique(edges[:, 1] * np.int64(n) + edges[:, 0])
-    if not np.array_equal(forward, backward):
-        notes.append("made undirected")
-        repeats = len(edges) - len(kept)
-    else:
-        repeats = len(edges) - len(forward)
-    if repeats:
-        notes.append(f"merged {repeats:,} repeated edge{'s' * (repeats != 1)}")
-    loops = int(loop.sum())
-    if loops:
-        notes.append(f"dropped {loops:,} self-loop{'s' * (loops != 1)}")
-    return adjacency, tuple(notes)
-
-
-def _checked_adjacency(matrix: Any) -> sparse.csr_array:
-    if not sparse.issparse(matrix) or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"adjacency must be a square scipy sparse matrix. Got {_kind(matrix)}.")
-    matrix = sparse.csr_array(matrix, dtype=np.float32, copy=True)
-    matrix.sum_duplicates()
-    if not np.isfinite(matrix.data).all() or (matrix.data <= 0).any():
-        raise InputError("adjacency must hold finite weights above 0. Drop such edges first.")
-    if matrix.diagonal().any():
-        raise InputError("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
-    if (matrix != matrix.T).nnz:
-        raise InputError("adjacency must be symmetric. Build the graph with Graph.from_edges.")
-    return matrix
+def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
+    if weights is None:
+        return None
+    weights = _as_array("weights", weights)
+    if weights.dtype.kind not in "fiub":
+        raise InputError(f"weights must be numbers. Got {weights.dtype}.")
+    weights = weights.astype(np.float32, copy=False)
+    if weights.shape != (m,):
+        raise InputError(f"weights must hold one number per edge ({m}). Got {weights.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise InputError(
+            f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row."
+        )
+    return weights
 
 
 def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
+    known = matrix in FEATURES
     if sparse.issparse(matrix):
-        matrix = sparse.csr_array(matrix, copy=True)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        values = matrix.data
+        if not known:
+            matrix = sparse.csr_array(matrix, copy=True)
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
     else:
-        matrix = values = np.array(_as_array("features", matrix))
+        matrix = _as_array("features", matrix)
     if matrix.ndim == 2 and 0 in matrix.shape:
         raise InputError(f"a graph needs nodes and features. Got features of shape {matrix.shape}.")
     if matrix.ndim != 2 or matrix.shape[0] != n:
         raise InputError(f"features must have one row per node ({n}). Got shape {matrix.shape}.")
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"features must be numbers. Got {values.dtype}.")
-    if not np.isfinite(values).all():
-        row, column = _first_not_finite(matrix)
-        raise InputError(
-            f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading."
-        )
-    return matrix if values.dtype.kind == "f" else matrix.astype(np.float32)
-
-
-def _first_not_finite(matrix: Any) -> tuple[int, int]:
+    if matrix.dtype.kind not in "fiub":
+        raise InputError(f"features must be numbers. Got {matrix.dtype}.")
+    if known:
+        return matrix
+    _require_finite(matrix)
+    if matrix.dtype.kind != "f":
+        return FEATURES.add(matrix.astype(np.float32))
     if sparse.issparse(matrix):
-        coo = matrix.tocoo()
-        at = int(np.flatnonzero(~np.isfinite(coo.data))[0])
-        return int(coo.row[at]), int(coo.col[at])
-    row, column = np.argwhere(~np.isfinite(matrix))[0]
-    return int(row), int(column)
+        return FEATURES.add(matrix)
+    # A mapped file stays on the disk. Any other array may change while its owner holds it, so it is copied.
+    return FEATURES.add(matrix.view() if is_mapped(matrix) else np.array(matrix))
+
+
+def _require_finite(matrix: Any) -> None:
+    if sparse.issparse(matrix):
+        if not np.isfinite(matrix.data).all():
+            coo = matrix.tocoo()
+            at = np.flatnonzero(~np.isfinite(coo.data))[0]
+            _refuse_value(coo.row[at], coo.col[at])
+        return
+    for rows in row_blocks(matrix):
+        finite = np.isfinite(matrix[rows])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            _refuse_value(rows.start + row, column)
+
+
+def _refuse_value(row: int, column: int) -> NoReturn:
+    raise InputError(
+        f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading."
+    )
 
 
 def _checked_labels(labels: Any, n: int) -> np.ndarray:
@@ -248,7 +221,9 @@ def _checked_labels(labels: Any, n: int) -> np.ndarray:
         raise InputError(f"labels must be integers, −1 where the class is not known. Got {labels.dtype}.")
     if labels.min(initial=0) < -1:
         raise InputError(f"labels must be −1 (not known) or at least 0. Got {labels.min()}.")
-    return labels.astype(np.int64)
+    labels = labels.astype(np.int64)
+    labels.setflags(write=False)
+    return labels
 
 
 def _checked_node_names(names: Any, n: int) -> np.ndarray:
@@ -261,17 +236,8 @@ def _checked_node_names(names: Any, n: int) -> np.ndarray:
     return names
 
 
-def _buffers(matrix: Any) -> tuple[np.ndarray, ...]:
-    return (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
-
-
 def _as_array(what: str, values: Any) -> np.ndarray:
     try:
         return np.asarray(values)
     except (ValueError, TypeError):  # rows of different lengths, mostly
         raise InputError(f"{what} must be a regular array. Got rows of different lengths or kinds.") from None
-
-
-def _kind(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    return f"{type(value).__name__} of shape {shape}" if shape is not None else type(value).__name__

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.errors import InputError
 from kernode.recipe import Recipe
 from kernode.stack import Parameters, part, stacked_rows
@@ -163,6 +164,10 @@ class _Directions(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         flat = stacked_rows(x)
+        if kernels := fused(x):
+            directions, inverse = kernels.directions(flat)
+            ctx.save_for_backward(directions, inverse)
+            return _restacked(directions, x)
         ones = x.new_ones(x.shape[-1])  # a product with ones sums short rows faster than sum() does
         inverse = (flat * flat @ ones).rsqrt_()[:, None]
         inverse.masked_fill_(inverse.isinf(), 0)
@@ -172,9 +177,12 @@ class _Directions(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Tensor:
-        directions, inverse, ones = ctx.saved_tensors
+        directions, inverse, *ones = ctx.saved_tensors
         flat = stacked_rows(upstream[0])
-        along = (flat * directions @ ones)[:, None]
+        if not ones:
+            gradient = fused(flat).directions_gradient(flat, directions, inverse)
+            return _restacked(gradient, upstream[0])
+        along = (flat * directions @ ones[0])[:, None]
         return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from kernode.adam import Adam
+from kernode.capture import captured
 from kernode.checkpoint import Checkpoint
 from kernode.errors import InputError, KernodeError
 from kernode.settings import Training
@@ -54,7 +55,7 @@ class Best:
         )
 
     def update(
-        self, epoch: int, parameters: Parameters, score: Tensor, loss: Tensor, training: Training
+        self, epoch: int | Tensor, parameters: Parameters, score: Tensor, loss: Tensor, training: Training
     ) -> None:
         """Keep this epoch's parameters for the replicas that it is the best of."""
         if training.selection == "last":
@@ -68,7 +69,7 @@ class Best:
             return
         self.score.copy_(torch.where(better, score, self.score))
         self.loss.copy_(torch.where(better, loss, self.loss))
-        self.epoch.masked_fill_(better, epoch)
+        self.epoch.copy_(torch.where(better, epoch, self.epoch))
         for name, best in self.parameters.items():
             chosen = better.view(-1, *(1,) * (best.dim() - 1))
             best.copy_(torch.where(chosen, parameters[name].detach(), best))
@@ -82,6 +83,7 @@ class Learner(ABC):
     """Replicas that learn as one: parameters, optimiser, and the best of each so far."""
 
     score = "validation_accuracy"  # what of a record says which epoch is best
+    capturable = False  # whether an epoch runs on a GPU without waiting for it
 
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
@@ -93,30 +95,39 @@ class Learner(ABC):
         self.best = Best.before_training(self.parameters, len(own["learning_rate"]), place)
 
     @abstractmethod
-    def losses(self, epoch: int) -> dict[str, Tensor]:
+    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """What is minimised in this epoch, as ``loss``, and its parts: one number per replica each."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, Tensor]:
         """How good the parameters are on validation data, without dropout."""
 
-    def step(self, epoch: int) -> dict[str, Tensor]:
+    def step(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """One Adam step for every replica."""
         losses = self.losses(epoch)
         gradients = torch.autograd.grad(
             losses["loss"].sum(), list(self.parameters.values()), allow_unused=True
         )
-        self.adam.step(dict(zip(self.parameters, gradients, strict=True)))
+        self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
         return {name: value.detach() for name, value in losses.items()}
 
-    def advance(self, epoch: int) -> dict[str, Tensor]:
-        """One epoch: learn, evaluate, keep what is better. Returns one value per replica and name."""
+    def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
+        """One epoch: learn, evaluate, keep what is better. Returns one value per replica and name.
+
+        The epoch may be a number on the device, so that a captured epoch can be replayed.
+        """
         record = self.step(epoch) | self.evaluate()
         score = record.get(self.score, self.best.score)
         self.best.update(
             epoch, self.parameters, score, record.get("validation_loss", self.best.loss), self.training
         )
         return record
+
+    def replayed(
+        self, act: Callable[[int | Tensor], dict[str, Tensor]], kept: int = 1
+    ) -> Callable[[int], dict[str, Tensor]]:
+        """One of this learner's acts, captured where that is possible; see :func:`captured`."""
+        return captured(act, self.adam.flat.device, kept) if self.capturable else act
 
     def state(self, name: str) -> dict[str, Tensor]:
         """All tensors that change from epoch to epoch, by name."""
@@ -154,19 +165,19 @@ def run_epochs(
                 f"{checkpoint.path} has {len(history)} epochs, more than the {training.epochs} asked for. "
                 "Give more epochs, or another checkpoint file."
             )
-        for one in learners:
-            one.adam.steps = len(history)
     epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
+    runs = [one.replayed(one.advance, epochs) for one in learners]
+    told = 0.0
     for epoch in range(len(history) + 1, epochs + 1):
         if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
             break
-        records = [one.advance(epoch) for one in learners]
-        record = {name: torch.cat([one[name] for one in records]) for name in records[0]}
-        history.append(record)
+        records = [run(epoch) for run in runs]
+        history.append(_joined(records))
         if checkpoint is not None and (epoch % checkpoint.every == 0 or epoch == epochs):
             checkpoint.save(state, history, facts)
-        if progress is not None:
-            progress(epoch, {name: value.cpu().numpy() for name, value in record.items()})
+        if progress is not None and (epoch == epochs or _is_due(history[-1], told)):
+            progress(epoch, {name: value.cpu().numpy() for name, value in history[-1].items()})
+            told = time.monotonic()
     _require_convergence(learners, history)
     names, recorded = learners[0].best.parameters, history[0] if history else {}
     return Trained(
@@ -177,6 +188,17 @@ def run_epochs(
         history={name: torch.stack([r[name] for r in history]).cpu().numpy() for name in recorded},
         seconds=time.perf_counter() - started,
     )
+
+
+def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    if len(records) == 1:
+        return records[0]
+    return {name: torch.cat([one[name] for one in records]) for name in records[0]}
+
+
+def _is_due(record: dict[str, Tensor], told: float) -> bool:
+    """Whether to tell of an epoch: on a GPU not of each, since telling waits for it."""
+    return not record["loss"].is_cuda or time.monotonic() - told > 0.1
 
 
 def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Tensor]]) -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from kernode.accelerator import fused
 from kernode.kernels import BaseKernel
 from kernode.stack import Parameters, stacked_rows
 from kernode.triplets import Triplets
@@ -78,6 +79,11 @@ class _DotHinge(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, embedded: Tensor, triplets: Triplets, margin: Tensor) -> Tensor:
         rows = stacked_rows(embedded)
+        ctx.shape = embedded.shape
+        if kernels := fused(rows):
+            loss, gradient = kernels.dot_hinge(rows, triplets, margin)
+            ctx.save_for_backward(gradient)
+            return loss
         t, r = triplets.anchor.shape
         at = [nodes.reshape(-1) for nodes in triplets]
         anchor = rows.index_select(0, at[0])
@@ -85,18 +91,22 @@ class _DotHinge(torch.autograd.Function):
         ones = rows.new_ones(rows.shape[1])  # a product with ones sums short rows faster than sum() does
         hinges = ((anchor * across) @ ones).view(t, r).add_(margin).clamp_min_(0)
         ctx.save_for_backward(anchor, across, hinges, *at)
-        ctx.shape = embedded.shape
         return hinges.mean(dim=0)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
-        anchor, across, hinges, *at = ctx.saved_tensors
         r, m, d = ctx.shape
+        if len(ctx.saved_tensors) == 1:
+            (gradient,) = ctx.saved_tensors
+            return (gradient.view(m, r, d) * upstream[0][:, None]).transpose(0, 1), None, None
+        anchor, across, hinges, *at = ctx.saved_tensors
         active = hinges.view(-1).nonzero()[:, 0]
         if len(active) < hinges.numel():
             anchor, across, *at = (rows.index_select(0, active) for rows in (anchor, across, *at))
         gradient = anchor.new_zeros(m * r, d)
-        gradient.index_add_(0, at[0], across).index_add_(0, at[2], anchor).index_add_(0, at[1], anchor, alpha=-1)
+        gradient.index_add_(0, at[0], across).index_add_(0, at[2], anchor).index_add_(
+            0, at[1], anchor, alpha=-1
+        )
         scale = upstream[0] / len(hinges)
         return (gradient.view(m, r, d) * scale[:, None]).transpose(0, 1), None, None
 
@@ -127,6 +137,10 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
         r, m, c = scores.shape
+        if kernels := fused(scores):
+            losses, gradient = kernels.cross_entropy(scores.transpose(0, 1), labels, weights)
+            ctx.save_for_backward(gradient)
+            return losses
         flat = stacked_rows(scores)
         label = labels.clamp_min(0).T.expand(m, r).reshape(-1, 1)
         weight = weights.T.expand(m, r).reshape(-1, 1)
@@ -139,10 +153,11 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
+        if len(ctx.saved_tensors) == 1:
+            return (ctx.saved_tensors[0] * upstream[0][:, None]).transpose(0, 1), None, None
         exponential, total, label, weight = ctx.saved_tensors
         r = len(upstream[0])
-        gradient = exponential / total
-        gradient.scatter_add_(1, label, torch.full_like(total, -1))
-        gradient.mul_(weight)
-        by_replica = gradient.view(-1, r, gradient.shape[1]) * upstream[0][:, None]
-        return by_replica.transpose(0, 1), None, None
+        weight = (weight.view(-1, r) * upstream[0]).view(-1, 1)
+        gradient = exponential * (weight / total)
+        gradient.scatter_add_(1, label, weight.neg_())
+        return gradient.view(-1, r, gradient.shape[1]).transpose(0, 1), None, None

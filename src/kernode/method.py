@@ -13,6 +13,7 @@ from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.losses import KERNEL_LOSSES, kernel_loss, softmax_loss
 from kernode.maps import FeatureMap
+from kernode.maps.base import StagedMap
 from kernode.random import Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place
@@ -75,9 +76,25 @@ class Method(Recipe):
             parameters["class_bias"] = torch.zeros(replicas, classes, dtype=place.dtype, device=place.device)
         return parameters
 
-    def embed(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """g of every node: r × n × d."""
-        return self.map(part(parameters, "map."), prepared, dropout)
+    def beginning(self, parameters: Parameters, prepared: Any) -> Tensor | None:
+        """What evaluation and the next training step share, where the map has such a part."""
+        if not isinstance(self.map, StagedMap):
+            return None
+        return self.map.beginning(part(parameters, "map."), prepared)
+
+    def embed(
+        self,
+        parameters: Parameters,
+        prepared: Any,
+        dropout: Dropout | None = None,
+        beginning: Tensor | None = None,
+    ) -> Tensor:
+        """g of every node: r × n × d; from its beginning, where that has been computed already."""
+        own = part(parameters, "map.")
+        if beginning is None:
+            return self.map(own, prepared, dropout)
+        assert isinstance(self.map, StagedMap)
+        return self.map.finish(own, prepared, beginning, dropout)
 
     def losses(
         self,

@@ -31,8 +31,10 @@ _FACTORS = tuple(np.uint64(factor % 2**64) for factor in (_MULTIPLY_1, _MULTIPLY
 
 def _mix(x: Tensor) -> Tensor:
     """SplitMix64's finisher on int64 words, in place."""
-    if x.device.type == "cpu" and x.numel() <= FEW:
-        return _mix_few(x)
+    if x.device.type == "cpu":
+        for words in x.view(-1).split(IN_CACHE):
+            _mix_in_cache(words)
+        return x
     # torch shifts signed words arithmetically; the masks make the shifts logical.
     x ^= (x >> 30) & (2**34 - 1)
     x *= _MULTIPLY_1
@@ -42,11 +44,11 @@ def _mix(x: Tensor) -> Tensor:
     return x
 
 
-FEW = 2**16  # words; below that numpy's single thread is ahead of torch, which takes longer to begin
+IN_CACHE = 2**16  # words
 
 
-def _mix_few(words: Tensor) -> Tensor:
-    """The same with numpy."""
+def _mix_in_cache(words: Tensor) -> None:
+    """The same with numpy, which shifts logically, and in a cache is as fast as torch with two threads."""
     x = words.numpy().view(np.uint64)
     shifted = x >> _SHIFTS[0]
     x ^= shifted
@@ -54,7 +56,6 @@ def _mix_few(words: Tensor) -> Tensor:
     x ^= np.right_shift(x, _SHIFTS[1], out=shifted)
     x *= _FACTORS[1]
     x ^= np.right_shift(x, _SHIFTS[2], out=shifted)
-    return words
 
 
 def _steps(rates: Tensor) -> Tensor:
@@ -75,6 +76,13 @@ class Draws:
     seeds: Tensor
     epoch: int | Tensor = 0
 
+    @cached_property
+    def epoch_on_device(self) -> Tensor:
+        """The epoch as a number where the seeds are."""
+        if isinstance(self.epoch, Tensor):
+            return self.epoch
+        return torch.full((), self.epoch, dtype=torch.int64, device=self.seeds.device)
+
     def words(self, stream: int, index: Tensor) -> Tensor:
         """64 random bits for each index and replica: m → m × r, int64."""
         return _mix((index * _STEP)[:, None] + self._keys(stream))
@@ -92,18 +100,18 @@ class Draws:
         radius, angle = self.uniform(stream, count), self.uniform(stream + 1, count)
         return (-2 * (1 - radius).log()).sqrt() * (2 * torch.pi * angle).cos()
 
-    def keep(self, stream: int, rows: int, width: int, threshold: Tensor) -> Tensor:
+    def keep(self, stream: int, rows: range, width: int, threshold: Tensor) -> Tensor:
         """Dropout's mask: rows × r × width, True where 16 random bits reach the threshold (r, int16).
 
         One word serves four elements.
         """
         lanes = -(-width // 4)
-        index = torch.arange(rows * lanes, device=self.seeds.device).mul_(_STEP).view(rows, 1, lanes)
-        words = _mix(index + self._keys(stream)[:, None])  # rows × r × lanes
+        index = torch.arange(rows.start * lanes, rows.stop * lanes, device=self.seeds.device)
+        words = _mix(index.mul_(_STEP).view(-1, 1, lanes) + self._keys(stream)[:, None])  # rows × r × lanes
         return words.view(torch.int16)[..., :width] >= threshold[:, None]
 
 
-def below(words: Tensor, bound: Tensor, half: int) -> Tensor:
+def below(words: Tensor, bound: Tensor | int, half: int) -> Tensor:
     """Uniform integers in [0, bound) from the low (0) or high (1) 32 bits of random words.
 
     Multiply and shift instead of a remainder: the bias is below bound / 2³².
@@ -127,14 +135,13 @@ class Dropout:
         other.__dict__.update(scale=self.scale, threshold=self.threshold)
         return other
 
-    def keep(self, x: Tensor, layer: int) -> Tensor:
-        """Which elements of x (n × r × d) are kept."""
-        n, _, width = x.shape
-        return self.draws.keep(DROPOUT + layer, n, width, self.threshold)
+    def keep(self, layer: int, rows: range, width: int) -> Tensor:
+        """Which elements of some rows of a layer are kept: rows × r × width."""
+        return self.draws.keep(DROPOUT + layer, rows, width, self.threshold)
 
     def mask(self, x: Tensor, layer: int) -> Tensor:
         """0 or the scale for every element of x (n × r × d)."""
-        return self.keep(x, layer) * self.scale.to(x.dtype)[:, None]
+        return self.keep(layer, range(len(x)), x.shape[-1]) * self.scale.to(x.dtype)[:, None]
 
     @cached_property
     def threshold(self) -> Tensor:

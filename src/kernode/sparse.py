@@ -14,6 +14,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.errors import InputError
 
 
@@ -76,6 +77,8 @@ def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tenso
 
     What is given as ``minus`` (m × d) is subtracted, and its memory holds the result.
     """
+    if kernels := fused(dense):
+        return kernels.spmm(matrix, dense, minus)
     if minus is not None:
         return torch.addmm(minus, matrix, dense, beta=-1, out=minus)
     # `matrix @ dense` would first fill and copy an m × d block of zeros.

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.checkpoint import Checkpoint
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -56,6 +57,7 @@ class Stack(Learner):
         if method.objective != "softmax":
             self.sampler = TripletSampler(self.members, training.triplets)
         parameters = method.initial(prepared, lesson.classes, Draws(self.seeds), place)
+        self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
         super().__init__(parameters, training, own, place)
 
     def _class_weights(self, training: Training, place: Place) -> Tensor | None:
@@ -63,10 +65,17 @@ class Stack(Learner):
             return None
         return 1 / self.members.sizes.clamp_min(1).to(place.dtype)
 
-    def losses(self, epoch: int) -> dict[str, Tensor]:
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """On a GPU, where the map's own code never waits for it."""
+        return self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+
+    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """L_K on fresh triplets and L_Y on all training nodes, with fresh dropout."""
         draws = Draws(self.seeds, epoch)
-        g = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
+        g = self.method.embed(
+            self.parameters, self.prepared, self.dropout.at(draws), self._beginning_from_evaluation()
+        )
         triplets = self.sampler.draw(draws) if self.sampler else None
         losses = self.method.losses(
             self.parameters, g, triplets, self.members, self.labels, self.margin, self.weights
@@ -83,17 +92,27 @@ class Stack(Learner):
             losses.softmax if losses.kernel is None else losses.softmax + self.kernel_weight * losses.kernel
         )
 
-    @torch.no_grad()
+    def _beginning_from_evaluation(self) -> Tensor | None:
+        """What the evaluation of the last epoch left, unless the parameters have moved since."""
+        left, self._left = self._left, None
+        return left[0] if left is not None and left[1] == self.adam.flat._version else None
+
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy and loss on the validation nodes, without dropout; ω_h where it is learned."""
-        g = self.method.embed(self.parameters, self.prepared)
+        beginning = None
+        if not self.capturable:  # a replayed epoch cannot take a tensor from the one before
+            beginning = self.method.beginning(self.parameters, self.prepared)
+            self._left = None if beginning is None else (beginning, self.adam.flat._version)
+        return self._evaluate_from(None if beginning is None else beginning.detach())
+
+    @torch.no_grad()
+    def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
+        g = self.method.embed(self.parameters, self.prepared, None, beginning)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.parameters, g, self.members, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
-            values["validation_loss"] = softmax_loss(
-                scores, self.validation_labels, self.validation_weights
-            )
+            values["validation_loss"] = softmax_loss(scores, self.validation_labels, self.validation_weights)
         if "map.hop_weights" in self.parameters:
             values["hop_weights"] = self.parameters["map.hop_weights"].detach().clone()
         return values

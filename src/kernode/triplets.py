@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.errors import InputError
 from kernode.random import TRIPLETS, Draws, below
 
@@ -67,8 +68,8 @@ class TripletSampler:
         which = torch.stack(
             [row.nonzero()[:, 0][torch.arange(count, device=row.device) % int(row.sum())] for row in present]
         )
-        self.sizes = members.sizes.gather(1, which).T
-        self.starts = members.starts.gather(1, which).T
+        self.sizes = members.sizes.gather(1, which).T.contiguous()
+        self.starts = members.starts.gather(1, which).T.contiguous()
         self.others = members.nodes.shape[1] - self.sizes
         self.index = torch.arange(2 * count, device=which.device)
         self.last = self.sizes - 1
@@ -76,6 +77,9 @@ class TripletSampler:
 
     def draw(self, draws: Draws) -> Triplets:
         """Triplets for one epoch."""
+        if kernels := fused(self.sizes):
+            places = self.sizes, self.starts, self.others
+            return Triplets(*kernels.draw_triplets(draws.seeds, draws.epoch_on_device, TRIPLETS, *places))
         r = len(draws.seeds)
         replica = torch.arange(r, device=self.index.device)
         first, second = draws.words(TRIPLETS, self.index).chunk(2)  # t × r

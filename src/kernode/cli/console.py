@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,9 +18,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kernode.errors import InputError
+from kernode.progress import Listener, heard_by
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+DATA_HELP = "cora, citeseer, pubmed, the path of an .npz graph, or synthetic:nodes=20000,degree=10,…"
 Advance = Callable[[int, str], None]  # how far, and what to say beside the bar
 
 
@@ -38,6 +41,7 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int], Advance]]:
     """Show progress on stderr: a bar on a terminal, now and then a line elsewhere.
 
     Gives a function that takes the number of steps, once it is known, and returns how to tell of one.
+    What computations tell of themselves (:mod:`kernode.progress`) is shown in the same way.
     """
     console = Console(stderr=True)
     if quiet:
@@ -52,13 +56,27 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int], Advance]]:
         )
         with Progress(*columns, console=console, transient=True) as bar:
 
-            def begin(total: int) -> Advance:
-                task = bar.add_task(escape(title), total=total, note="")
+            def start(name: str, total: int) -> Advance:
+                task = bar.add_task(escape(name), total=total, note="")
                 return lambda done, note: bar.update(task, completed=done, note=note)
 
-            yield begin
+            with heard_by(_each_by_name(start)):
+                yield lambda total: start(title, total)
     else:
-        yield lambda total: _lines(title, total)
+        with heard_by(_each_by_name(_lines)):
+            yield lambda total: _lines(title, total)
+
+
+def _each_by_name(start: Callable[[str, int], Advance]) -> Listener:
+    """Begin anew for everything that is told of for the first time."""
+    known: dict[str, Advance] = {}
+
+    def listen(what: str, done: int, total: int) -> None:
+        if what not in known:
+            known[what] = start(what, total)
+        known[what](done, "")
+
+    return listen
 
 
 def _lines(title: str, total: int, every: float = 5.0) -> Advance:
@@ -83,7 +101,13 @@ def telling(advance: Advance, value: str, title: str) -> Callable[[int, dict[str
 
 
 def data_name(data: str) -> str:
-    """What a data argument is called in file names: a data set's name or a file's stem."""
+    """What a data argument is called in file names: a data set's name or a file's stem.
+
+    >>> data_name("cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
+    ('cora', 'graph', 'synthetic-nodes=50-seed=1')
+    """
+    if data.startswith("synthetic:"):
+        return re.sub(r"[^\w=]+", "-", data)  # a colon is no character of a file's name on Windows
     return Path(data).stem if Path(data).suffix else data
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kernode.cli.console import JsonOption, QuietOption, print_json, say
+from kernode.cli.console import DATA_HELP, JsonOption, QuietOption, print_json, say
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -29,7 +29,8 @@ def list_(json: JsonOption = False, quiet: QuietOption = False) -> None:
         return
     table = Table(
         caption="Edges are deduplicated, without self-loops; in brackets the paper's count.\n"
-        "What is not here is fetched on first use, or by `kernode data fetch NAME`."
+        "What is not here is fetched on first use, or by `kernode data fetch NAME`.\n"
+        "A graph of any size is made of a name such as synthetic:nodes=20000,degree=10,classes=8."
     )
     for column in ("", "nodes", "edges", "classes", "features", "FastGCN split", "JK split", "here"):
         table.add_column(column, justify="left" if column in ("", "here") else "right", no_wrap=True)
@@ -49,7 +50,7 @@ def list_(json: JsonOption = False, quiet: QuietOption = False) -> None:
 
 @app.command()
 def info(
-    data: Annotated[str, typer.Argument(help="cora, citeseer, pubmed, or the path of an .npz graph.")],
+    data: Annotated[str, typer.Argument(help=DATA_HELP)],
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:

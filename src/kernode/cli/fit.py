@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import (
+    DATA_HELP,
     JsonOption,
     QuietOption,
     check_writable,
@@ -30,7 +31,7 @@ Run = {"rich_help_panel": "Run"}
 
 
 def fit(
-    data: Annotated[str, typer.Argument(help="cora, citeseer, pubmed, or the path of an .npz graph.")],
+    data: Annotated[str, typer.Argument(help=DATA_HELP)],
     variant: Annotated[str, typer.Option(help="A method by name; all are listed below.")] = "k3",
     split: Annotated[
         str | None,
@@ -41,7 +42,9 @@ def fit(
     hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.", **Method)] = None,
     layers: Annotated[int | None, typer.Option(help="Layers of the MLP.", **Method)] = None,
     hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.", **Method)] = None,
-    powers: Annotated[str | None, typer.Option(help="each (paper) or last (its code).", **Method)] = None,
+    powers: Annotated[
+        str | None, typer.Option(help="each (paper), last (its code) or plain (no masks).", **Method)
+    ] = None,
     hop_weights: Annotated[str | None, typer.Option(help="learned, or c for c^h.", **Method)] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.", **Method)] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Adam's step size.", **Method)] = None,
@@ -91,8 +94,8 @@ def fit(
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
     saving = Checkpoint(checkpoint, checkpoint_every, resume) if checkpoint is not None else None
-    graph = load_graph(data)
-    with progress(f"{graph.name} {variant}", quiet=quiet or json) as begin:
+    with progress(f"{data_name(data)} {variant}", quiet=quiet or json) as begin:
+        graph = load_graph(data)
         model, report, splits = experiment.run(
             graph, variant, seeds, place,
             split=split, changes=changes, checkpoint=saving,
@@ -138,7 +141,7 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
     say(f"  {'time and memory':<20} {cost}")
     model = escape(report["model"])
     say(f"  {'model':<20} {model}")
-    own = f" {escape(data)}" if data_name(data) != data else ""
+    own = f" {escape(data)}" if Path(data).suffix else ""  # any other is found by its name
     say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import (
+    DATA_HELP,
     JsonOption,
     QuietOption,
     check_writable,
@@ -23,7 +24,7 @@ from kernode.cli.console import (
 
 
 def links(
-    data: Annotated[str, typer.Argument(help="cora, citeseer, pubmed, or the path of an .npz graph.")],
+    data: Annotated[str, typer.Argument(help=DATA_HELP)],
     method: Annotated[
         str, typer.Option(help="kernel (g_θ and dot product), gae or vgae (Kipf & Welling 2016).")
     ] = "kernel",
@@ -64,8 +65,8 @@ def links(
     configure_links(method, **changes)  # what is wrong with the options is said before a graph is fetched
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
-    graph = load_graph(data)
-    with progress(f"{graph.name} {method}", quiet=quiet or json) as begin:
+    with progress(f"{data_name(data)} {method}", quiet=quiet or json) as begin:
+        graph = load_graph(data)
         model, report = run_links(
             graph, method, seeds, place,
             changes=changes,

@@ -11,12 +11,14 @@ from kernode.data.npz import read_npz, write_npz
 from kernode.data.registry import DataSet, datasets, find
 from kernode.data.split import Split, check_split
 from kernode.data.splits import random_split, split_nodes
+from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.errors import InputError
 from kernode.graph import Graph
 
 __all__ = [
     "DataSet",
     "Split",
+    "Synthetic",
     "check_split",
     "datasets",
     "load",
@@ -43,16 +45,20 @@ def load(
 
 
 def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
-    """Load a graph by its name (fetched on first use), from an .npz file, or take it as it is.
+    """Load a graph by its name (fetched on first use, or made), from an .npz file, or take it as it is.
 
     >>> load_graph("cora").class_names[3]
     'Neural_Networks'
+    >>> load_graph("synthetic:nodes=1000,degree=8").n_edges
+    4000
     """
     if isinstance(data, Graph):
         return data
     if not isinstance(data, str | os.PathLike):
         kind = type(data).__name__
         raise InputError(f"data must be a data set's name, an .npz file's path or a Graph. Got {kind}.")
+    if isinstance(data, str) and is_synthetic(data):
+        return Synthetic.parse(data).graph()
     if _is_path(data):
         return _read_path(Path(data))
     entry = find(os.fspath(data))

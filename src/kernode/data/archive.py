@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -11,16 +13,27 @@ from pathlib import Path
 
 import numpy as np
 
-from kernode.data.atomic import write_whole
+from kernode.data.atomic import writing_whole
 from kernode.errors import FileError
 
 # What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
 # whose header promises more than there is.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError, MemoryError)
 
+MAP_FROM = 64 * 2**20  # bytes of an array, stored as it is, that is left in the file and mapped
+
+_LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip entry: how long the name and the extra field after it are
+_ZIP64 = struct.Struct("<HHQQ")  # the extra field that zipfile adds: number, length, two sizes
+_PADDING = struct.Struct("<HHH")  # an extra field as zipalign writes it: number, length, alignment
+_ALIGNMENT = 64  # bytes, as numpy aligns the content of an .npy file
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
 
 class Archive:
-    """The arrays of one open NPZ file, each read when it is asked for."""
+    """The arrays of one open NPZ file, each read when it is asked for; a large one is mapped, read-only."""
 
     def __init__(self, path: Path, zipped: zipfile.ZipFile) -> None:
         self.path = path
@@ -28,15 +41,35 @@ class Archive:
         self.names = tuple(name.removesuffix(".npy") for name in zipped.namelist() if name.endswith(".npy"))
 
     def read(self, name: str) -> np.ndarray:
-        """Read one array; Python objects are refused unopened."""
+        """Read or map one array; Python objects are refused unopened."""
         try:
-            content = self._zipped.read(f"{name}.npy")  # compares the CRC-32, before the header is believed
+            entry = self._zipped.getinfo(f"{name}.npy")
+            if entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
+                return self._map(entry)
+            content = self._zipped.read(entry)  # compares the CRC-32, before the header is believed
             return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         except _DAMAGED as error:
             raise FileError(
                 f"{self.path}: the array '{name}' is damaged or holds Python objects, which are never "
                 "unpickled. Write the file again with plain arrays."
             ) from error
+
+    def _map(self, entry: zipfile.ZipInfo) -> np.ndarray:
+        with self._zipped.open(entry) as content:
+            read_header = _HEADERS.get(np.lib.format.read_magic(content))
+            if read_header is None:
+                raise ValueError("it is in a version of the format that only tables of named columns need")
+            shape, fortran, dtype = read_header(content)
+            start = content.tell()
+            while content.read(2**22):  # to its end, where zipfile compares the CRC-32
+                pass
+        if dtype.hasobject or start + math.prod(shape) * dtype.itemsize > entry.file_size:
+            raise ValueError("it holds Python objects, or less than its header promises")
+        with self.path.open("rb") as file:
+            file.seek(entry.header_offset)
+            name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        offset = entry.header_offset + _LOCAL_HEADER.size + name + extra + start
+        return np.memmap(self.path, dtype, "r", offset, shape, order="F" if fortran else "C")
 
 
 @contextmanager
@@ -59,12 +92,20 @@ def write_archive(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
     Not ``np.savez``: the zip entries it makes differ between operating systems.
     """
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as zipped:
+    with writing_whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as zipped:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system = 3  # Unix, wherever it is written
             entry.external_attr = 0o644 << 16
-            with zipped.open(entry, "w", force_zip64=array.nbytes > 2**30) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-    write_whole(path, content.getvalue())
+            zip64 = array.nbytes > 2**30
+            if array.nbytes > MAP_FROM:
+                header = _LOCAL_HEADER.size + len(entry.filename) + zip64 * _ZIP64.size
+                entry.extra = _padding(file.tell() + header)
+            with zipped.open(entry, "w", force_zip64=zip64) as content:
+                np.lib.format.write_array(content, array, allow_pickle=False)
+
+
+def _padding(at: int) -> bytes:
+    """An extra field so long that what would have begun ``at`` begins at a multiple of the alignment."""
+    length = -(at + _PADDING.size) % _ALIGNMENT
+    return _PADDING.pack(0xD935, 2 + length, _ALIGNMENT) + bytes(length)

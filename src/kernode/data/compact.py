@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernode.adjacency import from_upper
+from kernode.blocks import row_blocks
 from kernode.data.archive import Archive
 from kernode.data.csr import checked_csr
 from kernode.errors import FileError, InputError
@@ -71,7 +73,7 @@ def unpack(archive: Archive) -> Graph:
         if features is None:
             features = _unpack_csr(path, "features", arrays, (n, f), header["dtype"])
         return Graph(
-            upper + upper.T,
+            from_upper(upper),
             features,
             arrays["labels"].astype(np.int64),
             class_names=tuple(arrays["class_names"].tolist()),
@@ -127,5 +129,6 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
+        for rows in row_blocks(np.atleast_1d(array)):
+            digest.update(np.atleast_1d(array)[rows].tobytes())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernode.adjacency import from_upper
 from kernode.errors import InputError
 from kernode.graph import Graph
 
@@ -165,8 +166,7 @@ def _undirected_edges(adjacency: sparse.csr_array) -> tuple[np.ndarray, np.ndarr
 
 
 def _adjacency(edges: np.ndarray, weights: np.ndarray, n: int) -> sparse.csr_array:
-    upper = sparse.csr_array((weights, (edges[:, 0], edges[:, 1])), shape=(n, n))
-    return upper + upper.T
+    return from_upper(sparse.csr_array((weights, (edges[:, 0], edges[:, 1])), shape=(n, n)))
 
 
 def _draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:

@@ -13,6 +13,7 @@ from pathlib import Path
 from kernode.data import planetoid
 from kernode.data.npz import read_npz, write_npz
 from kernode.data.registry import DataSet, datasets, find
+from kernode.data.synthetic import is_synthetic
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
 
@@ -38,6 +39,8 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: boo
     >>> fetch("cora").name
     'cora.npz'
     """
+    if is_synthetic(name):
+        raise InputError(f"{name} is made when it is loaded, so there is nothing to fetch. Just name it.")
     entry = find(name)
     if entry.packaged:
         if folder is not None:

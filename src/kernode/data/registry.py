@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernode.data.cache import cached_file
+from kernode.data.synthetic import is_synthetic
 from kernode.errors import InputError
 from kernode.graph import Graph
 
@@ -144,12 +145,12 @@ def datasets() -> tuple[DataSet, ...]:
 
 
 def is_registered(name: str) -> bool:
-    """Whether a data set goes by this name.
+    """Whether a data set goes by this name, so that nobody need give its file.
 
-    >>> is_registered("cora"), is_registered("mine")
-    (True, False)
+    >>> is_registered("cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
+    (True, True, False)
     """
-    return name in _BY_NAME
+    return name in _BY_NAME or is_synthetic(name)
 
 
 def find(name: str) -> DataSet:
@@ -161,11 +162,11 @@ def find(name: str) -> DataSet:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
-    close = difflib.get_close_matches(name.lower(), _BY_NAME, n=1)
+    close = difflib.get_close_matches(name.lower().partition(":")[0], [*_BY_NAME, "synthetic"], n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise InputError(
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(_BY_NAME)}, or the path of an .npz file."
+        f"Give one of {', '.join(_BY_NAME)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
     )
 
 

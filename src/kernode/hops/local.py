@@ -57,5 +57,3 @@ def _identity(graph: Graph) -> sparse.csr_array:
 def _one_step_wider(within: sparse.csr_array, graph: Graph) -> sparse.csr_array:
     step = (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)
     return step if within.nnz == graph.n_nodes else (within @ step).tocsr()
-
-

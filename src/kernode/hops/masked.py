@@ -7,6 +7,7 @@ blocks with scipy where it is not installed, and look-ups with torch, for a GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def _row_blocks(left: sparse.csr_array, right: sparse.csr_array) -> Iterator[tup
     done = np.cumsum(flops(left, right))
     cuts = np.searchsorted(done, np.arange(BLOCK_FLOPS, done[-1] if n else 0, BLOCK_FLOPS))
     bounds = np.unique(np.concatenate([[0], cuts, [n]]))
-    yield from zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    yield from pairwise(bounds.tolist())
 
 
 def by_scipy(left: Any, right: Any, mask: Any) -> Callable[[int, int], sparse.csr_array]:
@@ -90,7 +91,8 @@ def by_graphblas(left: Any, right: Any, mask: Any) -> Callable[[int, int], spars
         indptr, indices, values = found.to_csr(sort=True)
         index = mask.indices.dtype
         return sparse.csr_array(  # a copy of the values: where all are equal, GraphBLAS gives a view of one
-            (np.array(values), indices.astype(index), indptr.astype(index)), shape=(stop - start, mask.shape[1])
+            (np.array(values), indices.astype(index), indptr.astype(index)),
+            shape=(stop - start, mask.shape[1]),
         )
 
     return rows
@@ -153,7 +155,7 @@ class _Rows:
         total = int(done[-1]) if len(rows) else 0
         cuts = torch.searchsorted(done, step * torch.arange(1, total // step + 1, device=rows.device))
         bounds = [0, *cuts.tolist(), len(rows)]
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in pairwise(bounds):
             part = slice(start, stop)
             count = lengths[part]
             pair = torch.arange(start, stop, device=rows.device).repeat_interleave(count)

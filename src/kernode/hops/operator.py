@@ -15,6 +15,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
 from kernode.hops.local import local_terms
@@ -31,10 +32,10 @@ class HopOperator:
     def of(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind = "auto") -> HopOperator:
         """Build the operator of a graph; ``"auto"`` takes the cheaper kind."""
         cost = hop_cost(graph, hops, powers)
-        kind = cost.kind if kind == "auto" else kind
-        cost.require_memory(kind)
-        build = FactoredHops.build if kind == "factored" else ExplicitHops.build
-        return build(graph, hops, powers, place)
+        chosen = cost.kind if kind == "auto" else kind
+        cost.require_memory(chosen)
+        built = FactoredHops if chosen == "factored" else ExplicitHops
+        return built.build(graph, hops, powers, place)
 
     @abstractmethod
     def by_hop(self, x: Tensor) -> list[Tensor]:
@@ -115,24 +116,28 @@ class _HopSum(torch.autograd.Function):
         ctx.operator = operator
         ctx.save_for_backward(z, hop_weights)
         by_hop = operator.by_hop(z.reshape(n, r * d))
-        return _weighted([part.view(n, r, d) for part in by_hop], hop_weights)
+        return _weighted([part.view(n, r, d) for part in by_hop], hop_weights)[0]
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor, Tensor | None]:
         z, hop_weights = ctx.saved_tensors
         n, r, d = z.shape
         by_hop = [part.view(n, r, d) for part in ctx.operator.by_hop(upstream[0].reshape(n, r * d))]
-        grad_weights = None
-        if ctx.needs_input_grad[2]:
-            grad_weights = torch.stack([_dots(part, z) for part in by_hop], dim=1)
-        return None, _weighted(by_hop, hop_weights), grad_weights
+        return None, *_weighted(by_hop, hop_weights, z if ctx.needs_input_grad[2] else None)
 
 
-def _weighted(by_hop: list[Tensor], hop_weights: Tensor) -> Tensor:
+def _weighted(
+    by_hop: list[Tensor], hop_weights: Tensor, z: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """Σ_h ω_h · part_h (n × r × d), and ⟨part_h, z⟩ of every replica (r × (H+1)) where z is given."""
+    kernels = fused(hop_weights)
+    if kernels and len(by_hop) <= kernels.MOST_PARTS:
+        return kernels.weighted_sum(by_hop, hop_weights, z)
+    dots = None if z is None else torch.stack([_dots(part, z) for part in by_hop], dim=1)
     total = by_hop[0] * hop_weights[:, 0, None]
     for h, part in enumerate(by_hop[1:], 1):
         total.addcmul_(part, hop_weights[:, h, None])
-    return total
+    return total, dots
 
 
 def _dots(x: Tensor, y: Tensor) -> Tensor:

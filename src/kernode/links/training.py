@@ -12,6 +12,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from kernode.accelerator import fused
 from kernode.data.edge_split import EdgeSplit
 from kernode.links.method import LinkMethod
 from kernode.loop import Learner, Progress, Trained, run_epochs, stack_slices
@@ -45,8 +46,7 @@ class EdgePairs:
         nobody knows them while training.
         """
         words = draws.words(PAIRS, torch.arange(len(self.edges), device=self.edges.device))  # m × r
-        bound = torch.tensor(self.nodes, device=words.device)
-        u, v = below(words, bound, 0), below(words, bound, 1)
+        u, v = below(words, self.nodes, 0), below(words, self.nodes, 1)
         key = u * self.nodes + v
         at = torch.searchsorted(self.keys, key).clamp_max(len(self.keys) - 1)
         return torch.stack([u, v], dim=-1).transpose(0, 1), ((u != v) & (self.keys[at] != key)).T
@@ -76,7 +76,12 @@ class LinkStack(Learner):
         self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
         super().__init__(method.initial(prepared, Draws(self.seeds), place), training, own, place)
 
-    def losses(self, epoch: int) -> dict[str, Tensor]:
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """On a GPU, where the map's own code never waits for it."""
+        return self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+
+    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Binary cross-entropy (Eq. 15), a mean over edges and as many non-edges."""
         draws = Draws(self.seeds, epoch)
         embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))

@@ -8,15 +8,15 @@ from torch import Tensor
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
 from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
-from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place
 
 
 @dataclass(frozen=True)
-class APPNP(FeatureMap):
+class APPNP(StagedMap):
     """``Z ← (1 − a) Ā Z + a MLP(X)``, ``steps`` times from Z = MLP(X): personalised PageRank.
 
     - ``teleport``: a, how much of a node's own prediction comes back at every step.
@@ -43,11 +43,15 @@ class APPNP(FeatureMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.features.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def __call__(
-        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    def beginning(self, parameters: Parameters, prepared: GraphInputs) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, prepared.features)
+
+    def finish(
+        self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """Z after the last step: r × n × d."""
-        own = apply_mlp(parameters, prepared.features, dropout)
+        own = finish_mlp(parameters, beginning, dropout)
         z = own
         for _ in range(self.steps):
             z = (1 - self.teleport) * propagate(prepared.step, z) + self.teleport * own

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from kernode.accelerator import fused
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.random import WEIGHTS, Draws, Dropout
+from kernode.random import DROPOUT, WEIGHTS, Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place
 from kernode.stack import Parameters
@@ -25,6 +27,8 @@ class FeatureMap(Recipe):
     what the graph fixes (:meth:`prepare`), where learning starts (:meth:`initial`), and g itself.
     To add a map, write these three in one file.
     """
+
+    capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
@@ -41,6 +45,28 @@ class FeatureMap(Recipe):
     @abstractmethod
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
+
+
+@dataclass(frozen=True)
+class StagedMap(FeatureMap):
+    """A map whose first part comes before any dropout.
+
+    The evaluation after a training step and the next step share it, since no parameter moves between.
+    """
+
+    @abstractmethod
+    def beginning(self, parameters: Parameters, prepared: Any) -> Tensor:
+        """The first part: n × r × width."""
+
+    @abstractmethod
+    def finish(
+        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """The rest: r × n × d."""
+
+    def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × d."""
+        return self.finish(parameters, prepared, self.beginning(parameters, prepared), dropout)
 
 
 def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
@@ -99,11 +125,31 @@ class _MaskedReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropout: Dropout, layer: int) -> Tensor:
         scale = dropout.scale.to(x.dtype)[:, None]
-        out = torch.where(dropout.keep(x, layer), x, x.new_zeros(())).clamp_min_(0).mul_(scale)
+        if kernels := fused(x):
+            draws = dropout.draws
+            out = kernels.masked_relu(
+                x, draws.seeds, draws.epoch_on_device, DROPOUT + layer, dropout.threshold, scale
+            )
+            ctx.save_for_backward(out, scale)
+            return out
+        out = torch.empty_like(x)
+        for rows in _cached_rows(x):  # the random words of all rows would be larger than x itself
+            part = out[rows.start : rows.stop]
+            torch.clamp_min(x[rows.start : rows.stop], 0, out=part)
+            part.mul_(dropout.keep(layer, rows, x.shape[-1])).mul_(scale)
         ctx.save_for_backward(out, scale)
         return out
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
         out, scale = ctx.saved_tensors
+        if kernels := fused(out):
+            return kernels.masked_relu_gradient(upstream[0], out, scale), None, None
         return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
+
+
+def _cached_rows(x: Tensor) -> Iterator[range]:
+    n, r, d = x.shape
+    step = n if x.is_cuda else max(1, 2**19 // max(1, r * d))
+    for start in range(0, n, max(1, step)):
+        yield range(start, min(start + step, n))

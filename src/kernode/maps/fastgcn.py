@@ -11,9 +11,9 @@ from torch import Tensor
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
 from kernode.maps.gcn import propagate
-from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.presmoothed import Presmoothed
 from kernode.random import SAMPLES, Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
@@ -29,7 +29,7 @@ class SampledInputs:
 
 
 @dataclass(frozen=True)
-class FastGCN(FeatureMap):
+class FastGCN(StagedMap):
     """``g = Ā relu(Ā X W_0) W_1``, in training ``Ā (w ⊙ relu(Ā X W_0) W_1)`` with sampled weights w.
 
     t nodes u are drawn, a ``share`` of all, with chance q(u) ∝ ‖Ā(:, u)‖², and w(u) = count(u) / (t q(u)):
@@ -62,11 +62,15 @@ class FastGCN(FeatureMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def __call__(
-        self, parameters: Parameters, prepared: SampledInputs, dropout: Dropout | None = None
+    def beginning(self, parameters: Parameters, prepared: SampledInputs) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, prepared.smoothed)
+
+    def finish(
+        self, parameters: Parameters, prepared: SampledInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """r × n × d."""
-        z = apply_mlp(parameters, prepared.smoothed, dropout)
+        z = finish_mlp(parameters, beginning, dropout)
         if dropout is not None:
             z = z * self.weights(prepared.chance, dropout.draws).to(z.dtype)[..., None]
         return propagate(prepared.step, z).transpose(0, 1)

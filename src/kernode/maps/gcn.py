@@ -11,8 +11,8 @@ from torch import Tensor
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import (
-    FeatureMap,
     Parameters,
+    StagedMap,
     activate,
     check_widths,
     initial_weight,
@@ -45,7 +45,7 @@ def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class GCN(FeatureMap):
+class GCN(StagedMap):
     """``H ← relu(Ā H W + b)``, layer by layer; the last one without relu. Written for a stack of replicas.
 
     - ``hidden``, ``outputs``: widths, as in :class:`~kernode.maps.HopMLP`.
@@ -73,12 +73,16 @@ class GCN(FeatureMap):
             )
         return parameters
 
-    def __call__(
-        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    def beginning(self, parameters: Parameters, prepared: GraphInputs) -> Tensor:
+        """The first layer before its relu."""
+        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
+        return propagate(prepared.step, x) + parameters["bias_0"]
+
+    def finish(
+        self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """H of the last layer: r × n × d."""
-        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
-        x = propagate(prepared.step, x) + parameters["bias_0"]
+        x = beginning
         for layer in range(1, len(self.hidden) + 1):
             x = activate(x, layer, dropout)
             x = propagate(prepared.step, multiply_stacked(x, parameters[f"weight_{layer}"]))

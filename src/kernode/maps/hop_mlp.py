@@ -12,9 +12,9 @@ from torch import Tensor
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers, check_hops
-from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
 from kernode.maps.features import node_features
-from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 
@@ -28,7 +28,7 @@ class HopInputs:
 
 
 @dataclass(frozen=True)
-class HopMLP(FeatureMap):
+class HopMLP(StagedMap):
     """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation.
 
     - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
@@ -78,13 +78,19 @@ class HopMLP(FeatureMap):
             )
         return parameters
 
-    def __call__(self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None) -> Tensor:
+    def beginning(self, parameters: Parameters, prepared: HopInputs) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, prepared.features)
+
+    def finish(
+        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
         """Eq. 7: r × n × d."""
-        x = apply_mlp(parameters, prepared.features, dropout)  # n × r × d
+        x = finish_mlp(parameters, beginning, dropout)  # n × r × d
         return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
 
     def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
         if self.hop_weights == "learned":
             return parameters["hop_weights"]  # ω_h, Eq. 7: r × (H+1)
-        powers_of_c = [float(self.hop_weights) ** h for h in range(self.hops + 1)]
-        return like.new_tensor(powers_of_c).expand(like.shape[1], -1)
+        hops = torch.arange(self.hops + 1, dtype=like.dtype, device=like.device)
+        return (float(self.hop_weights) ** hops).expand(like.shape[1], -1)

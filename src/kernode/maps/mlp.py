@@ -21,9 +21,14 @@ def initial_mlp(widths: Sequence[int], draws: Draws, place: Place) -> Parameters
     }
 
 
-def apply_mlp(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None) -> Tensor:
-    """MLP(X) of every replica; relu, and dropout in training, after each hidden layer."""
-    hidden = multiply_shared(x, parameters["weight_0"])
+def first_layer(parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+    """X W_0 of every replica: n × r × d, where no dropout has been yet."""
+    return multiply_shared(x, parameters["weight_0"])
+
+
+def finish_mlp(parameters: Parameters, first: Tensor, dropout: Dropout | None) -> Tensor:
+    """The rest of MLP(X); relu, and dropout in training, after each hidden layer."""
+    hidden = first
     layers = sum(name.startswith("weight_") for name in parameters)
     for layer in range(1, layers):
         hidden = activate(hidden, layer, dropout)  # dropout there: not stated in the paper

@@ -36,6 +36,8 @@ class ModuleMap(FeatureMap):
     which is seeded from (seed, epoch) before each call: a replica sees what it sees alone.
     """
 
+    capturable: ClassVar[bool] = False  # the seed is read from the device
+
     @abstractmethod
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module; its forward takes (x, edge_index) and gives n × outputs."""
@@ -43,7 +45,8 @@ class ModuleMap(FeatureMap):
     def prepare(self, graph: Graph, place: Place) -> ModuleInputs:
         """Dense X, the edges and the module."""
         x = node_features(graph, place, normalize_rows=getattr(self, "normalize_rows", True))
-        dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x
+        # A module may write into what it gets, and X may be the graph's own memory.
+        dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x.clone()
         coo = graph.adjacency.tocoo()
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
         module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)

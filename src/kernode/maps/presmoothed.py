@@ -12,15 +12,15 @@ from torch import Tensor
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import hop_matrices, normalized_adjacency
-from kernode.maps.base import FeatureMap, Parameters, check_widths, width_of
+from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
 from kernode.maps.features import scaled_features, to_place
-from kernode.maps.mlp import apply_mlp, initial_mlp
+from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 
 
 @dataclass(frozen=True)
-class Presmoothed(FeatureMap):
+class Presmoothed(StagedMap):
     """``g(V) = MLP([T_0 X, T_1 X, … T_H X])``: Eq. 7's hops on the features instead of the output.
 
     - ``powers``: ``"each"`` or ``"last"`` put the exact hops side by side (as SIGN does with its powers);
@@ -62,8 +62,16 @@ class Presmoothed(FeatureMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def __call__(
-        self, parameters: Parameters, prepared: Tensor | SparseMatrix, dropout: Dropout | None = None
+    def beginning(self, parameters: Parameters, prepared: Tensor | SparseMatrix) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, prepared)
+
+    def finish(
+        self,
+        parameters: Parameters,
+        prepared: Tensor | SparseMatrix,
+        beginning: Tensor,
+        dropout: Dropout | None,
     ) -> Tensor:
         """The MLP of the smoothed features: r × n × d."""
-        return apply_mlp(parameters, prepared, dropout).transpose(0, 1)
+        return finish_mlp(parameters, beginning, dropout).transpose(0, 1)

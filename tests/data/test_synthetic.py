@@ -1,0 +1,304 @@
+"""Graphs made of a name: exact sizes, the same bits each time, and something in them to learn."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kernode as kn
+from kernode.adjacency import checked_adjacency
+from kernode.cli import main
+from kernode.data import Synthetic, block_model, load, load_graph
+from kernode.data.block_model import BlockModel, class_affinity, class_bounds, draw_features
+from kernode.data.fetch import fetch
+from kernode.data.registry import is_registered
+from kernode.data.synthetic import is_synthetic
+from kernode.errors import InputError
+
+
+@st.composite
+def specs(draw, most=60):
+    """Any small graph, up to the densest and the most classes."""
+    nodes = draw(st.integers(2, most))
+    return Synthetic(
+        nodes,
+        draw(st.integers(1, nodes // 2)),
+        draw(st.integers(1, nodes)),
+        draw(st.integers(1, 9)),
+        draw(st.integers(0, 2**63 - 1)),
+    )
+
+
+@pytest.fixture(scope="module")
+def large():
+    return Synthetic(nodes=20_000).graph()
+
+
+# names
+
+
+@given(specs(), st.randoms())
+def test_a_name_says_everything_in_any_order(spec, random):
+    assert Synthetic.parse(spec.name) == spec
+    settings = [f"{key} = {value:_}" for key, value in asdict(spec).items()]
+    random.shuffle(settings)
+    assert Synthetic.parse("synthetic:" + ", ".join(settings)).name == spec.name
+
+
+def test_what_a_name_leaves_out_is_as_by_default():
+    default = "synthetic:nodes=10000,degree=10,classes=8,features=64,seed=0"
+    for name in ("synthetic", "synthetic:", "synthetic:degree=10"):
+        assert Synthetic.parse(name).name == default
+    assert Synthetic.parse("synthetic:seed=7,nodes=50") == Synthetic(nodes=50, seed=7)
+    assert Synthetic(nodes=1_000_000, degree=20).edges == 10_000_000
+    assert Synthetic(nodes=7, degree=3, classes=2).edges == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("synthetic:node=5", "no setting 'node'. Did you mean 'nodes'?"),
+        ("synthetic:clases=5", "Did you mean 'classes'?"),
+        ("synthetic:colour=5", "no setting 'colour'. Write synthetic:nodes=1000,degree=10,"),
+        ("synthetic:nodes", "nodes must be a whole number, such as 1000. Got ''"),
+        ("synthetic:nodes=", "Got ''"),
+        ("synthetic:nodes=1e6", "Got '1e6'"),
+        ("synthetic:degree=2.5", "degree must be a whole number, such as 1000. Got '2.5'"),
+        ("synthetic:nodes=-5", "Got '-5'"),
+        ("synthetic:nodes=٣", "must be a whole number"),
+        ("synthetic:nodes=50,,degree=3", "no setting ''"),
+        ("synthetic:nodes=50,nodes=60", "sets nodes twice"),
+        ("synthetic:nodes=1", "nodes must be from 2 to 2,147,483,648. Got 1."),
+        ("synthetic:nodes=9999999999", "nodes must be from 2 to"),
+        ("synthetic:nodes=20,degree=11", "degree must be from 1 to 10 for 20 nodes. Got 11."),
+        ("synthetic:degree=0", "degree must be from 1 to 5,000 for 10,000 nodes. Got 0."),
+        ("synthetic:nodes=20,classes=21,degree=2", "classes must be from 1 to 20 for 20 nodes. Got 21."),
+        ("synthetic:classes=0", "classes must be from 1"),
+        ("synthetic:features=0", "features must be from 1"),
+        ("synthetic:seed=9223372036854775808", "seed must be from 0"),
+        ("synthetik:nodes=50", "There is no data set 'synthetik:nodes=50'. Did you mean 'synthetic'?"),
+    ],
+)
+def test_a_name_that_is_wrong_is_one_sentence(name, sentence):
+    with pytest.raises(InputError) as caught:
+        load_graph(name)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_sizes_are_whole_numbers():
+    for nodes in (2.5, "50", None, True):
+        with pytest.raises(InputError, match=r"nodes must be a whole number, such as 1000\. Got "):
+            Synthetic(nodes=nodes)
+
+
+def test_a_synthetic_graph_is_loaded_by_its_name_and_needs_no_file():
+    name = "synthetic:degree=4,nodes=60"
+    assert is_synthetic(name)
+    assert is_registered(name)
+    assert not is_synthetic("synthetics")
+    graph, split = load(name)
+    assert graph.name == Synthetic(nodes=60, degree=4).name
+    assert [len(part) for part in (split.train, split.validation, split.test)] == [36, 12, 12]
+    with pytest.raises(InputError, match="is made when it is loaded, so there is nothing to fetch"):
+        fetch(name)
+
+
+# edges
+
+
+@given(specs())
+def test_a_graph_is_as_large_as_its_name_says(spec):
+    graph = spec.graph()
+    assert (graph.n_nodes, graph.n_edges) == (spec.nodes, spec.edges)
+    assert (graph.n_features, graph.n_classes) == (spec.features, spec.classes)
+    assert graph.features.dtype == np.float32
+    assert graph.notes == ()
+    assert (np.bincount(graph.labels, minlength=spec.classes) > 0).all()
+    checked_adjacency(graph.adjacency.copy())  # symmetric, no loops, although nobody looked
+    assert (graph.adjacency.data == 1).all()
+
+
+@given(specs(), st.sampled_from([1, 7, 2**18]))
+def test_edges_are_the_first_different_pairs_that_are_drawn(spec, portion):
+    model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
+    before, block_model._DRAWS = block_model._DRAWS, portion
+    try:
+        edges = model.edges(spec.edges)
+    finally:
+        block_model._DRAWS = before
+
+    def different():
+        seen, start = {-1}, 0
+        while True:
+            for key in model._draw(start, start + 50).tolist():
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+            start += 50
+
+    assert edges.tolist() == sorted(islice(different(), spec.edges))
+
+
+@given(specs(most=30))
+def test_a_draw_is_what_its_words_say(spec):
+    """One draw after the other, with Python's integers and a walk along the places."""
+    model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
+    words = block_model.counter.words(spec.seed, block_model._EDGES, 0, 40).tolist()
+    widths = np.diff(model.reach).tolist()
+    labels = model.labels()
+
+    def walk(places, word):
+        left = min(int((word >> 11) * 2.0**-53 * sum(widths[p] for p in places)), 2**53)
+        for place in places:
+            if left < widths[place]:
+                break
+            left -= widths[place]
+        return int(model.nodes[place])
+
+    expected = []
+    everywhere = list(range(spec.nodes))
+    for first, second in zip(words[0::2], words[1::2], strict=True):
+        one = walk(everywhere, first)
+        own = [place for place in everywhere if labels[model.nodes[place]] == labels[one]]
+        other = walk(own if second % 2048 < int(2048 * class_affinity(spec.degree)) else everywhere, second)
+        expected.append(-1 if one == other else min(one, other) * spec.nodes + max(one, other))
+    assert model._draw(0, 20).tolist() == expected
+
+
+def test_edges_keep_to_classes_as_often_as_stated(large):
+    shares = np.bincount(large.labels) / large.n_nodes
+    chosen = class_affinity(10)
+    coo = large.adjacency.tocoo()
+    inside = (large.labels[coo.row] == large.labels[coo.col]).mean()
+    assert inside == pytest.approx(chosen + (1 - chosen) * (shares**2).sum(), abs=0.01)
+
+
+def test_degrees_follow_a_power_law(large):
+    degrees = np.sort(np.diff(large.adjacency.indptr))[::-1]
+    assert degrees.mean() == 10
+    assert 15 * degrees.mean() < degrees[0] < 30 * degrees.mean()
+    # P(degree ≥ k) ~ k^(1 − 3): four times as many nodes have half the degree
+    assert (degrees >= 30).sum() / (degrees >= 60).sum() == pytest.approx(4, rel=0.15)
+
+
+def test_an_index_tells_nothing_about_class_or_degree(large):
+    degrees = np.diff(large.adjacency.indptr)
+    order = np.arange(large.n_nodes)
+    for values in (large.labels, np.argsort(np.argsort(degrees))):
+        assert abs(np.corrcoef(order, values)[0, 1]) < 0.02
+        assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 0.02
+    assert abs(np.corrcoef(large.labels, np.argsort(np.argsort(degrees)))[0, 1]) < 0.05
+
+
+@given(st.integers(1, 200), st.data())
+def test_classes_are_mildly_unequal(n, data):
+    classes = data.draw(st.integers(1, n))
+    sizes = np.diff(class_bounds(n, classes))
+    assert sizes.sum() == n
+    assert len(sizes) == classes
+    assert sizes.min() >= 1
+    assert sizes.max() <= 2 * sizes.min() + 2
+
+
+# features
+
+
+def test_features_are_noise_around_the_centre_of_a_class():
+    labels = np.repeat([0, 1, 2], 4000)
+    x = draw_features(labels, 3, 5, seed=1)
+    centres = np.stack([x[labels == k].mean(axis=0) for k in range(3)])
+    noise = x - centres[labels]
+    assert noise.std() == pytest.approx(2 * 0.5773, rel=0.01)  # √(4/3), in units of 2¹⁵
+    assert (x * 2**15 == np.round(x * 2**15)).all()
+    other = draw_features(labels, 3, 5, seed=2)
+    assert abs(np.corrcoef(noise.ravel(), (other - other.mean(axis=0)).ravel())[0, 1]) < 0.05
+
+
+def test_features_do_not_depend_on_blocks(monkeypatch):
+    labels = np.arange(700) % 4
+    whole = draw_features(labels, 4, 6, seed=1)
+    monkeypatch.setattr("kernode.blocks._BYTES", 8)
+    np.testing.assert_array_equal(draw_features(labels, 4, 6, seed=1), whole)
+
+
+def nearest(x, labels, train, test):
+    """Accuracy of the nearest class mean."""
+    means = np.stack([x[train][labels[train] == k].mean(axis=0) for k in range(labels.max() + 1)])
+    scores = x[test] @ means.T - (means**2).sum(axis=1) / 2
+    return (scores.argmax(axis=1) == labels[test]).mean()
+
+
+@pytest.mark.parametrize("settings", ["", ",degree=20,classes=40,features=128", ",degree=5,classes=3"])
+def test_features_and_edges_say_something_and_more_together(settings):
+    graph, split = load(f"synthetic:nodes=20000{settings}")
+    labels, train, test = graph.labels, split.train, split.test
+    votes = np.zeros((graph.n_nodes, graph.n_classes))
+    votes[train, labels[train]] = 1
+    votes = graph.adjacency @ votes
+    smooth = graph.adjacency @ graph.features + 3 * graph.features
+    features = nearest(graph.features, labels, train, test)
+    edges = (votes.argmax(axis=1) == labels)[test].mean()
+    together = nearest(
+        np.hstack([smooth / smooth.std(), 3 * votes / np.maximum(1, votes.sum(axis=1))[:, None]]),
+        labels, train, test,
+    )  # fmt: skip
+    assert 0.45 < features < 0.7
+    assert 0.7 < edges < 0.9
+    assert together > max(features, edges) + 0.02
+
+
+# the same bits
+
+
+def test_a_seed_gives_the_same_bits_everywhere_and_for_ever():
+    graph = load_graph("synthetic:nodes=300,degree=6,classes=5,features=7,seed=3")
+    assert graph.fingerprint == "8831fb7284ab4d270cf28392692528d4a4d1742730cd8bb353222d7eff148686"
+    assert np.bincount(graph.labels).tolist() == [43, 51, 60, 69, 77]
+    assert graph.labels[:12].tolist() == [2, 2, 4, 3, 1, 4, 0, 2, 1, 1, 4, 0]
+
+
+def test_another_seed_gives_another_graph():
+    one, other = (load_graph(f"synthetic:nodes=300,seed={seed}") for seed in (0, 1))
+    assert (one.adjacency != other.adjacency).nnz > 2000
+    assert (one.features != other.features).mean() > 0.99
+    assert (one.labels != other.labels).mean() > 0.7
+
+
+# models
+
+
+def test_a_model_finds_its_synthetic_graph_by_name(tmp_path):
+    graph, split = load("synthetic:nodes=80,degree=4,features=6,classes=2")
+    model = kn.NodeKernelClassifier(epochs=3, triplets=50, random_state=0)
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    again = kn.load_model(model.save(tmp_path / "model.safetensors"))
+    np.testing.assert_array_equal(again.predict(split.test), model.predict(split.test))
+
+
+def test_commands_take_a_synthetic_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def kernode(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernode", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    name = "synthetic:nodes=80,features=6"
+    out = kernode("fit", name, "--epochs", "3", "--replicas", "1", "--triplets", "50")
+    file = "synthetic-nodes=80-features=6-k3.safetensors"
+    assert f"kernode predict {file} -o" in out  # nothing more is needed
+    assert (tmp_path / file).is_file()
+    assert kernode("predict", file).count("\n") == 81
+    kernode("links", name, "--epochs", "3", "--replicas", "1")
+    assert (tmp_path / "synthetic-nodes=80-features=6-links-kernel.safetensors").is_file()
+    assert "80 nodes, 400 edges, 6 features" in kernode("data", "info", name)
+    assert "synthetic:nodes=" in kernode("data", "list")
