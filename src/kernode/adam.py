@@ -28,6 +28,7 @@ class Adam:
         self.gradients = _views(self._gradient, parameters)
         self.rate = self._per_element(learning_rate)
         self.decay = self._per_element(weight_decay)
+        self._one_rate = float(self.rate) if self.rate.numel() == 1 else None
 
     def _per_element(self, values: Tensor) -> Tensor:
         """One number where all replicas have the same, else one beside each element of the buffer."""
@@ -59,7 +60,10 @@ class Adam:
         self._first.lerp_(self._gradient, 0.1)
         self._second.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
         scale = self._second.sqrt().div_((1 - 0.999**steps) ** 0.5).add_(1e-8)
-        self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
+        if isinstance(steps, int) and self._one_rate is not None:
+            self.flat.addcdiv_(self._first, scale, value=-self._one_rate / (1 - 0.9**steps))
+        else:
+            self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
 
 
 def _buffer(parameters: Parameters) -> Tensor:

@@ -105,8 +105,9 @@ class Learner(ABC):
     def step(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """One Adam step for every replica."""
         losses = self.losses(epoch)
+        loss = losses["loss"]
         gradients = torch.autograd.grad(
-            losses["loss"].sum(), list(self.parameters.values()), allow_unused=True
+            loss, list(self.parameters.values()), torch.ones_like(loss), allow_unused=True
         )
         self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
         return {name: value.detach() for name, value in losses.items()}

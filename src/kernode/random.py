@@ -8,7 +8,7 @@ odd constant, finished by a bijective mixer; a few integer operations that torch
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -49,13 +49,17 @@ IN_CACHE = 2**16  # words
 
 def _mix_in_cache(words: Tensor) -> None:
     """The same with numpy, which shifts logically, and in a cache is as fast as torch with two threads."""
-    x = words.numpy().view(np.uint64)
+    _mixed(words.numpy().view(np.uint64))
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
     shifted = x >> _SHIFTS[0]
     x ^= shifted
     x *= _FACTORS[0]
     x ^= np.right_shift(x, _SHIFTS[1], out=shifted)
     x *= _FACTORS[1]
     x ^= np.right_shift(x, _SHIFTS[2], out=shifted)
+    return x
 
 
 def _steps(rates: Tensor) -> Tensor:
@@ -76,6 +80,16 @@ class Draws:
     seeds: Tensor
     epoch: int | Tensor = 0
 
+    def at(self, epoch: int | Tensor) -> Draws:
+        """The same seeds in another epoch; what follows from the seeds is not computed again."""
+        other = Draws(self.seeds, epoch)
+        other.__dict__["_mixed_seeds"] = self._mixed_seeds
+        return other
+
+    @cached_property
+    def _mixed_seeds(self) -> Tensor:
+        return _mix(self.seeds + _STEP)
+
     @cached_property
     def epoch_on_device(self) -> Tensor:
         """The epoch as a number where the seeds are."""
@@ -88,7 +102,12 @@ class Draws:
         return _mix((index * _STEP)[:, None] + self._keys(stream))
 
     def _keys(self, stream: int) -> Tensor:
-        return _mix(_mix(self.seeds + _STEP) + (self.epoch * 2**20 + stream))
+        """What an epoch's words of a stream begin with: r."""
+        counter = self.epoch * 2**20 + stream
+        if isinstance(counter, Tensor) or self.seeds.is_cuda:
+            return _mix(self._mixed_seeds + counter)
+        keys = self._mixed_seeds.numpy().view(np.uint64) + np.uint64(counter % 2**64)
+        return torch.from_numpy(_mixed(keys).view(np.int64))
 
     def uniform(self, stream: int, count: int) -> Tensor:
         """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
@@ -106,9 +125,21 @@ class Draws:
         One word serves four elements.
         """
         lanes = -(-width // 4)
-        index = torch.arange(rows.start * lanes, rows.stop * lanes, device=self.seeds.device)
-        words = _mix(index.mul_(_STEP).view(-1, 1, lanes) + self._keys(stream)[:, None])  # rows × r × lanes
+        index = _counters(rows.start * lanes, rows.stop * lanes, self.seeds.device)
+        words = _mix(index.view(-1, 1, lanes) + self._keys(stream)[:, None])  # rows × r × lanes
         return words.view(torch.int16)[..., :width] >= threshold[:, None]
+
+
+def _counters(start: int, stop: int, device: torch.device) -> Tensor:
+    """What a generator counts through: index · step."""
+    if stop - start > 2**20:  # too large to be kept from epoch to epoch
+        return torch.arange(start, stop, device=device).mul_(_STEP)
+    return _few_counters(start, stop, device)
+
+
+@lru_cache(maxsize=8)
+def _few_counters(start: int, stop: int, device: torch.device) -> Tensor:
+    return torch.arange(start, stop, device=device).mul_(_STEP)
 
 
 def below(words: Tensor, bound: Tensor | int, half: int) -> Tensor:

@@ -12,13 +12,7 @@ Parameters = dict[str, Tensor]
 
 def take(x: Tensor, nodes: Tensor) -> Tensor:
     """Rows of x (r × n × d) at nodes (q × m; q = 1 where all replicas take the same): r × m × d."""
-    r, n, d = x.shape
-    by_node = x.transpose(0, 1)  # the order in which maps leave it in memory
-    if len(nodes) == 1:
-        rows = _Rows.apply(by_node.reshape(n, r * d), nodes[0])
-    else:
-        rows = _Rows.apply(by_node.reshape(n * r, d), flat_rows(nodes, r))
-    return rows.view(-1, r, d).transpose(0, 1)
+    return _Take.apply(x, nodes)
 
 
 def stacked_rows(x: Tensor) -> Tensor:
@@ -31,19 +25,25 @@ def flat_rows(nodes: Tensor, replicas: int) -> Tensor:
     return (nodes.T * replicas + torch.arange(replicas, device=nodes.device)).reshape(-1)
 
 
-class _Rows(torch.autograd.Function):
-    """index_select, whose own gradient is slower."""
+class _Take(torch.autograd.Function):
+    """index_select on the order that maps leave in memory; its own gradient is slower."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, nodes: Tensor) -> Tensor:
+        r, n, d = x.shape
+        shape, rows = ((n, r * d), nodes[0]) if len(nodes) == 1 else ((n * r, d), flat_rows(nodes, r))
         ctx.save_for_backward(rows)
-        ctx.shape = x.shape
-        return x.index_select(0, rows)
+        ctx.shapes = shape, (n, r, d)
+        taken = x.transpose(0, 1).reshape(shape).index_select(0, rows)
+        return taken.view(-1, r, d).transpose(0, 1)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None]:
         (rows,) = ctx.saved_tensors
-        return upstream[0].new_zeros(ctx.shape).index_add_(0, rows, upstream[0]), None
+        shape, stack = ctx.shapes
+        gradient = upstream[0].transpose(0, 1).reshape(len(rows), shape[1])
+        whole = gradient.new_zeros(shape).index_add_(0, rows, gradient)
+        return whole.view(stack).transpose(0, 1), None
 
 
 def part(parameters: Parameters, prefix: str) -> Parameters:

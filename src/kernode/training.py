@@ -46,7 +46,8 @@ class Stack(Learner):
         self.prepared, self.method = prepared, method
         self.margin, self.kernel_weight = own["margin"], own["kernel_weight"]
         self.seeds = torch.tensor(seeds, dtype=torch.int64, device=device)
-        self.dropout = Dropout(Draws(self.seeds), own["dropout"])
+        self.draws = Draws(self.seeds)
+        self.dropout = Dropout(self.draws, own["dropout"])
         self.members = Members.of(lesson.train, lesson.train_labels, lesson.classes, device)
         self.labels = torch.tensor(np.sort(lesson.train_labels, axis=1), device=device)
         self.validation = torch.tensor(lesson.validation, device=device)
@@ -56,7 +57,7 @@ class Stack(Learner):
         self.sampler = None
         if method.objective != "softmax":
             self.sampler = TripletSampler(self.members, training.triplets)
-        parameters = method.initial(prepared, lesson.classes, Draws(self.seeds), place)
+        parameters = method.initial(prepared, lesson.classes, self.draws, place)
         self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
         super().__init__(parameters, training, own, place)
 
@@ -72,7 +73,7 @@ class Stack(Learner):
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """L_K on fresh triplets and L_Y on all training nodes, with fresh dropout."""
-        draws = Draws(self.seeds, epoch)
+        draws = self.draws.at(epoch)
         g = self.method.embed(
             self.parameters, self.prepared, self.dropout.at(draws), self._beginning_from_evaluation()
         )

@@ -134,9 +134,10 @@ def _weighted(
     if kernels and len(by_hop) <= kernels.MOST_PARTS:
         return kernels.weighted_sum(by_hop, hop_weights, z)
     dots = None if z is None else torch.stack([_dots(part, z) for part in by_hop], dim=1)
-    total = by_hop[0] * hop_weights[:, 0, None]
-    for h, part in enumerate(by_hop[1:], 1):
-        total.addcmul_(part, hop_weights[:, h, None])
+    weights = hop_weights.T.unsqueeze(-1).unbind()
+    total = by_hop[0] * weights[0]
+    for part, weight in zip(by_hop[1:], weights[1:], strict=True):
+        total.addcmul_(part, weight)
     return total, dots
 
 
