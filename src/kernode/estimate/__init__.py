@@ -1,1 +1,1 @@
-"""Estimates."""
+"""What a run will take, before anything is computed."""
