@@ -1,14 +1,20 @@
 """A captured epoch against the plain one; both need a GPU."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import kernode as kn
 from kernode.accelerator import use_fused
+from kernode.data.edge_split import split_edges
 from kernode.experiment import lesson_of
+from kernode.links.method import LINK_METHODS
+from kernode.links.training import train_links
 from kernode.model import Model
 from kernode.sparse import Place
+from kernode.training import Stack
 from kernode.variants import configure
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -48,3 +54,36 @@ def test_explicit_and_factored_agree_on_the_gpu(monkeypatch):
     monkeypatch.setattr("kernode.hops.cost.HopCost.kind", "explicit")
     explicit, _ = probabilities("k3", monkeypatch, capture=True)
     assert np.abs(factored - explicit).max() < 1e-8
+
+
+def test_gradients_of_a_float32_step_agree_fused_and_plain():
+    graph, split = kn.load("cora")
+    method, training = configure("k3", "cora")
+    lesson, _ = lesson_of(graph, [split])
+    method, place = method.for_classes(7), Place.of(32, "cuda")
+    gradients = []
+    for mode in ("never", "everywhere"):
+        with use_fused(mode):
+            stack = Stack(method.map.prepare(graph, place), method, training, lesson, [0], place)
+            loss = stack.losses(1)["loss"]
+            gradients.append(
+                torch.autograd.grad(loss, list(stack.parameters.values()), torch.ones_like(loss))
+            )
+    for one, other in zip(*gradients, strict=True):
+        assert (one - other).norm() <= 1e-5 * one.norm()
+
+
+@pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
+def test_links_captured_and_plain_agree_in_float64(name, monkeypatch):
+    method, training = LINK_METHODS[name]
+    split = split_edges(kn.load("cora")[0], seed=0)
+
+    def losses():
+        trained = train_links(split, method, replace(training, epochs=8), [0, 1], Place.of(64, "cuda"))
+        return trained.history["loss"], trained.history["validation_auc"]
+
+    captured = losses()
+    monkeypatch.setattr("kernode.links.training.LinkStack.capturable", False)
+    with use_fused("never"):
+        plain = losses()
+    assert all(np.allclose(one, other, atol=1e-8) for one, other in zip(captured, plain, strict=True))

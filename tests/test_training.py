@@ -20,6 +20,7 @@ from kernode.model import Model
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.training import Stack, train
+from kernode.variants import configure
 
 GRAPH = clustered_graph(n=90)
 DOUBLE = Place.of(64)
@@ -370,3 +371,32 @@ def test_what_evaluation_left_is_not_used_after_the_parameters_have_moved():
     with torch.no_grad():
         stack.adam.flat.mul_(0.5)
     assert stack._beginning_from_evaluation() is None
+
+
+def cora_model(cora, kind, precision, epochs, monkeypatch):
+    graph, split = cora
+    monkeypatch.setattr("kernode.hops.cost.HopCost.kind", kind)
+    method, training = configure("k3", "cora", epochs=epochs)
+    nodes = split.train[None], split.validation[None]
+    lesson = Lesson(nodes[0], graph.labels[nodes[0]], nodes[1], graph.labels[nodes[1]], 7)
+    return graph, split, method.for_classes(7), training, lesson, Place.of(precision)
+
+
+def test_factored_and_explicit_operators_train_the_same_model_on_cora(cora, monkeypatch):
+    answers = []
+    for kind in ("explicit", "factored"):
+        graph, split, method, training, lesson, place = cora_model(cora, kind, 64, 20, monkeypatch)
+        model = Model.learn(graph, method, training, lesson, [0, 1], place, tuple(range(7)))
+        answers.append(model.on(graph).probabilities(split.test))
+    assert np.abs(answers[0] - answers[1]).max() < 1e-8
+
+
+def test_factored_and_explicit_gradients_of_a_float32_step_agree_on_cora(cora, monkeypatch):
+    gradients = []
+    for kind in ("explicit", "factored"):
+        graph, _, method, training, lesson, place = cora_model(cora, kind, 32, 1, monkeypatch)
+        stack = Stack(method.map.prepare(graph, place), method, training, lesson, [0], place)
+        loss = stack.losses(1)["loss"]
+        gradients.append(torch.autograd.grad(loss, list(stack.parameters.values()), torch.ones_like(loss)))
+    for one, other in zip(*gradients, strict=True):
+        assert (one - other).norm() <= 1e-5 * one.norm()

@@ -10,7 +10,9 @@ from kernode.estimate.sizes import Sizes
 from kernode.estimate.work import NOTHING, Work, gone_through
 from kernode.hops import HopCost
 
-_WHILE_BUILT = 40  # bytes for every entry of a sparse matrix on its way to a place: float64, copies, the result
+_WHILE_BUILT = (
+    40  # bytes for every entry of a sparse matrix on its way to a place: float64, copies, the result
+)
 _SPARSE_X = 60  # and for every entry of a sparse X, which is held with its transpose
 
 

@@ -16,10 +16,14 @@ def kled_parts(kled: KLED, sizes: Sizes, replicas: int) -> Parts:
     """Diffusion by sparse products, and all eigenvectors of a graph that is small enough."""
     n, splits = sizes.nodes, replicas if sizes.own_splits else 1
     decomposed = "svc" in kled.classifiers and n <= MOST_NODES_OF_SVC
-    work = sum((_sums(sizes, scale) for scale in kled.scales), NOTHING) if "sums" in kled.classifiers else NOTHING
+    work = (
+        sum((_sums(sizes, scale) for scale in kled.scales), NOTHING)
+        if "sums" in kled.classifiers
+        else NOTHING
+    )
     answering = _sums(sizes, max(kled.scales))
     if decomposed:
-        columns = dense_product(2 * n * n * sizes.training, 8.0 * n * sizes.training)
+        columns = dense_product(2 * n * n * sizes.training, 8.0 * n * n, 8.0 * n * sizes.training)
         machine = Work(walks=2.0 * sizes.training**2)
         work += len(kled.scales) * (columns + machine)
         answering += columns
@@ -34,7 +38,7 @@ def kled_parts(kled: KLED, sizes: Sizes, replicas: int) -> Parts:
         activations=0.0,
         triplets=0.0,
         evaluation=8.0 * n * (4 * sizes.classes + (3 * sizes.training if decomposed else 0)),
-        preparing=dense_product(_EIGENVECTORS * n**3, 0) if decomposed else NOTHING,
+        preparing=dense_product(_EIGENVECTORS * n**3, 0, 0) if decomposed else NOTHING,
         epoch=splits * work,
         evaluating=splits * answering,
         epochs=1,

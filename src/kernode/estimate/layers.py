@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kernode.estimate.inputs import Inputs
-from kernode.estimate.work import NARROW, NOTHING, Work, dense_product, gone_through, sparse_product
+from kernode.estimate.work import ENTRY, NOTHING, Work, dense_product, gone_through, sparse_product
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ def first(stack: Stack, inputs: Inputs, width: int) -> Layer:
     """X W with an X that all replicas share."""
     columns, out = stack.replicas * width, stack.array(width)
     if inputs.filled is None:
-        forward = dense_product(stack.nodes * inputs.width * columns, out)
-        back = dense_product(stack.nodes * inputs.width * columns, 0)
+        held = float(stack.nodes * inputs.width * stack.number)
+        forward = dense_product(stack.nodes * inputs.width * columns, held, out)
+        back = dense_product(stack.nodes * inputs.width * columns, held + out, 0)
     else:
         weights = inputs.width * columns * stack.number
         forward = sparse_product(inputs.filled, columns, weights, out)
@@ -87,10 +88,10 @@ def activation(stack: Stack, width: int) -> Layer:
 
 def between(stack: Stack, rows: int, width: int) -> Layer:
     """H W with weights and inputs of each replica's own."""
-    out = stack.array(width)
-    forward = dense_product(stack.nodes * stack.replicas * rows * width, out)
-    back = 2 * dense_product(stack.nodes * stack.replicas * rows * width, stack.array(rows))
-    return Layer(passing=out + stack.array(rows), answering=2 * out, forward=forward, learning=back)
+    taken, out = stack.array(rows), stack.array(width)
+    forward = dense_product(stack.nodes * stack.replicas * rows * width, taken, out)
+    back = dense_product(2 * stack.nodes * stack.replicas * rows * width, taken + 2 * out, taken)
+    return Layer(passing=out + taken, answering=2 * out, forward=forward, learning=back)
 
 
 def mlp(stack: Stack, inputs: Inputs, widths: tuple[int, ...]) -> Layer:
@@ -131,8 +132,8 @@ def messages(stack: Stack, entries: float, rows: int, width: int, heads: int = 0
     """
     r, out = stack.replicas, stack.array(width)
     edges, attention = (float(entries * r * each * stack.number) for each in (width, 6 * heads))
-    forward = dense_product(stack.nodes * r * rows * width, out)
-    forward += Work(far=float(entries * r * max(width, NARROW)), operations=30.0 * r)
+    forward = dense_product(stack.nodes * r * rows * width, stack.array(rows), out)
+    forward += Work(far=float(entries * r * (width + ENTRY)), operations=30.0 * r)
     forward += gone_through(edges, 6, made=2) + gone_through(attention, 4, made=1)
     return Layer(
         kept=2 * edges + attention + 2 * out,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernode.classifiers import GRAM_BLOCK
 from kernode.estimate.layers import Layer, Stack
 from kernode.estimate.sizes import Sizes
-from kernode.estimate.work import NARROW, Work, dense_product, gone_through
+from kernode.estimate.work import ENTRY, Work, dense_product, gone_through
 from kernode.method import Method
 
 
@@ -14,7 +14,7 @@ def triplets(stack: Stack, method: Method, count: int, width: int) -> Layer:
     drawn = count * stack.replicas
     rows, words = float(drawn * width * stack.number), 8.0 * drawn
     if stack.fused:
-        work = Work(near=6.0 * drawn * max(width, NARROW), operations=6)
+        work = Work(near=6.0 * drawn * (width + ENTRY), operations=6)
         return Layer(kept=3 * words, passing=stack.array(width), learning=work)
     # A dot product's hinge has its own gradient; any other kernel and loss goes through autograd.
     arrays = 2 if method.kernel.dot_product and method.kernel_loss == "hinge" else 9
@@ -45,10 +45,10 @@ def answers(stack: Stack, method: Method, sizes: Sizes, nodes: int, width: int) 
     rows = float(taught * width * stack.number)
     if method.kernel.dot_product:
         held = 2 * rows + 4 * scores
-        work = dense_product(taught * sizes.classes * width, 0) + gone_through(rows, 6, made=2)
+        work = dense_product(taught * sizes.classes * width, rows, 0) + gone_through(rows, 6, made=2)
     else:
         block = float(min(GRAM_BLOCK, nodes * sizes.training) * stack.number)
         held = 4 * block + stack.array(width)
-        work = dense_product(nodes * taught * (width + sizes.classes), 0)
+        work = dense_product(nodes * taught * (width + sizes.classes), 0, 0)
         work += gone_through(block, 8, made=4) * (nodes * taught * stack.number / max(block, 1.0))
     return Layer(passing=held, answering=held, learning=work)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
-from kernode.estimate.inputs import Inputs, dense_features, explicit_hops, smoothed, with_features, with_hops, with_step
+from kernode.estimate.inputs import (
+    Inputs,
+    dense_features,
+    explicit_hops,
+    smoothed,
+    with_features,
+    with_hops,
+    with_step,
+)
 from kernode.estimate.layers import (
     Layer,
     Stack,
@@ -171,7 +179,9 @@ def _(feature_map: JKConcat, sizes: Sizes, number: int, x: Inputs) -> Plan:
             layer += messages(stack, sizes.step_entries, rows, width)
         return layer
 
-    shapes = [shape for rows, width in pairwise((inputs.width, *hidden)) for shape in ((width, rows), (width,))]
+    shapes = [
+        shape for rows, width in pairwise((inputs.width, *hidden)) for shape in ((width, rows), (width,))
+    ]
     return Plan(inputs, (*shapes, (outputs, sum(hidden)), (outputs,)), outputs, layers, rough=True)
 
 

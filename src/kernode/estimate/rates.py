@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.estimate.work import BEYOND, CACHED, RECYCLED, Work
+from kernode.estimate.work import BEYOND, CACHED, ENTRY, RECYCLED, Work
 from kernode.sparse import Place, product, to_torch
 
 _WIDTH = 16
@@ -35,8 +35,8 @@ class Rates:
     def measure(cls, place: Place) -> Rates:
         """Do a little of everything at a place."""
         square = _random_matrix(2**12, 2**12)
-        block, column = (torch.ones(2**20 // w, w, dtype=place.dtype, device=place.device) for w in (256, 64))
-        array = torch.ones(2**18, dtype=place.dtype, device=place.device)
+        array = torch.ones(2**22, dtype=place.dtype, device=place.device)
+        left, right = array[: 2**18].view(-1, 64), array[:1024].view(64, -1)
         stacked, factors = array[: 10 * 2**13].view(-1, 10, 8), array[:10, None]
         few = torch.ones(16, dtype=place.dtype, device=place.device)
         bytes_moved = 2 * array.numel() * array.element_size()
@@ -44,7 +44,7 @@ class Rates:
         return cls(
             near=_of_product(CACHED // 2, place),
             far=_of_product(BEYOND, place),
-            dense=_seconds(lambda: block @ column[:256], place) / (len(block) * 256 * 64),
+            dense=_seconds(lambda: left @ right, place) / (left.numel() * right.shape[1]),
             moved=moved,
             fresh=_of_fresh_memory(place, moved),
             short=_seconds(lambda: stacked * factors, place) / stacked.numel(),
@@ -71,7 +71,7 @@ def _of_product(operand: int, place: Place) -> float:
     dense = torch.ones(operand // (4 * _WIDTH), _WIDTH, dtype=place.dtype, device=place.device)
     matrix = to_torch(_random_matrix(2**13, len(dense)), place)
     result = dense.new_zeros(2**13, _WIDTH)
-    return _seconds(lambda: product(matrix, dense, minus=result), place) / (2**13 * _DEGREE * _WIDTH)
+    return _seconds(lambda: product(matrix, dense, minus=result), place) / (2**13 * _DEGREE * (_WIDTH + ENTRY))
 
 
 def _of_fresh_memory(place: Place, moved: float) -> float:

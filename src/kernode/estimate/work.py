@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 
 CACHED, BEYOND = 2**21, 2**25  # bytes of a sparse product's dense operand: all in the cache, hardly any
 RECYCLED = 2**25  # bytes of an array up to which memory is used again; glibc hands out larger ones anew
-NARROW = 12  # columns: a sparse product with fewer takes about as long
+ENTRY = 8  # columns: what finding a row takes, beside multiplying it
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ def sparse_product(entries: float, width: float, operand: float, result: float) 
     """A sparse matrix times a dense one: both dense sizes in bytes.
 
     >>> sparse_product(100, 16, operand=2**23, result=1000)
-    Work(near=800.0, far=800.0, dense=0.0, moved=1000.0, fresh=0.0, short=0.0, walks=0.0, operations=1.0)
+    Work(near=1200.0, far=1200.0, dense=0.0, moved=1000.0, fresh=0.0, short=0.0, walks=0.0, operations=1.0)
     """
-    multiplied = float(entries * max(width, NARROW))
+    multiplied = float(entries * (width + ENTRY))
     share = math.log(max(operand, 1.0) / CACHED) / math.log(BEYOND / CACHED)
     far = multiplied * min(1.0, max(0.0, share))
     return Work(near=multiplied - far, far=far, operations=1.0) + written(result)
 
 
-def dense_product(multiply_adds: float, result: float) -> Work:
-    """A dense product with a result of so many bytes."""
-    return Work(dense=float(multiply_adds), operations=1.0) + written(result)
+def dense_product(multiply_adds: float, operand: float, result: float) -> Work:
+    """A dense product with an operand and a result of so many bytes."""
+    return Work(dense=float(multiply_adds), moved=float(operand), operations=1.0) + written(result)
 
 
 def written(array: float, times: float = 1.0) -> Work:

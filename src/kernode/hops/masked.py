@@ -112,7 +112,8 @@ def looked_up(
     """
     if device is None:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    one, other = _Rows(left, device), _Rows(right, device)
+    one = _Rows(left, device)
+    other = one if right is left else _Rows(right, device)
 
     def rows(start: int, stop: int) -> sparse.csr_array:
         block = mask[start:stop]
@@ -151,7 +152,7 @@ class _Rows:
         sums = torch.zeros(len(rows), dtype=self.values.dtype, device=rows.device)
         lengths = self.lengths(rows)
         done = lengths.cumsum(0)
-        step = BLOCK_FLOPS // 2
+        step = max(1, BLOCK_FLOPS // 8)  # some ten numbers are held for each
         total = int(done[-1]) if len(rows) else 0
         cuts = torch.searchsorted(done, step * torch.arange(1, total // step + 1, device=rows.device))
         bounds = [0, *cuts.tolist(), len(rows)]
