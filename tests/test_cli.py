@@ -292,12 +292,23 @@ def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, o
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--hidden", "99999999999"), ("memory does not suffice",)),
         (("-o", "x" * 300), ("File name too long",)),
     ],
 )
 def test_failures_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
     fails(kernode("fit", graph_file, "--quiet", *options), 1, *words)
+    assert not any(kernode.folder.iterdir())
+
+
+def test_layers_that_cannot_fit_are_refused_with_the_figure(kernode, graph_file):
+    result = kernode("fit", graph_file, "--hidden", "99999999999", "--device", "cpu")
+    fails(result, 2, "GB of memory", "a narrower --hidden")
+    assert not any(kernode.folder.iterdir())
+
+
+def test_a_graph_that_cannot_fit_is_refused_before_it_is_made(kernode):
+    huge = "synthetic:nodes=2000000000,degree=20"
+    fails(kernode("fit", huge, "--device", "cpu"), 2, "GB of memory", "are free. Use fewer hops")
     assert not any(kernode.folder.iterdir())
 
 

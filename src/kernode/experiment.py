@@ -10,6 +10,7 @@ import numpy as np
 from kernode.checkpoint import Checkpoint
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
+from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.loop import Progress
@@ -38,6 +39,7 @@ def run(
 ) -> tuple[Model, dict[str, Any], list[Split]]:
     """Train one run per seed and report accuracies in percent; ``progress`` is told the number of epochs."""
     method, training = configure(variant, known_name(graph), **(changes or {}))
+    require_memory(Sizes.of(graph), method, training, place)
     splits = split_nodes(graph, split, seeds)
     lesson, classes = lesson_of(graph, splits)
     model = Model.learn(

@@ -86,13 +86,17 @@ def fit(
     from kernode import experiment
     from kernode.checkpoint import Checkpoint
     from kernode.data import load_graph
+    from kernode.data.synthetic import is_synthetic
+    from kernode.estimate import look_up, require_memory
     from kernode.settings import seeds_from
     from kernode.sparse import Place, set_threads
     from kernode.variants import configure
 
-    configure(variant, **changes)  # what is wrong with the options is said before a graph is fetched
+    method = configure(variant, **changes)  # what is wrong with the options is said before a graph is fetched
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
+    if is_synthetic(data):  # and what cannot fit before it is made
+        require_memory(look_up(data), *method, place)
     saving = Checkpoint(checkpoint, checkpoint_every, resume) if checkpoint is not None else None
     with progress(f"{data_name(data)} {variant}", quiet=quiet or json) as begin:
         graph = load_graph(data)

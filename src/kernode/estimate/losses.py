@@ -12,10 +12,10 @@ from kernode.method import Method
 def triplets(stack: Stack, method: Method, count: int, width: int) -> Layer:
     """Triplets drawn, their rows gathered, the hinge, and its gradient scattered."""
     drawn = count * stack.replicas
-    rows, words = float(drawn * width * stack.number), 8.0 * drawn
-    if stack.fused:
+    rows, words = float(drawn * width * stack.numbers.size), 8.0 * drawn
+    if stack.numbers.on_gpu:
         work = Work(near=6.0 * drawn * (width + ENTRY), operations=6)
-        return Layer(kept=3 * words, passing=stack.array(width), learning=work)
+        return Layer(kept=3 * words, learning=work)
     # A dot product's hinge has its own gradient; any other kernel and loss goes through autograd.
     arrays = 2 if method.kernel.dot_product and method.kernel_loss == "hinge" else 9
     work = gone_through(words, 40, made=10) + gone_through(rows, 4 * arrays, made=arrays)
@@ -26,7 +26,7 @@ def triplets(stack: Stack, method: Method, count: int, width: int) -> Layer:
 def softmax(stack: Stack, method: Method, sizes: Sizes, width: int) -> Layer:
     """Rows of g at the training nodes, their directions and L_Y; the gradient goes back into all of g."""
     each = sizes.training * stack.replicas
-    rows, scores = (float(each * columns * stack.number) for columns in (width, sizes.classes))
+    rows, scores = (float(each * columns * stack.numbers.size) for columns in (width, sizes.classes))
     has_kernel, has_softmax = method.objective != "softmax", method.classifier == "softmax"
     work = gone_through(rows, 6 + 8 * has_kernel, made=2) + has_softmax * gone_through(scores, 16, made=4)
     return Layer(
@@ -38,17 +38,17 @@ def softmax(stack: Stack, method: Method, sizes: Sizes, width: int) -> Layer:
 
 def answers(stack: Stack, method: Method, sizes: Sizes, nodes: int, width: int) -> Layer:
     """Class scores of some nodes: softmax's are at hand, nearest centroids compare with training nodes."""
-    scores = float(nodes * stack.replicas * max(width, sizes.classes) * stack.number)
+    scores = float(nodes * stack.replicas * max(width, sizes.classes) * stack.numbers.size)
     if method.classifier == "softmax":
         return Layer(passing=4 * scores, answering=4 * scores, learning=gone_through(scores, 12, made=3))
     taught = sizes.training * stack.replicas
-    rows = float(taught * width * stack.number)
+    rows = float(taught * width * stack.numbers.size)
     if method.kernel.dot_product:
         held = 2 * rows + 4 * scores
         work = dense_product(taught * sizes.classes * width, rows, 0) + gone_through(rows, 6, made=2)
     else:
-        block = float(min(GRAM_BLOCK, nodes * sizes.training) * stack.number)
+        block = float(min(GRAM_BLOCK, nodes * sizes.training) * stack.numbers.size)
         held = 4 * block + stack.array(width)
         work = dense_product(nodes * taught * (width + sizes.classes), 0, 0)
-        work += gone_through(block, 8, made=4) * (nodes * taught * stack.number / max(block, 1.0))
+        work += gone_through(block, 8, made=4) * (nodes * taught * stack.numbers.size / max(block, 1.0))
     return Layer(passing=held, answering=held, learning=work)

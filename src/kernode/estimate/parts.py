@@ -1,4 +1,4 @@
-"""The parts of a run: bytes that each holds, the moments at which most is held, and the work of each."""
+"""The parts of a run: bytes that each holds, and the work of each."""
 
 from __future__ import annotations
 
@@ -6,37 +6,40 @@ from dataclasses import dataclass
 
 import torch
 
+from kernode.estimate.inputs import Numbers
 from kernode.estimate.layers import Layer, Stack
 from kernode.estimate.losses import answers, softmax, triplets
 from kernode.estimate.plans import Plan
 from kernode.estimate.sizes import Sizes
-from kernode.estimate.work import NOTHING, Work, gone_through
+from kernode.estimate.work import NOTHING, Work, gone_through, walked
 from kernode.hops.cache import WORTH_KEEPING
 from kernode.loop import stack_slices
 from kernode.method import Method
 from kernode.settings import Training
 from kernode.sparse import Place
 
-_STATES = 5  # of every parameter: itself, Adam's two moments, the gradient, the best so far
+STATES = 5  # of every parameter: itself, Adam's two moments, the gradient, the best so far
 _MOVING = 3  # more of those of a stack, while Adam moves them
 _STARTING = 40  # bytes a parameter while a stack's first ones are drawn, in 64-bit words
 _CALLS = 400  # of a training step and its evaluation, beside those of the layers
+_TESTED = 0.2  # of the nodes, when training is over
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a run is made of; all in bytes but the work."""
+    """What a run is made of: bytes, and work."""
 
     graph: float
     features: float  # as the graph has them
     splits: float
-    features_at_place: float
-    operator: float
-    building: float  # in passing
-    parameters: float
-    activations: float  # in passing, of one stack
-    triplets: float  # in passing
-    evaluation: float  # in passing
+    features_at_place: float = 0.0
+    operator: float = 0.0
+    building: float = 0.0  # in passing, at the place of computing
+    building_in_main_memory: float = 0.0  # in passing, where that place is a GPU
+    parameters: float = 0.0
+    activations: float = 0.0  # of one stack at its worst moment, and what others leave for their next epoch
+    triplets: float = 0.0
+    evaluation: float = 0.0  # in passing, when training is over
     loading: Work = NOTHING
     preparing: Work = NOTHING
     epoch: Work = NOTHING
@@ -52,41 +55,40 @@ class Parts:
     @property
     def working(self) -> float:
         """The most that is held at the place of computing, beside what is loaded."""
-        return self.features_at_place + max(
-            self.building,
-            self.operator + self.parameters + max(self.activations + self.triplets, self.evaluation),
-        )
+        training = self.parameters + self.activations + self.triplets
+        return self.features_at_place + max(self.building, self.operator + max(training, self.evaluation))
 
 
 def parts_of(
     planned: Plan, method: Method, training: Training, sizes: Sizes, replicas: int, place: Place
 ) -> Parts:
-    """Plan a whole run of some replicas."""
-    number = place.dtype.itemsize
+    """Add up a run of some replicas."""
+    numbers, inputs = Numbers.at(place), planned.inputs
     counts = _stacks(planned, method, sizes, replicas, place)
-    stack, every = (
-        Stack(sizes.nodes, r, number, place.device.type == "cuda") for r in (max(counts), replicas)
-    )
-    epochs = training.epochs if planned.shapes else 0
+    stack, every = (Stack(sizes.nodes, r, numbers) for r in (max(counts), replicas))
     layer, compared = _layers(planned, method, training, sizes, stack)
-    answering = planned.layers(every) + answers(every, method, sizes, sizes.nodes // 5, planned.width)
-    states = float(_parameters(planned, method, sizes) * number)
-    moving = max(counts) * states * max(_MOVING, _STARTING / number)
-    again = NOTHING if sizes.entries >= WORTH_KEEPING else planned.inputs.work  # or read from the cache
+    answering = planned.layers(every)
+    answering += answers(every, method, sizes, int(_TESTED * sizes.nodes), planned.width)
+    states = float(_parameters(planned, method, sizes) * numbers.size)
+    moving = max(counts) * states * max(_MOVING, _STARTING / numbers.size)
+    left = (replicas / max(counts) - 1) * layer.left
+    again = NOTHING if sizes.entries >= WORTH_KEEPING else inputs.work  # else it is read from the cache
+    epochs = training.epochs if planned.shapes else 0
     return Parts(
         graph=graph_bytes(sizes),
         features=feature_bytes(sizes),
-        splits=_split_bytes(sizes, replicas, number),
-        features_at_place=planned.inputs.features,
-        operator=planned.inputs.operator,
-        building=planned.inputs.building,
-        parameters=replicas * _STATES * states,
-        activations=max(layer.kept + layer.passing, moving) if epochs else 0.0,
+        splits=_split_bytes(sizes, replicas, numbers),
+        features_at_place=inputs.features,
+        operator=inputs.operator,
+        building=inputs.building,
+        building_in_main_memory=inputs.in_main_memory,
+        parameters=replicas * STATES * states,
+        activations=max(layer.kept + layer.passing + left, moving) if epochs else 0.0,
         triplets=compared.kept + compared.passing if epochs else 0.0,
         evaluation=answering.answering + every.array(planned.width),
         loading=_loading(sizes),
-        preparing=planned.inputs.work,
-        epoch=sum((_epoch(planned, method, training, sizes, stack, r) for r in counts), NOTHING),
+        preparing=inputs.work,
+        epoch=sum((_epoch(planned, method, training, sizes, numbers, r) for r in counts), NOTHING),
         evaluating=again + answering.forward + answering.learning,
         epochs=epochs,
         together=max(counts),
@@ -94,7 +96,7 @@ def parts_of(
 
 
 def graph_bytes(sizes: Sizes) -> float:
-    """Adjacency in CSR, float32 and int32, and a label for each node."""
+    """The adjacency in CSR, float32 and int32, and a label for each node."""
     return 8.0 * sizes.entries + 12.0 * sizes.nodes
 
 
@@ -103,14 +105,6 @@ def feature_bytes(sizes: Sizes) -> float:
     if sizes.filled is not None:
         return sizes.filled * (sizes.feature_bytes + 4.0) + 4.0 * sizes.nodes
     return float(sizes.nodes * sizes.features * sizes.feature_bytes)
-
-
-def one_replica(
-    planned: Plan, method: Method, training: Training, sizes: Sizes, number: int, *, fused: bool
-) -> float:
-    """Bytes that training a single replica holds between its two passes: less is not possible."""
-    layer, compared = _layers(planned, method, training, sizes, Stack(sizes.nodes, 1, number, fused))
-    return layer.kept + compared.kept + _STATES * _parameters(planned, method, sizes) * number
 
 
 def _layers(
@@ -125,11 +119,10 @@ def _layers(
 
 
 def _epoch(
-    planned: Plan, method: Method, training: Training, sizes: Sizes, stack: Stack, replicas: int
+    planned: Plan, method: Method, training: Training, sizes: Sizes, numbers: Numbers, replicas: int
 ) -> Work:
-    stack = Stack(stack.nodes, replicas, stack.number, stack.fused)
-    layer, compared = _layers(planned, method, training, sizes, stack)
-    moved = float(replicas * _parameters(planned, method, sizes) * stack.number)
+    layer, compared = _layers(planned, method, training, sizes, Stack(sizes.nodes, replicas, numbers))
+    moved = float(replicas * _parameters(planned, method, sizes) * numbers.size)
     return layer.epoch + compared.epoch + gone_through(moved, 30, made=4) + Work(operations=_CALLS)
 
 
@@ -145,15 +138,15 @@ def _parameters(planned: Plan, method: Method, sizes: Sizes) -> int:
     return planned.parameters + (sizes.classes if method.classifier == "softmax" else 0)
 
 
-def _split_bytes(sizes: Sizes, replicas: int, number: int) -> float:
+def _split_bytes(sizes: Sizes, replicas: int, numbers: Numbers) -> float:
     """Nodes and labels of every split: dealt out, as the lesson has them, and as the stacks do."""
-    rows = replicas if sizes.own_splits else 1
-    taught = sizes.training + sizes.validation
-    return float(rows * (8 * sizes.nodes + 16 * taught + (16 + number) * taught))
+    rows, taught = replicas if sizes.own_splits else 1, sizes.training + sizes.validation
+    return float(rows * (8 * sizes.nodes + (16 + 16 + numbers.size) * taught))
 
 
 def _loading(sizes: Sizes) -> Work:
-    if sizes.filled is not None or sizes.graph is not None:
-        return gone_through(graph_bytes(sizes) + feature_bytes(sizes), 20, made=3)
-    made = gone_through(feature_bytes(sizes), 50, made=4)
-    return made + Work(walks=70.0 * sizes.edges)
+    """A synthetic graph is drawn edge by edge; any other is read, and checked."""
+    features = feature_bytes(sizes)
+    if sizes.filled is None and sizes.graph is None:
+        return gone_through(features, 50, made=4) + walked(70.0 * sizes.edges, sizes.nodes)
+    return gone_through(graph_bytes(sizes) + features, 20, made=3)

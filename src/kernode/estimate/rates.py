@@ -69,9 +69,10 @@ def _random_matrix(rows: int, columns: int) -> sparse.csr_array:
 def _of_product(operand: int, place: Place) -> float:
     """A multiply-add of a sparse product with a dense operand of so many bytes."""
     dense = torch.ones(operand // (4 * _WIDTH), _WIDTH, dtype=place.dtype, device=place.device)
-    matrix = to_torch(_random_matrix(2**13, len(dense)), place)
-    result = dense.new_zeros(2**13, _WIDTH)
-    return _seconds(lambda: product(matrix, dense, minus=result), place) / (2**13 * _DEGREE * (_WIDTH + ENTRY))
+    rows = 2**13
+    matrix, result = to_torch(_random_matrix(rows, len(dense)), place), dense.new_zeros(rows, _WIDTH)
+    multiply_adds = rows * _DEGREE * (_WIDTH + ENTRY)
+    return _seconds(lambda: product(matrix, dense, minus=result), place) / multiply_adds
 
 
 def _of_fresh_memory(place: Place, moved: float) -> float:
@@ -82,7 +83,7 @@ def _of_fresh_memory(place: Place, moved: float) -> float:
 
 
 def _seconds(act: Callable[[], object], place: Place) -> float:
-    """How long an act takes when little else disturbs it: the first quartile over some tries."""
+    """How long an act takes when nothing disturbs it: the least of some tries, the first not counted."""
     act()
     taken: list[float] = []
     while sum(taken) < _LONG_ENOUGH or len(taken) < 3:
@@ -91,7 +92,7 @@ def _seconds(act: Callable[[], object], place: Place) -> float:
         act()
         _wait_for(place)
         taken.append(time.perf_counter() - started)
-    return sorted(taken)[len(taken) // 4]
+    return min(taken)
 
 
 def _wait_for(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +41,7 @@ class Sizes:
     def of(cls, graph: Graph) -> Sizes:
         """Count."""
         entry = identify(graph)
+        x: Any = graph.features
         degrees = np.diff(graph.adjacency.indptr).astype(np.float64)
         labelled = int((graph.labels >= 0).sum())
         training, validation, _ = entry.fastgcn if entry else _shares(labelled)
@@ -49,8 +51,8 @@ class Sizes:
             nodes=graph.n_nodes,
             entries=int(graph.adjacency.nnz),
             features=graph.n_features,
-            filled=int(graph.features.nnz) if sparse.issparse(graph.features) else None,
-            feature_bytes=graph.features.dtype.itemsize,
+            filled=int(x.nnz) if sparse.issparse(x) else None,
+            feature_bytes=x.dtype.itemsize,
             classes=graph.n_classes,
             training=training,
             validation=validation,

@@ -14,7 +14,7 @@ ENTRY = 8  # columns: what finding a row takes, beside multiplying it
 class Work:
     """Amounts of each kind of work.
 
-    >>> Work(dense=2, operations=1) + 3 * Work(dense=1)
+    >>> Work(dense=2.0, operations=1.0) + 3 * Work(dense=1.0)
     Work(near=0.0, far=0.0, dense=5.0, moved=0.0, fresh=0.0, short=0.0, walks=0.0, operations=1.0)
     """
 
@@ -61,6 +61,11 @@ def written(array: float, times: float = 1.0) -> Work:
     return Work(moved=float(array * times), fresh=float(array * times) if array > RECYCLED else 0.0)
 
 
+def walked(walks: float, nodes: int) -> Work:
+    """Walks in a graph of so many nodes: the larger it is, the less of it is in the cache."""
+    return Work(walks=float(walks * max(1.0, nodes / 1e5) ** 0.25))
+
+
 def gone_through(array: float, times: float, made: float = 0.0) -> Work:
-    """An array of so many bytes gone through, ``times`` reads or writes, of which ``made`` fill new memory."""
+    """An array of so many bytes read or written, ``times`` times, of which ``made`` fill new memory."""
     return Work(moved=float(array * (times - made)), operations=float(times) / 2) + written(array, made)

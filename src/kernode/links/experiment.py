@@ -8,6 +8,7 @@ from typing import Any
 
 from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
+from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
 from kernode.links.method import LINK_METHODS, LinkMethod
 from kernode.links.model import LinkModel
@@ -45,6 +46,7 @@ def run_links(
     """Train one run per seed on one split (the first seed's) and report, in percent."""
     method, training = configure_links(name, **(changes or {}))
     split = split_edges(graph, seeds[0])
+    require_memory(Sizes.of(split.graph), method, training, place)
     model = LinkModel.learn(
         graph,
         split,
