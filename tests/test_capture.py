@@ -32,7 +32,9 @@ def probabilities(variant, monkeypatch, capture, **changes):
     return model.on(graph, "cuda").probabilities(split.test), model
 
 
-@pytest.mark.parametrize("variant", ["k3", "n1", "k1", "k2", "gcn", "sgc", "appnp", "fastgcn", "presmoothed"])
+@pytest.mark.parametrize(
+    "variant", ["k3", "n1", "k1", "k2", "gcn", "sgc", "appnp", "fastgcn", "presmoothed", "gat", "k2-gat"]
+)
 def test_captured_and_plain_epochs_agree_in_float64(variant, monkeypatch):
     captured, one = probabilities(variant, monkeypatch, capture=True)
     with use_fused("never"):

@@ -36,7 +36,7 @@ from kernode.variants import VARIANTS, configure
 CPU = Place.of(32, "cpu")
 NUMBERS = Numbers.at(CPU)
 ONE_EACH = Rates(*[1.0] * 8)
-NEEDS_PYG = {"gat", "jk", "k2-gat"}
+NEEDS_PYG = {"jk"}
 
 # A ring of ten nodes with four dense features.
 RING = Sizes(
@@ -316,7 +316,7 @@ def test_estimate_tells_a_person(kernode, free):
     assert "Operator: factored, 26,528 multiply-adds per column" in out
     assert "at most, about" in out
     assert out.endswith("fits: 20.0 GB are free.\n")
-    assert "roughly" in kernode("estimate", "cora", "--variant", "gat")[1]
+    assert "roughly" in kernode("estimate", "cora", "--variant", "jk")[1]
 
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):

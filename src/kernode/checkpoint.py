@@ -21,15 +21,23 @@ class Checkpoint:
 
     - ``every``: write it after each so many epochs.
     - ``resume``: go on from the file where it exists; without it the run starts afresh.
+    - ``seconds``: and at most once in so many; then not at the end, for what is done needs no file.
     """
 
     path: Path
     every: int = 10
     resume: bool = False
+    seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.every < 1:
             raise InputError(f"checkpoint_every must be an integer ≥ 1. Got {self.every}.")
+
+    def due(self, epoch: int, epochs: int, waited: float) -> bool:
+        """Whether to write the file after this epoch, ``waited`` seconds after the last time."""
+        if self.seconds:
+            return epoch % self.every == 0 and waited >= self.seconds and epoch < epochs
+        return epoch % self.every == 0 or epoch == epochs
 
     def save(self, state: dict[str, Tensor], history: list[dict[str, Tensor]], facts: dict[str, Any]) -> None:
         """Write the state and the history of all epochs so far."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernode.baselines.kled import KLED
 from kernode.checkpoint import Checkpoint
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
@@ -14,8 +15,10 @@ from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.loop import Progress
+from kernode.method import Method
 from kernode.metrics import mean_and_std
 from kernode.model import Model
+from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.variants import configure
 
@@ -37,8 +40,30 @@ def run(
     progress: Callable[[int], Progress] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Model, dict[str, Any], list[Split]]:
-    """Train one run per seed and report accuracies in percent; ``progress`` is told the number of epochs."""
+    """Train a variant, one run per seed, and report accuracies in percent.
+
+    ``progress`` is told the number of epochs.
+    """
     method, training = configure(variant, known_name(graph), **(changes or {}))
+    return run_method(
+        graph, method, training, seeds, place,
+        split=split, progress=progress, checkpoint=checkpoint, variant=variant,
+    )  # fmt: skip
+
+
+def run_method(
+    graph: Graph,
+    method: Method | KLED,
+    training: Training,
+    seeds: list[int],
+    place: Place,
+    *,
+    split: str | None = None,
+    progress: Callable[[int], Progress] | None = None,
+    checkpoint: Checkpoint | None = None,
+    variant: str = "",
+) -> tuple[Model, dict[str, Any], list[Split]]:
+    """The same for any method; ``variant`` is what to call it."""
     require_memory(Sizes.of(graph), method, training, place)
     splits = split_nodes(graph, split, seeds)
     lesson, classes = lesson_of(graph, splits)

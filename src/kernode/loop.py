@@ -168,14 +168,15 @@ def run_epochs(
             )
     epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
     runs = [one.replayed(one.advance, epochs) for one in learners]
-    told = 0.0
+    told, written = 0.0, time.monotonic()
     for epoch in range(len(history) + 1, epochs + 1):
         if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
             break
         records = [run(epoch) for run in runs]
         history.append(_joined(records))
-        if checkpoint is not None and (epoch % checkpoint.every == 0 or epoch == epochs):
+        if checkpoint is not None and checkpoint.due(epoch, epochs, time.monotonic() - written):
             checkpoint.save(state, history, facts)
+            written = time.monotonic()
         if progress is not None and (epoch == epochs or _is_due(history[-1], told)):
             progress(epoch, {name: value.cpu().numpy() for name, value in history[-1].items()})
             told = time.monotonic()

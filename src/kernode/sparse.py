@@ -116,6 +116,16 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     return _csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
+def with_values(pattern: Tensor, values: Tensor) -> Tensor:
+    """A CSR tensor with other values."""
+    return unchecked_csr(pattern.crow_indices(), pattern.col_indices(), values, pattern.shape)
+
+
+def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A CSR tensor of parts that fit together, quickly: for those that are made anew in every step."""
+    return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
+
+
 def _csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
     with warnings.catch_warnings():
         # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from kernode.bench.rows import Outcome, identity
 from kernode.data.atomic import write_whole
 from kernode.errors import FileError, InputError
-from kernode.version import __version__
+from kernode.machine import machine
 
-_LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy")
 ALLOWED_FALL = 0.30  # of a ratio: less than that is what a busy machine does
 
 
@@ -33,18 +27,6 @@ def record(outcome: Outcome, command: str) -> dict[str, Any]:
         "rows": [row.to_json() for row in outcome.rows],
         "exponents": list(outcome.exponents),
         "claims": [asdict(claim) for claim in outcome.claims],
-    }
-
-
-def machine(device: str) -> dict[str, Any]:
-    """What it was measured on and with."""
-    return {
-        "processor": _processor(),
-        "gpu": torch.cuda.get_device_name() if device == "cuda" else None,
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "versions": {"kernode": __version__, **{name: version(name) for name in _LIBRARIES}},
     }
 
 
@@ -98,13 +80,3 @@ def falls(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, A
         for row in shared
         if row["ratio_to_pyg_gcn"] < (1 - ALLOWED_FALL) * old[identity(row)]
     ]  # fmt: skip
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ from kernode.estimate.layers import (
     propagation,
 )
 from kernode.estimate.sizes import Sizes
-from kernode.estimate.work import gone_through
+from kernode.estimate.work import NOTHING, gone_through, sparse_product
 from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, Free, HopMLP, JKConcat, Presmoothed, Smoother
 
 Shape = tuple[int, ...]
@@ -152,19 +152,66 @@ def _(feature_map: Free, sizes: Sizes, numbers: Numbers, x: Inputs) -> Plan:
 
 @_plan.register
 def _(feature_map: GAT, sizes: Sizes, numbers: Numbers, x: Inputs) -> Plan:
-    inputs, widths = with_messages(x, sizes, numbers), _widths(feature_map)
-    pairs = [*pairwise((inputs.width, *widths))]
+    inputs, widths = _with_edges(x, sizes, numbers), _widths(feature_map)
     heads = [*(feature_map.heads for _ in feature_map.hidden), 1]
     shapes: list[Shape] = []
-    for (rows, width), many in zip(pairs, heads, strict=True):
-        shapes += [(width, rows), (1, many, width // many), (1, many, width // many), (width,)]
+    for (rows, width), many in zip(pairwise((inputs.width, *widths)), heads, strict=True):
+        shapes += [(rows, width), (many, width // many), (many, width // many), (width,)]
 
     def layers(stack: Stack) -> Layer:
-        dropped = stack.array(inputs.width)  # a copy of X for every replica, and its mask
-        dropout = Layer(kept=1.25 * dropped, passing=dropped, learning=gone_through(dropped, 6, made=2))
-        return dropout + _passed_on(stack, sizes, pairs, heads)
+        layer = _masked_product(stack, inputs, widths[0]) + _attention(stack, sizes, widths[0], heads[0])
+        for (rows, width), many in zip(pairwise(widths), heads[1:], strict=True):
+            layer += activation(stack, rows) + between(stack, rows, width)
+            layer += _attention(stack, sizes, width, many)
+        return layer
 
-    return Plan(inputs, tuple(shapes), widths[-1], layers, rough=True)
+    return Plan(inputs, tuple(shapes), widths[-1], layers)
+
+
+def _with_edges(x: Inputs, sizes: Sizes, numbers: Numbers) -> Inputs:
+    """Edges in four lists of 64 bits and two matrices of sums, and the order of a sparse Xᵀ."""
+    entries = float(sizes.step_entries)
+    order = 0.0 if x.filled is None else 8.0 * x.filled
+    return replace(
+        with_step(x, sizes, numbers),
+        features=x.features + order,
+        operator=entries * (3 * 8 + 2 * (numbers.size + 4)) + 16.0 * sizes.nodes,
+        kind="attention",
+        reason=f"attention: a weight for every edge and head, {entries:,.0f} multiply-adds per column",
+    )
+
+
+def _masked_product(stack: Stack, inputs: Inputs, width: int) -> Layer:
+    """X W, with an X that each replica masks for itself while it learns."""
+    plain = replace(first(stack, inputs, width), left=0.0, spared=NOTHING)
+    r, size = stack.replicas, stack.numbers.size
+    if inputs.filled is None:
+        cells = float(stack.nodes * inputs.width)
+        kept, one = r * cells, cells * size  # a byte each; one replica's masked X at a time
+        masking = gone_through(one, 4.0 * r, made=2.0 * r)
+    else:
+        kept, one = r * inputs.filled * size, r * inputs.filled * size
+        masking = gone_through(kept, 8, made=3)
+    drawn = 2 * r * (stack.nodes * inputs.width if inputs.filled is None else inputs.filled)  # in words
+    learning = plain.learning + masking + gone_through(drawn, 34)
+    return replace(plain, kept=kept, passing=max(drawn, one + 2 * stack.array(width)), learning=learning)
+
+
+def _attention(stack: Stack, sizes: Sizes, width: int, heads: int) -> Layer:
+    """Scores, softmax and what is kept of it, for every edge and head; then sums of h by head."""
+    k, out = stack.replicas * heads, stack.array(width)
+    cells = float(sizes.step_entries * k)
+    edges, pattern, drawn = cells * stack.numbers.size, 4 * cells, 2 * cells
+    summed = sparse_product(cells, width / heads, out, out)
+    forward = summed + gone_through(edges, 22, made=4) + gone_through(out, 6, made=3)
+    back = 3 * summed + gone_through(edges, 20, made=6) + gone_through(out, 8, made=3)
+    return Layer(
+        kept=3 * edges + pattern + 2 * out,  # scores, softmax, what is kept of it; h by head, the sums
+        passing=max(4 * edges + 3 * out, drawn + edges),
+        answering=4 * edges + pattern + 3 * out,
+        forward=forward,
+        learning=back + gone_through(drawn, 34),
+    )
 
 
 @_plan.register
@@ -181,13 +228,11 @@ def _(feature_map: JKConcat, sizes: Sizes, numbers: Numbers, x: Inputs) -> Plan:
     )
 
 
-def _passed_on(
-    stack: Stack, sizes: Sizes, pairs: list[tuple[int, int]], heads: list[int] | None = None
-) -> Layer:
+def _passed_on(stack: Stack, sizes: Sizes, pairs: list[tuple[int, int]]) -> Layer:
     """Layers of messages, one for each pair of widths."""
     layer = Layer()
-    for (rows, width), many in zip(pairs, heads or [0] * len(pairs), strict=True):
-        layer += messages(stack, sizes.step_entries, rows, width, many)
+    for rows, width in pairs:
+        layer += messages(stack, sizes.step_entries, rows, width)
     return layer
 
 

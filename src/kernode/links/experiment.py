@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from kernode.data.edge_split import split_edges
+from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
@@ -43,8 +43,23 @@ def run_links(
     changes: dict[str, Any] | None = None,
     progress: Callable[[int], Progress] | None = None,
 ) -> tuple[LinkModel, dict[str, Any]]:
-    """Train one run per seed on one split (the first seed's) and report, in percent."""
+    """Train a link method, one run per seed on one split (the first seed's), and report in percent."""
     method, training = configure_links(name, **(changes or {}))
+    model, _, report = run_link_method(graph, method, training, seeds, place, name=name, progress=progress)
+    return model, report
+
+
+def run_link_method(
+    graph: Graph,
+    method: LinkMethod,
+    training: Training,
+    seeds: list[int],
+    place: Place,
+    *,
+    name: str = "",
+    progress: Callable[[int], Progress] | None = None,
+) -> tuple[LinkModel, EdgeSplit, dict[str, Any]]:
+    """The same for any link method; ``name`` is what to call it."""
     split = split_edges(graph, seeds[0])
     require_memory(Sizes.of(split.graph), method, training, place)
     model = LinkModel.learn(
@@ -58,17 +73,21 @@ def run_links(
         split_seed=seeds[0],
         name=name,
     )
-    return model, {
-        "dataset": graph.name,
-        "method": name,
-        "replicas": len(seeds),
-        "seed": seeds[0],
-        "device": place.device.type,
-        "epochs": training.epochs,
-        "test": _summary(model.evaluate(split.test, split.test_negatives)),
-        "validation": _summary(model.evaluate(split.validation, split.validation_negatives)),
-        "seconds_training": round(model.seconds, 3),
-    }
+    return (
+        model,
+        split,
+        {
+            "dataset": graph.name,
+            "method": name,
+            "replicas": len(seeds),
+            "seed": seeds[0],
+            "device": place.device.type,
+            "epochs": training.epochs,
+            "test": _summary(model.evaluate(split.test, split.test_negatives)),
+            "validation": _summary(model.evaluate(split.validation, split.validation_negatives)),
+            "seconds_training": round(model.seconds, 3),
+        },
+    )
 
 
 def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:

@@ -1,20 +1,34 @@
-"""Graph attention as a feature map (the paper's g_GAT), with PyTorch Geometric's layers."""
+"""Graph attention as a feature map (the paper's g_GAT), written for a stack of replicas."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 from torch.nn import functional
 
 from kernode.errors import InputError
-from kernode.maps.base import check_widths
-from kernode.maps.module import ModuleMap, torch_geometric_nn
+from kernode.graph import Graph
+from kernode.maps.attention import Edges, attend
+from kernode.maps.base import FeatureMap, Parameters, check_widths, initial_weight, width_of
+from kernode.maps.features import node_features
+from kernode.maps.masked import WordFeatures, kept, masked_product, scale_of
+from kernode.random import Draws, Dropout
+from kernode.sparse import Place, SparseMatrix
 
 
 @dataclass(frozen=True)
-class GAT(ModuleMap):
+class AttentionInputs:
+    """What graph attention takes from the graph: X and the edges."""
+
+    features: Tensor | WordFeatures  # n × f
+    edges: Edges
+
+
+@dataclass(frozen=True)
+class GAT(FeatureMap):
     """Veličković et al. 2018: hidden layers of ``heads`` heads side by side, then one head.
 
     - ``hidden``: widths of the hidden layers, all heads together.
@@ -33,26 +47,65 @@ class GAT(ModuleMap):
             raise InputError(
                 f"GAT's hidden widths must be multiples of its heads. Got {self.hidden} and {self.heads}."
             )
+        if not 0 <= self.attention_dropout < 1:
+            raise InputError(f"attention_dropout must be in [0, 1). Got {self.attention_dropout}.")
 
-    def module(self, features: int, outputs: int) -> nn.Module:
-        """Build the GATConv layers."""
-        return _Attention((features, *self.hidden), outputs, self.heads, self.attention_dropout)
+    def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
+        """X and the edges."""
+        x = node_features(graph, place, normalize_rows=self.normalize_rows)
+        features = WordFeatures.of(x) if isinstance(x, SparseMatrix) else x
+        return AttentionInputs(features, Edges.of(graph, place))
 
+    def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        parameters = {}
+        for layer, (rows, columns) in enumerate(pairwise(widths)):
+            heads = self._heads(layer)
+            shapes = {"weight": (rows, columns)} | dict.fromkeys(
+                ("source", "target"), (heads, columns // heads)
+            )
+            for use, (name, shape) in enumerate(shapes.items()):
+                stream = len(shapes) * layer + use
+                parameters[f"{name}_{layer}"] = initial_weight(*shape, stream, draws, place, gain=1)
+            parameters[f"bias_{layer}"] = torch.zeros(
+                len(draws.seeds), columns, dtype=place.dtype, device=place.device
+            )
+        return parameters
 
-class _Attention(nn.Module):
-    def __init__(self, widths: tuple[int, ...], outputs: int, heads: int, dropout: float) -> None:
-        super().__init__()
-        layer = torch_geometric_nn().GATConv
-        self.hidden = nn.ModuleList(
-            layer(width, wider // heads, heads, dropout=dropout) for width, wider in pairwise(widths)
-        )
-        self.last = layer(widths[-1], outputs, 1, dropout=dropout)
-        self.dropout = dropout
+    def __call__(
+        self, parameters: Parameters, prepared: AttentionInputs, dropout: Dropout | None = None
+    ) -> Tensor:
+        """The last layer's sums: r × n × d."""
+        own = self._own_rate(dropout)
+        h = masked_product(prepared.features, parameters["weight_0"], own)
+        x = self._attend(h, parameters, 0, prepared.edges, own)
+        for layer in range(1, len(self.hidden) + 1):
+            x, weight = functional.elu(x, inplace=True), parameters[f"weight_{layer}"]
+            if own is not None:  # weights are fewer than elements of x: they are scaled
+                x, weight = (
+                    x * kept(own, 2 * layer, x[0].numel()).view(x.shape),
+                    weight * scale_of(own, weight),
+                )
+            x = self._attend(torch.bmm(x, weight), parameters, layer, prepared.edges, own)
+        return x
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        for layer in self.hidden:
-            x = functional.dropout(x, self.dropout, self.training)
-            x = functional.elu(layer(x, edge_index))
-        x = functional.dropout(x, self.dropout, self.training)
-        out: Tensor = self.last(x, edge_index)
-        return out
+    def _heads(self, layer: int) -> int:
+        return self.heads if layer < len(self.hidden) else 1
+
+    def _own_rate(self, dropout: Dropout | None) -> Dropout | None:
+        """The same draws at the map's own rate; layer l draws from 2 l for its input, then for attention."""
+        if dropout is None or self.attention_dropout == 0:
+            return None
+        return Dropout(dropout.draws, torch.full_like(dropout.rates, self.attention_dropout))
+
+    def _attend(
+        self, h: Tensor, parameters: Parameters, layer: int, edges: Edges, dropout: Dropout | None
+    ) -> Tensor:
+        """The rest of a layer from h = x W (r × n × width): as large."""
+        keep = scale = None
+        if dropout is not None:
+            keep = kept(dropout, 2 * layer + 1, self._heads(layer) * len(edges.sources))
+            scale = scale_of(dropout, h)
+        vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
+        return attend(h, vectors, parameters[f"bias_{layer}"], edges, keep, scale)
