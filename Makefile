@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint bench bench-check bench-results clean
+.PHONY: demo test test-slow lint reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -18,6 +18,11 @@ lint: .venv/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Runs what is not stored yet, draws the figures, and writes the tables of the documents.
+reproduce: .venv/.benched
+	$(BIN)/kernode reproduce --results results --pictures docs/images
+	$(BIN)/python scripts/write_tables.py
 
 bench: .venv/.benched
 	$(BIN)/kernode bench step replicas memory

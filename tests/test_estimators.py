@@ -214,7 +214,7 @@ def test_papers_settings_are_as_stated():
 
 
 def test_settings_of_other_systems_are_as_documented():
-    """docs/systems.md and results/baselines were measured with these."""
+    """What docs/reproduction.md shows was measured with these."""
     dot, maps = kn.kernels.Normalized(kn.kernels.Linear()), kn.maps
     expected = {
         "k1-gcn": (maps.GCN((512,), 128, normalize_rows=False), "kernel", Training(epochs=100, dropout=0.8)),

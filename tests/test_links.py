@@ -150,7 +150,7 @@ def test_training_that_diverges_ends_in_a_sentence():
 
 
 def test_settings_of_link_methods_are_as_documented():
-    """docs/systems.md and results/links were measured with these."""
+    """What docs/reproduction.md shows was measured with these."""
     kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
     gae = LinkMethod(GCN((32,), 16), Linear())
     vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli import bench, data, estimate, fit, links, predict
+from kernode.cli import bench, data, estimate, fit, links, predict, reproduce
 from kernode.errors import KernodeError
 from kernode.summaries import SUMMARIES
 from kernode.version import __version__
@@ -28,6 +28,7 @@ app.command(
 app.command("predict")(predict.predict)
 app.command("links")(links.links)
 app.command("estimate")(estimate.estimate)
+app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
 app.add_typer(data.app, name="data", help="Data sets: list them, look at one, fetch one.")
 

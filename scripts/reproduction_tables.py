@@ -1,0 +1,241 @@
+"""The tables of README.md, docs/reproduction.md and docs/systems.md, from the stored results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from kernode.reproduce.report import report
+from kernode.reproduce.results import SHIPPED, Results
+from kernode.reproduce.settings import TABLES, Table, read_tables
+
+TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
+RESULTS = Results(SHIPPED, (SHIPPED,))
+
+
+def reproduction_tables() -> dict[str, Callable[[], str]]:
+    """All tables by name."""
+    return {
+        "core": core_table,
+        "summary": summary_table,
+        "counts": counts_table,
+        **{name: partial(scored_table, name) for name in ("table2", "table3", "table4", "beyond")},
+        "table5": links_table,
+        "silhouettes": silhouettes_table,
+        "claims": claims_table,
+        "unstated": unstated_table,
+        "seconds": seconds_table,
+        "superseded": superseded_table,
+    }
+
+
+@cache
+def _tables() -> tuple[Table, ...]:
+    return tuple(read_tables(TABLES))
+
+
+@cache
+def _report() -> dict[str, Any]:
+    return report(_tables(), RESULTS)
+
+
+def _entries(name: str) -> list[dict[str, Any]]:
+    return next(table["entries"] for table in _report()["tables"] if table["table"] == name)
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _figure(figure: dict[str, Any]) -> str:
+    return f"{figure['mean']:.2f} ± {figure['std']:.2f}"
+
+
+def _ours(entry: dict[str, Any]) -> str:
+    return _figure(entry["ours"]) + (" †" if entry["device"] == "cuda" else "")
+
+
+def _judged(entry: dict[str, Any]) -> str:
+    if "difference" not in entry:
+        return ""
+    mark = " ≠" if entry["explained_by_runs"] is False else ""
+    return f"{entry['difference']:+.2f}".replace("-", "−") + f" {entry['verdict']}{mark}"
+
+
+def _grouped(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, list[dict[str, Any]]]]:
+    """Entries by row and reading, then by data set."""
+    grouped: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    for entry in entries:
+        row = grouped.setdefault((entry["title"], entry["reading"]), {})
+        row.setdefault(entry["dataset"], []).append(entry)
+    return grouped
+
+
+def _name(title: str, reading: str) -> str:
+    return title if reading in ("", "each") else f"{title}, `--powers {reading}`"
+
+
+def core_table() -> str:
+    """The README's: the paper's own variants beside the paper's figures."""
+    entries = [entry for entry in _entries("table2") if entry["row"] in ("k1", "k2", "k3", "n1")]
+    head = ["test accuracy, %"] + [text for title in TITLES.values() for text in (title, "paper")]
+    rows = []
+    for (title, reading), by_data in _grouped(entries).items():
+        name = f"**{title}**" if reading == "each" else _name(title, reading)
+        cells = [
+            text
+            for (entry,) in by_data.values()
+            for text in (_ours(entry), entry["paper"] if reading == "each" else "")
+        ]
+        rows.append([name, *cells])
+    return _markdown(head, rows)
+
+
+def scored_table(name: str) -> str:
+    """A table of accuracies: ours, the paper's, the difference with its verdict."""
+    grouped = _grouped(_entries(name))
+    datasets = list(next(iter(grouped.values())))
+    printed = any(entry["paper"] for entry in _entries(name))
+    head = [""] + [text for d in datasets for text in ([TITLES[d], "paper", ""] if printed else [TITLES[d]])]
+    rows = []
+    for (title, reading), by_data in grouped.items():
+        cells = []
+        for (entry,) in by_data.values():
+            cells += [_ours(entry), *([entry["paper"] or "–", _judged(entry)] if printed else [])]
+        rows.append([_name(title, reading).replace("*", "\\*"), *cells])
+    return _markdown(head, rows)
+
+
+def links_table() -> str:
+    """Table 5: one line per row and figure."""
+    head = [""] + [text for title in TITLES.values() for text in (title, "paper", "")]
+    rows = []
+    for (title, reading), by_data in _grouped(_entries("table5")).items():
+        for at, metric in enumerate(("AUC", "AP")):
+            cells = []
+            for entries in by_data.values():
+                cells += [_ours(entries[at]), entries[at]["paper"] or "–", _judged(entries[at])]
+            rows.append([f"{_name(title, reading)}: {metric}", *cells])
+    return _markdown(head, rows)
+
+
+def counts_table() -> str:
+    """Table 1."""
+    head = [""] + [text for title in TITLES.values() for text in (title, "paper")]
+    rows = []
+    for (title, _), by_data in _grouped(_entries("table1")).items():
+        cells = [text for (entry,) in by_data.values() for text in (entry["ours"], entry["paper"] or "–")]
+        rows.append([title, *cells])
+    return _markdown(head, rows)
+
+
+def summary_table() -> str:
+    """How many cells came out, table by table, by reading."""
+    rows = []
+    for table in _report()["tables"]:
+        if table["kind"] not in ("nodes", "links") or table["table"] == "beyond":
+            continue
+        for reading, name in (("each", "Eq. 7"), ("last", "released code")):
+            entries = [e for e in table["entries"] if e["reading"] in (reading, "") and "difference" in e]
+            counts = Counter(entry["verdict"] for entry in entries)
+            unexplained = sum(entry["explained_by_runs"] is False for entry in entries)
+            cells = [str(counts[verdict]) for verdict in ("reproduced", "above", "below")]
+            marked = str(unexplained) if table["table"] in ("table2", "table4") else "–"
+            rows.append([table["title"].partition(":")[0], name, str(len(entries)), *cells, marked])
+    return _markdown(["", "hop operator", "figures", "reproduced", "above", "below", "≠"], rows)
+
+
+def silhouettes_table() -> str:
+    """How compact the classes of the test nodes are."""
+    rows = []
+    for entry in _entries("figures"):
+        if entry["row"].startswith("embedding-"):
+            one = entry["figure"]["silhouette"]
+            rows.append([
+                TITLES[entry["dataset"]], entry["title"].rpartition(": ")[2],
+                f"{one['mean']:.3f} ± {one['std']:.3f}", f"{one['sampling_error']:.3f}",
+                f"{entry['figure']['silhouette_in_plane']:.3f}",
+            ])  # fmt: skip
+    rows.sort(key=lambda row: row[0])
+    head = ["", "", "silhouette, ten runs", "nodes' standard error", "of the drawn points (run 0)"]
+    return _markdown(head, rows)
+
+
+def claims_table() -> str:
+    """Every claim with its verdicts."""
+    rows = []
+    for claim in _report()["claims"]:
+        ours = claim["ours"]
+        cells = [ours.get("each", ours.get("", "")), ours.get("last", "")]
+        sentence = claim["sentence"].replace("each: ", "Eq. 7: ").replace("last: ", "released code: ")
+        rows.append(
+            [claim["claim"].replace("*", "\\*"), claim["paper"], *cells, sentence.replace("*", "\\*")]
+        )
+    head = ["claim", "the paper's own figures", "ours, Eq. 7", "ours, released code", "how it came out"]
+    return _markdown(head, rows)
+
+
+def unstated_table() -> str:
+    """Row by row, what the paper does not state and what we run otherwise."""
+    rows = []
+    for table in _tables():
+        if table.kind not in ("nodes", "links"):
+            continue
+        seen = set()
+        for row in table.rows:
+            if row.name in seen or (table.name == "table4" and row.name != "default"):
+                continue
+            seen.add(row.name)
+            cell = next(iter(row.cells.values()))
+            marks = table.marks[row.name]
+            parts = [
+                ", ".join(f"{key} {_plain(cell.settings[key])}" for key in marks if marks[key] == part)
+                for part in ("unstated", "changed")
+            ]
+            title = table.title.partition(":")[0]
+            rows.append([title, row.title.replace("*", "\\*"), parts[0], parts[1] or "–"])
+    return _markdown(["", "", "not stated by the paper", "stated, and run otherwise"], rows)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " → ".join(map(str, value)) if value else "no hidden layer"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def seconds_table() -> str:
+    """How long the stored cells took."""
+    rows = []
+    for table in _tables():
+        if table.kind == "counts":
+            continue
+        records = {cell.digest: RESULTS.find(cell) for cell in table.cells()}
+        spent = Counter()
+        for record in records.values():
+            spent[record["device"]] += record["seconds"]
+        times = [f"{spent[device] / 60:.1f} min" if spent[device] else "–" for device in ("cpu", "cuda")]
+        rows.append([table.title.partition(":")[0], str(len(records)), *times])
+    return _markdown(["", "cells", "on two CPU cores", "on an H200"], rows)
+
+
+def superseded_table() -> str:
+    """What the four systems that were scored twice gave the first time."""
+    rows = []
+    for system in ("k1-gcn", "k2-gat", "gae", "vgae"):
+        stored = [json.loads((SHIPPED / "superseded" / f"{d}-{system}.json").read_text()) for d in TITLES]
+        cells = [_first_scoring(record["report"]) for record in stored]
+        rows.append([f"`{system}`", stored[0]["settings"], *cells])
+    return _markdown(["first scoring", "settings", *TITLES.values()], rows)
+
+
+def _first_scoring(values: dict[str, Any]) -> str:
+    test = values["test"]
+    names = ("accuracy",) if "accuracy_mean" in test else ("auc", "ap")
+    text = " / ".join(f"{test[f'{name}_mean']:.2f} ± {test[f'{name}_std']:.2f}" for name in names)
+    return text + (" †" if "accuracy_mean" in test and values["device"] == "cuda" else "")
