@@ -17,6 +17,8 @@ from graphs import clustered_graph
 from kernode import store
 from kernode.cli import main
 from kernode.data import split_nodes, write_npz
+from kernode.kernels import Linear, Normalized
+from kernode.node_kernel import NodeKernel
 
 GRAPH = clustered_graph(n=90)
 QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
@@ -118,6 +120,54 @@ def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph
         assert run == pytest.approx(100 * (found == GRAPH.labels[splits[i].test]).mean(), abs=1e-3)
 
 
+def slow_similarity(gram, labels):
+    """Mean average precision and precision at 10 of one Gram matrix, in percent, by a loop over queries."""
+    figures = []
+    for query, label in enumerate(labels):
+        order = np.argsort(-gram[query], kind="stable")
+        hits = (labels == label)[order[order != query]]
+        if hits.any():
+            precision = hits.cumsum() / np.arange(1, len(hits) + 1)
+            figures.append((precision[hits].mean(), hits[:10].mean()))
+    return 100 * np.mean(figures, axis=0)
+
+
+@pytest.mark.parametrize("options", [("--split", "jk"), ("--variant", "k1", "--hidden", 8)])
+def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_file, options):
+    """Fresh splits: each run is asked about its own test nodes."""
+    more = (*QUICK, *options, "--precision", 64, "-o", "m.safetensors", "--json")
+    found = json.loads(kernode("fit", graph_file, *more)[1])["test"]["similarity"]
+    g = kn.load_model("m.safetensors", graph=GRAPH)._answers.g
+    for i, split in enumerate(split_nodes(GRAPH, "jk", [0, 1])):
+        gram = NodeKernel(Normalized(Linear()), g[i]).gram(split.test)
+        expected = slow_similarity(gram.astype(np.float32), GRAPH.labels[split.test])
+        assert list(found["runs"][i].values()) == pytest.approx(expected, abs=1e-4)
+    for name in ("map", "precision_at_10"):
+        runs = [run[name] for run in found["runs"]]
+        assert found[f"{name}_mean"] == pytest.approx(np.mean(runs), abs=1e-3)
+        assert found[f"{name}_std"] == pytest.approx(np.std(runs, ddof=1), abs=1e-3)
+
+
+def test_similar_nodes_of_a_fixed_split_are_what_the_saved_model_finds(kernode):
+    fit = ("fit", "cora", "--variant", "n1", "--epochs", 5, "--replicas", 1)
+    found = json.loads(kernode(*fit, "--json")[1])["test"]["similarity"]
+    graph, split = kn.load("cora")
+    gram = kn.load_model("cora-n1.safetensors").kernel_.gram(split.test)
+    expected = slow_similarity(gram, graph.labels[split.test])
+    assert list(found["runs"][0].values()) == pytest.approx(expected, abs=0.01)  # float32 rounds as it likes
+    line = f"{found['map_mean']:.2f} % mAP, {found['precision_at_10_mean']:.2f} % precision at 10"
+    assert line in kernode(*fit)[1]
+
+
+def test_no_similar_nodes_without_a_kernel_or_among_too_many(kernode, graph_file, monkeypatch):
+    assert (
+        json.loads(kernode("fit", graph_file, "--variant", "kled", "--json")[1])["test"]["similarity"] is None
+    )
+    monkeypatch.setattr("kernode.experiment._MOST_RANKED", 17)  # of 18
+    assert json.loads(kernode("fit", graph_file, *QUICK, "--json")[1])["test"]["similarity"] is None
+    assert "similar nodes" not in kernode("fit", graph_file, *QUICK)[1]
+
+
 @pytest.mark.parametrize(
     ("option", "where", "stored"),
     [
@@ -135,6 +185,7 @@ def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph
         (("--class-weights", "balanced"), "training", ("class_weights", "balanced")),
         (("--selection", "last"), "training", ("selection", "last")),
         (("--patience", 5), "training", ("patience", 5)),
+        (("--select-by", "map"), "training", ("select_by", "map")),
     ],
 )
 def test_every_option_reaches_the_model(kernode, graph_file, option, where, stored):
@@ -272,6 +323,7 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--variant", "k7"), ("'k7' is not a variant",)),
         (("--replicas", "0"), ("replicas must be an integer from 1 to 10,000",)),
         (("--epochs", "-3"), ("epochs must be",)),
+        (("--select-by", "luck"), ("select_by must be 'accuracy' or 'map'",)),
         (("--dropout", "1"), ("dropout must be",)),
         (("--threads", "0"), ("threads must be",)),
         (("--device", "cuda"), ("no CUDA device",)),

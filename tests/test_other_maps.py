@@ -14,7 +14,8 @@ from graphs import clustered_graph, graphs
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import hop_matrices, normalized_adjacency
-from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, JKConcat, Presmoothed, Wrapped
+from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, HopMLP, JKConcat, Presmoothed, Wrapped
+from kernode.maps.base import input_rates
 from kernode.maps.module import torch_geometric_nn
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place
@@ -326,3 +327,27 @@ def test_modules_leave_torchs_generator_alone():
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(InputError):
         wrong()
+
+
+@pytest.mark.parametrize("feature_map", [HopMLP((4,), 3), GCN((4,), 3), APPNP((4,), 3, steps=2)], ids=str)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_input_dropout_is_a_mask_on_x(feature_map, kind):
+    graph = clustered_graph(n=30)
+    graph = replace(graph, features=kind(graph.features))
+    prepared, parameters = start(feature_map, graph)
+    rates = torch.tensor([0.0, 0.3, 0.8], dtype=torch.float64)
+    dropout = Dropout(Draws(SEEDS, 2), torch.zeros(3, dtype=torch.float64), rates)
+    dropped = feature_map(parameters, prepared, dropout)
+    plain = feature_map(parameters, prepared)
+    assert torch.allclose(dropped[0], plain[0])
+    assert not torch.allclose(dropped[1], plain[1])
+    for i, seed in enumerate(SEEDS.tolist()):
+        own = Dropout(Draws(torch.tensor([seed]), 2), torch.zeros(1, dtype=torch.float64), rates[i : i + 1])
+        alone = feature_map({name: value[i : i + 1] for name, value in parameters.items()}, prepared, own)
+        assert torch.allclose(alone[0], dropped[i])
+
+
+def test_maps_without_input_dropout_say_so():
+    with pytest.raises(InputError, match="GAT has no dropout on X"):
+        input_rates(GAT(), torch.tensor([0.5]))
+    assert input_rates(GAT(), torch.zeros(1)) is None

@@ -17,6 +17,7 @@ from kernode.lesson import Lesson
 from kernode.maps import GCN, Free, HopMLP, Smoother
 from kernode.method import Method
 from kernode.model import Model
+from kernode.retrieval import retrieval
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.training import Stack, train
@@ -118,6 +119,47 @@ def test_kept_epoch_has_the_best_accuracy_and_then_the_lowest_loss():
         accuracy = trained.history["validation_accuracy"][:, i]
         loss = np.where(accuracy == accuracy.max(), trained.history["validation_loss"][:, i], np.inf)
         assert epoch == loss.argmin() + 1
+
+
+@pytest.mark.parametrize("name", ["joint", "kernel", "logistic", "rbf"])
+def test_epoch_with_the_highest_validation_map_is_kept_when_asked_for(name):
+    by_map = run(METHODS[name], replace(SHORT, select_by="map"), seeds=(0, 1, 2))
+    for i, epoch in enumerate(by_map.epochs):
+        precision = by_map.history["validation_map"][:, i]
+        loss = np.where(precision == precision.max(), by_map.history["validation_loss"][:, i], np.inf)
+        assert epoch == loss.argmin() + 1
+    plain = run(METHODS[name], seeds=(0, 1, 2))
+    assert "validation_map" not in plain.history
+    assert np.array_equal(plain.history["loss"], by_map.history["loss"])
+    assert not np.array_equal(plain.epochs, by_map.epochs)
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
+def test_validation_map_is_that_of_the_normalised_gram_matrix_among_own_validation_nodes(seeds):
+    lesson = lesson_of(seeds)
+    training = replace(SHORT, select_by="map", selection="last")
+    model = learn(METHODS["logistic"], training, lesson, seeds)  # whose own kernel is not normalised
+    g = model.on(GRAPH).g
+    for i in range(len(seeds)):
+        own = g[i, lesson.validation[i]] / g[i, lesson.validation[i]].norm(dim=1, keepdim=True)
+        expected, _ = retrieval((own @ own.T)[None], torch.from_numpy(lesson.validation_labels[i]))
+        assert model.history["validation_map"][-1, i] == pytest.approx(expected.item(), abs=1e-9)
+
+
+def test_replicas_selected_by_map_equal_runs_made_alone():
+    seeds, training = (0, 1, 2), replace(SHORT, select_by="map")
+    stack = run(METHODS["kernel"], training, lesson_of(seeds), seeds)
+    for i, seed in enumerate(seeds):
+        alone = run(METHODS["kernel"], training, lesson_of([seed]), [seed])
+        assert stack.epochs[i] == alone.epochs[0]
+        both = (one.history["validation_map"][:, j] for one, j in ((stack, i), (alone, 0)))
+        assert np.allclose(*both, atol=1e-8)
+
+
+def test_where_no_two_validation_nodes_are_of_one_class_the_loss_selects():
+    lesson = replace(lesson_of(), validation=np.arange(3)[None], validation_labels=np.arange(3)[None])
+    trained = run(training=replace(SHORT, select_by="map"), lesson=lesson)
+    assert trained.epochs[0] == trained.history["validation_loss"][:, 0].argmin() + 1
 
 
 def test_last_epoch_can_be_kept_instead():
@@ -302,6 +344,7 @@ def test_class_with_a_single_training_node_trains_with_a_warning():
         ({"learning_rate": float("nan")}, "learning_rate must be finite and ≥ 0"),
         ({"margin": (0.1, -0.1)}, "margin must be finite"),
         ({"selection": "first"}, "selection must be 'best' or 'last'"),
+        ({"select_by": "loss"}, "select_by must be 'accuracy' or 'map'. Got 'loss'."),
         ({"patience": 0}, "patience must be an integer ≥ 1"),
         ({"triplets": 0}, "triplets must be an integer ≥ 1"),
         ({"class_weights": "rare"}, "class_weights must be 'balanced' or None"),

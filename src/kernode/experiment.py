@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from kernode.baselines.kled import KLED
 from kernode.checkpoint import Checkpoint
@@ -17,10 +18,14 @@ from kernode.lesson import Lesson
 from kernode.loop import Progress
 from kernode.method import Method
 from kernode.metrics import mean_and_std
-from kernode.model import Model
+from kernode.model import Answers, Model
+from kernode.retrieval import kernel_retrieval
 from kernode.settings import Training
 from kernode.sparse import Place
+from kernode.stack import replica
 from kernode.variants import configure
+
+_MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
 def known_name(graph: Graph) -> str:
@@ -120,7 +125,7 @@ def _report(
         "seed": model.seeds[0],
         "device": device,
         "epochs": model.training.epochs,
-        "test": accuracies("test"),
+        "test": accuracies("test") | {"similarity": _similarity(answers, splits)},
         "validation": accuracies("validation"),
         "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
         "kept_epochs": model.kept_epochs.tolist(),
@@ -142,3 +147,34 @@ def _accuracies(by_run: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> 
         "runs": [round(float(run), 4) for run in runs],
         "ensemble_accuracy": ensemble,
     }
+
+
+def _similarity(answers: Answers, splits: list[Split]) -> dict[str, Any] | None:
+    """How well each run's K̄ finds test nodes of one class, and the runs' mean and spread."""
+    found = [retrieval_of_run(answers, i, split.test) for i, split in enumerate(splits)]
+    by_run = [run for run in found if run is not None]
+    if len(by_run) < len(splits):
+        return None
+    names = ("map", "precision_at_10")
+    summary: dict[str, Any] = {}
+    for at, name in enumerate(names):
+        mean, std = mean_and_std([run[at] for run in by_run])
+        summary |= {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
+    rounded = [[round(figure, 4) for figure in run] for run in by_run]
+    return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+
+
+def retrieval_of_run(answers: Answers, run: int, nodes: np.ndarray) -> list[float] | None:
+    """One run's mean average precision and precision at 10 by K̄ among some nodes, in percent.
+
+    None for KLED, for more than 20,000 nodes, and where no two of them are of one class.
+    """
+    if isinstance(answers.model.method, KLED) or not 0 < len(nodes) <= _MOST_RANKED:
+        return None
+    kernel, labels = answers.kernel, torch.tensor(answers.graph.labels[nodes])
+    g = kernel.g[run : run + 1, torch.tensor(nodes)]
+    figures = kernel_retrieval(
+        kernel.base, replica(kernel.parameters, run), g, labels.to(answers.place.device)
+    )
+    found = [float(figure) for figure in figures]
+    return None if np.isnan(found).any() else found

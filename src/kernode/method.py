@@ -91,7 +91,7 @@ class Method(Recipe):
     ) -> Tensor:
         """g of every node: r × n × d; from its beginning, where that has been computed already."""
         own = part(parameters, "map.")
-        if beginning is None:
+        if beginning is None or (dropout is not None and dropout.of_input is not None):
             return self.map(own, prepared, dropout)
         assert isinstance(self.map, StagedMap)
         return self.map.finish(own, prepared, beginning, dropout)

@@ -166,13 +166,19 @@ class Dropout:
     """
 
     draws: Draws
-    rates: Tensor  # r
+    rates: Tensor  # r, after hidden layers
+    input_rates: Tensor | None = None  # r, on the entries of X
 
     def at(self, draws: Draws) -> Dropout:
         """The same rates with other draws; what follows from the rates is not computed again."""
-        other = Dropout(draws, self.rates)
+        other = Dropout(draws, self.rates, self.input_rates)
         other.__dict__.update(scale=self.scale, threshold=self.threshold)
         return other
+
+    @property
+    def of_input(self) -> Dropout | None:
+        """What drops entries of X, where something does; it draws as layer 0."""
+        return None if self.input_rates is None else Dropout(self.draws, self.input_rates)
 
     def keep(self, layer: int, rows: range, width: int) -> Tensor:
         """Which elements of some rows of a layer are kept: rows × r × width."""

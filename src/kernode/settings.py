@@ -15,7 +15,8 @@ from kernode.recipe import Recipe
 from kernode.sparse import Place
 
 PerReplica = float | tuple[float, ...]  # one number for all replicas, or one for each
-_PER_REPLICA = ("learning_rate", "weight_decay", "dropout", "kernel_weight", "margin")
+_RATES = ("dropout", "input_dropout")
+_PER_REPLICA = ("learning_rate", "weight_decay", *_RATES, "kernel_weight", "margin")
 
 
 def whole(name: str, value: Any) -> int:
@@ -43,7 +44,7 @@ class Training(Recipe):
     epochs: int = 200
     learning_rate: PerReplica = 0.01
     weight_decay: PerReplica = 5e-4  # not stated
-    dropout: PerReplica = 0.5  # not stated
+    dropout: PerReplica = 0.5  # after hidden layers; not stated
     kernel_weight: PerReplica = 0.1  # λ, the weight of L_K in the joint loss; not stated
     margin: PerReplica = 0.1  # α, Eq. 10
     triplets: int = 10_000  # drawn afresh each epoch, the same number for each class (the latter not stated)
@@ -52,6 +53,8 @@ class Training(Recipe):
     )
     patience: int | None = None  # stop a replica after so many epochs without a better one
     class_weights: Literal["balanced"] | None = None
+    input_dropout: PerReplica = 0.0  # on the entries of X; not in the paper
+    select_by: Literal["accuracy", "map"] = "accuracy"  # what of validation is best; "map" not in the paper
 
     def __post_init__(self) -> None:
         for name in _PER_REPLICA:  # plain numbers, so that settings can be compared and stored
@@ -68,11 +71,13 @@ class Training(Recipe):
                 raise InputError(f"{name} must be an integer ≥ {lowest}. Got {getattr(self, name)}.")
         for name in _PER_REPLICA:
             values = np.atleast_1d(getattr(self, name))
-            if not (np.isfinite(values) & (values >= 0)).all() or (name == "dropout" and (values >= 1).any()):
-                bound = "in [0, 1)" if name == "dropout" else "finite and ≥ 0"
+            if not (np.isfinite(values) & (values >= 0)).all() or (name in _RATES and (values >= 1).any()):
+                bound = "in [0, 1)" if name in _RATES else "finite and ≥ 0"
                 raise InputError(f"{name} must be {bound}. Got {getattr(self, name)}.")
         if self.selection not in ("best", "last"):
             raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
+        if self.select_by not in ("accuracy", "map"):
+            raise InputError(f"select_by must be 'accuracy' or 'map'. Got {self.select_by!r}.")
         if self.patience is not None and self.patience < 1:
             raise InputError(f"patience must be an integer ≥ 1. Got {self.patience}.")
         if self.patience is not None and self.selection == "last":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class SparseMatrix:
     def shape(self) -> torch.Size:
         """Rows and columns."""
         return self.matrix.shape
+
+    @cached_property
+    def order(self) -> Tensor:
+        """Where each stored value of the transpose stands in the matrix: by column, within it by row."""
+        return torch.argsort(self.matrix.col_indices(), stable=True)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """Multiply: (m × n) @ (n × d) → m × d."""

@@ -16,4 +16,5 @@ SUMMARIES = {
     "appnp": "baseline: predict, then propagate (Gasteiger et al. 2019)",
     "kled": "baseline: Laplacian exponential diffusion kernel, no features (Fouss et al. 2006)",
     "smoother": "nothing learned: features averaged over 2 hops (Eq. 5), nearest centroids",
+    "similarity": "for finding alike nodes: L_K, the epoch chosen by validation mAP",
 }

@@ -19,11 +19,14 @@ from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.loop import Learner, Progress, Trained, run_epochs, stack_slices
 from kernode.losses import node_weights, softmax_loss
+from kernode.maps.base import input_rates
 from kernode.method import Losses, Method
 from kernode.metrics import accuracy
 from kernode.random import Draws, Dropout
+from kernode.retrieval import kernel_retrieval
 from kernode.settings import Training
 from kernode.sparse import Place
+from kernode.stack import part, take
 from kernode.triplets import Members, TripletSampler
 
 
@@ -47,7 +50,7 @@ class Stack(Learner):
         self.margin, self.kernel_weight = own["margin"], own["kernel_weight"]
         self.seeds = torch.tensor(seeds, dtype=torch.int64, device=device)
         self.draws = Draws(self.seeds)
-        self.dropout = Dropout(self.draws, own["dropout"])
+        self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
         self.members = Members.of(lesson.train, lesson.train_labels, lesson.classes, device)
         self.labels = torch.tensor(np.sort(lesson.train_labels, axis=1), device=device)
         self.validation = torch.tensor(lesson.validation, device=device)
@@ -58,6 +61,7 @@ class Stack(Learner):
         if method.objective != "softmax":
             self.sampler = TripletSampler(self.members, training.triplets)
         parameters = method.initial(prepared, lesson.classes, self.draws, place)
+        self.score = f"validation_{training.select_by}"
         self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
         super().__init__(parameters, training, own, place)
 
@@ -99,7 +103,7 @@ class Stack(Learner):
         return left[0] if left is not None and left[1] == self.adam.flat._version else None
 
     def evaluate(self) -> dict[str, Tensor]:
-        """Accuracy and loss on the validation nodes, without dropout; ω_h where it is learned."""
+        """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
         beginning = None
         if not self.capturable:  # a replayed epoch cannot take a tensor from the one before
             beginning = self.method.beginning(self.parameters, self.prepared)
@@ -114,9 +118,17 @@ class Stack(Learner):
             scores = self.method.scores(self.parameters, g, self.members, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
             values["validation_loss"] = softmax_loss(scores, self.validation_labels, self.validation_weights)
+            if self.training.select_by == "map":
+                values["validation_map"] = self._validation_map(g)
         if "map.hop_weights" in self.parameters:
             values["hop_weights"] = self.parameters["map.hop_weights"].detach().clone()
         return values
+
+    def _validation_map(self, g: Tensor) -> Tensor:
+        """Mean average precision of K̄ among the validation nodes: one number per replica."""
+        own, chosen = part(self.parameters, "kernel."), take(g, self.validation)
+        precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
+        return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 
 
 def _stacks(

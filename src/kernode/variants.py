@@ -79,7 +79,12 @@ _BASELINES = {
     "smoother": Variant(Method(Smoother(hops=2), _DOT, "kernel"), Training(epochs=0)),
 }
 
-VARIANTS: dict[str, Variant] = _PAPER | _BASELINES
+# Not in the paper.
+_OWN = {
+    "similarity": Variant(Method(_WIDE, _DOT, "kernel"), Training(epochs=60, margin=0.5, select_by="map")),
+}
+
+VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _OWN
 
 
 def configure(name: str, dataset: str = "", **changes: Any) -> tuple[Method | KLED, Training]:

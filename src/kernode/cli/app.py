@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli import bench, data, estimate, fit, links, predict, reproduce
+from kernode.cli import bench, compare, data, estimate, fit, links, predict, reproduce, tune
 from kernode.errors import KernodeError
 from kernode.summaries import SUMMARIES
 from kernode.version import __version__
@@ -27,6 +27,8 @@ app.command(
 )(fit.fit)
 app.command("predict")(predict.predict)
 app.command("links")(links.links)
+app.command("tune")(tune.tune)
+app.command("compare")(compare.compare)
 app.command("estimate")(estimate.estimate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)

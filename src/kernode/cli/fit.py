@@ -22,6 +22,7 @@ from kernode.cli.console import (
     telling,
 )
 from kernode.errors import InputError
+from kernode.tune.settings_file import with_settings
 
 if TYPE_CHECKING:
     from kernode.data import Split
@@ -32,7 +33,13 @@ Run = {"rich_help_panel": "Run"}
 
 def fit(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
-    variant: Annotated[str, typer.Option(help="A method by name; all are listed below.")] = "k3",
+    variant: Annotated[
+        str | None, typer.Option(help="A method by name; all are listed below.", show_default="k3")
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+    ] = None,
     split: Annotated[
         str | None,
         typer.Option(help="fastgcn, public, jk, fractions 0.6/0.2/0.2 or counts 140/500/1000."),
@@ -50,6 +57,7 @@ def fit(
     learning_rate: Annotated[float | None, typer.Option(help="Adam's step size.", **Method)] = None,
     weight_decay: Annotated[float | None, typer.Option(help="L2 penalty.", **Method)] = None,
     dropout: Annotated[float | None, typer.Option(help="Rate after hidden layers.", **Method)] = None,
+    input_dropout: Annotated[float | None, typer.Option(help="Rate on the features.", **Method)] = None,
     kernel_weight: Annotated[
         float | None, typer.Option(help="λ, weight of L_K beside L_Y.", **Method)
     ] = None,
@@ -58,6 +66,7 @@ def fit(
     kernel_loss: Annotated[str | None, typer.Option(help="hinge, squared or logistic.", **Method)] = None,
     class_weights: Annotated[str | None, typer.Option(help="balanced, for rare classes.", **Method)] = None,
     selection: Annotated[str | None, typer.Option(help="best (validation epoch) or last.", **Method)] = None,
+    select_by: Annotated[str | None, typer.Option(help="best by accuracy, or by map.", **Method)] = None,
     patience: Annotated[int | None, typer.Option(help="Stop early after so many epochs.", **Method)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Model file.", **Run)] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="File for interrupted training.", **Run)] = None,
@@ -77,6 +86,7 @@ def fit(
     given = locals()
     changes = {name: given[name] for name in _CHANGES}
     changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
+    variant, changes = with_settings(settings, "variant", variant, "k3", changes)
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
     out = out or Path(f"{data_name(data)}-{variant}.safetensors")
@@ -118,8 +128,9 @@ def fit(
 
 # Options that change a variant, by the names that `configure` takes.
 _CHANGES = (
-    "hops", "layers", "powers", "epochs", "learning_rate", "weight_decay", "dropout", "kernel_weight",
-    "margin", "triplets", "kernel_loss", "class_weights", "selection", "patience",
+    "hops", "layers", "powers", "epochs", "learning_rate", "weight_decay", "dropout", "input_dropout",
+    "kernel_weight", "margin", "triplets", "kernel_loss", "class_weights", "selection", "patience",
+    "select_by",
 )  # fmt: skip
 
 
@@ -132,10 +143,12 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
         values = report[part]
         if values["accuracy_mean"] is None:
             continue
-        spread = f" ± {values['accuracy_std']:.2f}" if r > 1 else ""
         together = values["ensemble_accuracy"]
         note = f"   (all runs together: {together:.2f} %)" if r > 1 and together is not None else ""
-        say(f"  {part + ' accuracy':<20} [bold]{values['accuracy_mean']:.2f}{spread} %[/]{note}")
+        say(f"  {part + ' accuracy':<20} [bold]{_figure(values, 'accuracy', r)}[/]{note}")
+    if alike := report["test"]["similarity"]:
+        precision = _figure(alike, "precision_at_10", r)
+        say(f"  {'similar nodes':<20} [bold]{_figure(alike, 'map', r)}[/] mAP, {precision} precision at 10")
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
@@ -147,6 +160,11 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
     say(f"  {'model':<20} {model}")
     own = f" {escape(data)}" if Path(data).suffix else ""  # any other is found by its name
     say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
+
+
+def _figure(values: dict[str, Any], name: str, runs: int) -> str:
+    spread = f" ± {values[f'{name}_std']:.2f}" if runs > 1 else ""
+    return f"{values[f'{name}_mean']:.2f}{spread} %"
 
 
 def _widths(text: str | None) -> tuple[int, ...] | None:

@@ -21,19 +21,28 @@ from kernode.cli.console import (
     say,
     telling,
 )
+from kernode.tune.settings_file import with_settings
 
 
 def links(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
     method: Annotated[
-        str, typer.Option(help="kernel (g_θ and dot product), gae or vgae (Kipf & Welling 2016).")
-    ] = "kernel",
+        str | None,
+        typer.Option(
+            help="kernel (g_θ and dot product), gae or vgae (Kipf & Welling 2016).", show_default="kernel"
+        ),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+    ] = None,
     replicas: Annotated[int, typer.Option(help="Runs with seeds S, S+1, …, trained together.")] = 10,
     seed: Annotated[int, typer.Option(help="S, the first run's seed, and the edge split's.")] = 0,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Adam's step size.")] = None,
     weight_decay: Annotated[float | None, typer.Option(help="L2 penalty.")] = None,
     dropout: Annotated[float | None, typer.Option(help="Rate after hidden layers.")] = None,
+    input_dropout: Annotated[float | None, typer.Option(help="Rate on the features.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Model file.")] = None,
     precision: Annotated[int, typer.Option(help="32 or 64 bits.")] = 32,
     threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
@@ -53,7 +62,9 @@ def links(
         "learning_rate": learning_rate,
         "weight_decay": weight_decay,
         "dropout": dropout,
+        "input_dropout": input_dropout,
     }
+    method, changes = with_settings(settings, "method", method, "kernel", changes)
     out = out or Path(f"{data_name(data)}-links-{method}.safetensors")
     check_writable(out)
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
+from kernode.kernels import BaseKernel, Normalized
 from kernode.links.method import LINK_METHODS, LinkMethod
 from kernode.links.model import LinkModel
 from kernode.loop import Progress
@@ -19,19 +22,39 @@ from kernode.sparse import Place
 
 
 def configure_links(name: str, **changes: Any) -> tuple[LinkMethod, Training]:
-    """A link method by name, with changes of its training; None leaves a setting as it is.
+    """A link method by name, with changes; None leaves a setting as it is.
 
-    >>> configure_links("gae", epochs=50)[1].epochs
-    50
+    Changes are fields of the method's map, of :class:`LinkMethod` or of :class:`Training`, and
+    ``normalized``, whether the kernel is.
+
+    >>> method, training = configure_links("gae", epochs=50, hidden=64, normalized=True)
+    >>> training.epochs, method.map.hidden, method.kernel
+    (50, (64,), Normalized(kernel=Linear()))
     """
     if name not in LINK_METHODS:
         raise InputError(f"{name!r} is not a link method. Choose one of {', '.join(LINK_METHODS)}.")
     method, training = LINK_METHODS[name]
     changes = {key: value for key, value in changes.items() if value is not None}
-    unknown = set(changes) - {field.name for field in fields(Training)}
-    if unknown:
-        raise InputError(f"link training has no setting {sorted(unknown)[0]!r}: leave it out.")
-    return method, replace(training, **changes)
+    if "hidden" in changes:
+        changes["hidden"] = tuple(np.atleast_1d(changes["hidden"]).tolist()) if changes["hidden"] else ()
+    if "normalized" in changes:
+        changes["kernel"] = _kernel(method.kernel, changes.pop("normalized"))
+    feature_map = replace(method.map, **_own(changes, method.map))
+    method = replace(method, **{"map": feature_map, **_own(changes, method)})
+    training = replace(training, **_own(changes, training))
+    if changes:
+        raise InputError(f"the link method {name} has no setting {next(iter(changes))!r}: leave it out.")
+    return method, training
+
+
+def _own(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
+    """Take out of the changes those that a dataclass has as fields."""
+    return {field.name: changes.pop(field.name) for field in fields(owner) if field.name in changes}
+
+
+def _kernel(kernel: BaseKernel, normalized: bool) -> BaseKernel:
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    return Normalized(inner) if normalized else inner
 
 
 def run_links(

@@ -16,6 +16,7 @@ from kernode.accelerator import fused
 from kernode.data.edge_split import EdgeSplit
 from kernode.links.method import LinkMethod
 from kernode.loop import Learner, Progress, Trained, run_epochs, stack_slices
+from kernode.maps.base import input_rates
 from kernode.random import PAIRS, Draws, Dropout, below
 from kernode.settings import Training
 from kernode.sparse import Place
@@ -71,7 +72,9 @@ class LinkStack(Learner):
         own = {name: values[replicas] for name, values in training.by_replica(len(seeds), place).items()}
         self.prepared, self.method, self.pairs = prepared, method, pairs
         self.seeds = torch.tensor(seeds[replicas], dtype=torch.int64, device=place.device)
-        self.dropout = Dropout(Draws(self.seeds), own["dropout"])
+        self.dropout = Dropout(
+            Draws(self.seeds), own["dropout"], input_rates(method.map, own["input_dropout"])
+        )
         self.validation = torch.tensor(split.validation, device=place.device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
         super().__init__(method.initial(prepared, Draws(self.seeds), place), training, own, place)

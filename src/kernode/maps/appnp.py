@@ -43,9 +43,11 @@ class APPNP(StagedMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.features.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(self, parameters: Parameters, prepared: GraphInputs) -> Tensor:
+    def beginning(
+        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    ) -> Tensor:
         """The product with X."""
-        return first_layer(parameters, prepared.features)
+        return first_layer(parameters, prepared.features, dropout)
 
     def finish(
         self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None

@@ -29,6 +29,7 @@ class FeatureMap(Recipe):
     """
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
+    drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
@@ -49,13 +50,16 @@ class FeatureMap(Recipe):
 
 @dataclass(frozen=True)
 class StagedMap(FeatureMap):
-    """A map whose first part comes before any dropout.
+    """A map whose first part is a product with X, before any dropout but that on X itself.
 
-    The evaluation after a training step and the next step share it, since no parameter moves between.
+    Without dropout on X, the evaluation after a training step and the next step share it, since no
+    parameter moves between.
     """
 
+    drops_input: ClassVar[bool] = True
+
     @abstractmethod
-    def beginning(self, parameters: Parameters, prepared: Any) -> Tensor:
+    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """The first part: n × r × width."""
 
     @abstractmethod
@@ -66,7 +70,16 @@ class StagedMap(FeatureMap):
 
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d."""
-        return self.finish(parameters, prepared, self.beginning(parameters, prepared), dropout)
+        return self.finish(parameters, prepared, self.beginning(parameters, prepared, dropout), dropout)
+
+
+def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
+    """Rates of dropout on X (r), or None where there is nothing to drop."""
+    if not rates.any():
+        return None
+    if not feature_map.drops_input:
+        raise InputError(f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out.")
+    return rates
 
 
 def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:

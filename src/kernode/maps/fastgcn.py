@@ -62,9 +62,11 @@ class FastGCN(StagedMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(self, parameters: Parameters, prepared: SampledInputs) -> Tensor:
+    def beginning(
+        self, parameters: Parameters, prepared: SampledInputs, dropout: Dropout | None = None
+    ) -> Tensor:
         """The product with X."""
-        return first_layer(parameters, prepared.smoothed)
+        return first_layer(parameters, prepared.smoothed, dropout)
 
     def finish(
         self, parameters: Parameters, prepared: SampledInputs, beginning: Tensor, dropout: Dropout | None

@@ -14,7 +14,7 @@ from kernode.graph import Graph
 from kernode.maps.attention import Edges, attend
 from kernode.maps.base import FeatureMap, Parameters, check_widths, initial_weight, width_of
 from kernode.maps.features import node_features
-from kernode.maps.masked import WordFeatures, kept, masked_product, scale_of
+from kernode.maps.masked import kept, masked_product, scale_of
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 
@@ -23,7 +23,7 @@ from kernode.sparse import Place, SparseMatrix
 class AttentionInputs:
     """What graph attention takes from the graph: X and the edges."""
 
-    features: Tensor | WordFeatures  # n × f
+    features: Tensor | SparseMatrix  # n × f
     edges: Edges
 
 
@@ -53,8 +53,7 @@ class GAT(FeatureMap):
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""
         x = node_features(graph, place, normalize_rows=self.normalize_rows)
-        features = WordFeatures.of(x) if isinstance(x, SparseMatrix) else x
-        return AttentionInputs(features, Edges.of(graph, place))
+        return AttentionInputs(x, Edges.of(graph, place))
 
     def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""

@@ -16,11 +16,11 @@ from kernode.maps.base import (
     activate,
     check_widths,
     initial_weight,
-    multiply_shared,
     multiply_stacked,
     width_of,
 )
 from kernode.maps.features import node_features
+from kernode.maps.mlp import first_layer
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 
@@ -73,9 +73,11 @@ class GCN(StagedMap):
             )
         return parameters
 
-    def beginning(self, parameters: Parameters, prepared: GraphInputs) -> Tensor:
+    def beginning(
+        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    ) -> Tensor:
         """The first layer before its relu."""
-        x = multiply_shared(prepared.features, parameters["weight_0"])  # n × r × width
+        x = first_layer(parameters, prepared.features, dropout)  # n × r × width
         return propagate(prepared.step, x) + parameters["bias_0"]
 
     def finish(

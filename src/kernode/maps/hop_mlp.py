@@ -78,9 +78,11 @@ class HopMLP(StagedMap):
             )
         return parameters
 
-    def beginning(self, parameters: Parameters, prepared: HopInputs) -> Tensor:
+    def beginning(
+        self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None
+    ) -> Tensor:
         """The product with X."""
-        return first_layer(parameters, prepared.features)
+        return first_layer(parameters, prepared.features, dropout)
 
     def finish(
         self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None

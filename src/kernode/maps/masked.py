@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,24 +10,6 @@ from torch import Tensor
 from kernode.maps.base import multiply_shared
 from kernode.random import Dropout
 from kernode.sparse import SparseMatrix, product, with_values
-
-
-@dataclass(frozen=True)
-class WordFeatures:
-    """A sparse X whose stored values each replica masks for itself."""
-
-    x: SparseMatrix  # n × f
-    order: Tensor  # where each stored value of Xᵀ stands in X
-
-    @classmethod
-    def of(cls, x: SparseMatrix) -> WordFeatures:
-        """With the order of Xᵀ, which is by column and within a column by row."""
-        return cls(x, torch.argsort(x.matrix.col_indices(), stable=True))
-
-    @property
-    def shape(self) -> torch.Size:
-        """Rows and columns."""
-        return self.x.shape
 
 
 def kept(dropout: Dropout, layer: int, count: int) -> Tensor:
@@ -41,35 +22,34 @@ def scale_of(dropout: Dropout, like: Tensor) -> Tensor:
     return dropout.scale.to(like.dtype)[:, None, None]
 
 
-def masked_product(x: Tensor | WordFeatures, weight: Tensor, dropout: Dropout | None) -> Tensor:
+def masked_product(x: Tensor | SparseMatrix, weight: Tensor, dropout: Dropout | None) -> Tensor:
     """X W with X masked for each replica: r × n × d."""
     if dropout is None:
-        shared = x.x if isinstance(x, WordFeatures) else x
-        return multiply_shared(shared, weight).transpose(0, 1)
-    function = _MaskedWords if isinstance(x, WordFeatures) else _MaskedDense
+        return multiply_shared(x, weight).transpose(0, 1)
+    function = _MaskedSparse if isinstance(x, SparseMatrix) else _MaskedDense
     out: Tensor = function.apply(x, weight, dropout)
     return out
 
 
-class _MaskedWords(torch.autograd.Function):
+class _MaskedSparse(torch.autograd.Function):
     """A sparse X: only stored values need a mask."""
 
     @staticmethod
-    def forward(ctx: Any, words: WordFeatures, weight: Tensor, dropout: Dropout) -> Tensor:
-        values = words.x.matrix.values()
+    def forward(ctx: Any, x: SparseMatrix, weight: Tensor, dropout: Dropout) -> Tensor:
+        values = x.matrix.values()
         masked = values * kept(dropout, 0, len(values))  # r × stored values
         masked.mul_(scale_of(dropout, values)[:, 0])
-        ctx.words = words
+        ctx.x = x
         ctx.save_for_backward(masked)
         pairs = zip(masked, weight.contiguous(), strict=True)
-        return torch.stack([product(with_values(words.x.matrix, own), w) for own, w in pairs])
+        return torch.stack([product(with_values(x.matrix, own), w) for own, w in pairs])
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor, None]:
         (masked,) = ctx.saved_tensors
-        transposed = masked.index_select(1, ctx.words.order)
+        transposed = masked.index_select(1, ctx.x.order)
         pairs = zip(transposed, upstream[0].contiguous(), strict=True)
-        gradients = [product(with_values(ctx.words.x.transpose, own), g) for own, g in pairs]
+        gradients = [product(with_values(ctx.x.transpose, own), g) for own, g in pairs]
         return None, torch.stack(gradients), None
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from torch import Tensor
 
 from kernode.maps.base import activate, initial_weight, multiply_shared, multiply_stacked
+from kernode.maps.masked import masked_product
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
 from kernode.stack import Parameters
@@ -21,9 +22,12 @@ def initial_mlp(widths: Sequence[int], draws: Draws, place: Place) -> Parameters
     }
 
 
-def first_layer(parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
-    """X W_0 of every replica: n × r × d, where no dropout has been yet."""
-    return multiply_shared(x, parameters["weight_0"])
+def first_layer(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None = None) -> Tensor:
+    """X W_0 of every replica: n × r × d; in training with dropout on X, where there is any."""
+    weight = parameters["weight_0"]
+    if dropout is None or dropout.of_input is None:
+        return multiply_shared(x, weight)
+    return masked_product(x, weight, dropout.of_input).transpose(0, 1)
 
 
 def finish_mlp(parameters: Parameters, first: Tensor, dropout: Dropout | None) -> Tensor:

@@ -62,9 +62,11 @@ class Presmoothed(StagedMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(self, parameters: Parameters, prepared: Tensor | SparseMatrix) -> Tensor:
+    def beginning(
+        self, parameters: Parameters, prepared: Tensor | SparseMatrix, dropout: Dropout | None = None
+    ) -> Tensor:
         """The product with X."""
-        return first_layer(parameters, prepared)
+        return first_layer(parameters, prepared, dropout)
 
     def finish(
         self,

@@ -75,16 +75,21 @@ def _nodes(cell: Cell, place: Place, progress: Telling | None, checkpoint: Check
     kind = cell.settings["kind"]
     if kind != "nodes":
         return {"figure": _figure(kind, cell, model, graph, splits[0], place)}
+    runs = report["test"]["runs"]
     return {
-        "test": {
-            "accuracy": _summary(report["test"]["runs"], _node_sampling(report["test"]["runs"], splits))
-        },
+        "test": {"accuracy": _summary(runs, _node_sampling(runs, splits)), **_retrieved(report["test"])},
         "validation": {"accuracy": _summary(report["validation"]["runs"])},
         "ensemble_accuracy": report["test"]["ensemble_accuracy"],
         "hop_weights": report["hop_weights"],
         "kept_epochs": report["kept_epochs"],
         "right": _right(model, graph, splits, place),
     }
+
+
+def _retrieved(test: dict[str, Any]) -> dict[str, Any]:
+    """Mean average precision and precision at 10, where there is a kernel."""
+    runs = test["similarity"]["runs"] if test["similarity"] else []
+    return {name: _summary([run[name] for run in runs]) for name in (runs[0] if runs else {})}
 
 
 def _figure(kind: str, cell: Cell, model: Model, graph: Graph, split: Split, place: Place) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kernode.settings import Training
 
 _ABSENT = ("none", "classes")  # TOML has no null: no such thing, or as many as there are classes
 _ALWAYS = ("epochs", "learning_rate", "weight_decay", "dropout", "selection", "patience")
+_NOT_IN_THE_PAPER = ("input_dropout", "select_by")  # off unless a row names them
 
 
 class Values:
@@ -37,6 +38,10 @@ class Values:
     def fields_of(self, kind: type, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
         """A value for each field of a dataclass."""
         return {field.name: self.take(field.name) for field in fields(kind) if field.name not in leave_out}
+
+    def with_own(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names, and those of what the paper does not have, where the row has it."""
+        return (*names, *(name for name in _NOT_IN_THE_PAPER if name in self.left))
 
     def finish(self) -> None:
         """Raise if something is left."""
@@ -63,7 +68,7 @@ def node_method(values: Mapping[str, Any], where: str) -> tuple[Method | KLED, T
         names += ("class_weights",)
     if objective == "joint":
         names += ("kernel_weight",)
-    training = Training(**{name: row.take(name) for name in names})
+    training = Training(**{name: row.take(name) for name in row.with_own(names)})
     row.finish()
     return method, training
 
@@ -73,7 +78,7 @@ def link_method(values: Mapping[str, Any], where: str) -> tuple[LinkMethod, Trai
     row = Values(values, where)
     feature_map = _map(row.take("map"), row)
     method = LinkMethod(feature_map, _kernel(row), **row.fields_of(LinkMethod, ("map", "kernel")))
-    training = Training(**{name: row.take(name) for name in _ALWAYS})
+    training = Training(**{name: row.take(name) for name in row.with_own(_ALWAYS)})
     row.finish()
     return method, training
 

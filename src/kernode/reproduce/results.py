@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kernode.data.atomic import write_whole
 from kernode.errors import FileError
-from kernode.reproduce.settings import Cell
 
 _PACKAGED = Path(__file__).parents[1] / "results"  # in an installed package
 _CHECKOUT = Path(__file__).parents[3] / "results"  # in a clone of the repository
 SHIPPED = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
+def digest_of(settings: Mapping[str, Any]) -> str:
+    """What a result is found by; it does not depend on the order of the settings."""
+    plain = json.dumps(settings, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(plain.encode()).hexdigest()[:12]
+
+
+class Keyed(Protocol):
+    """Something whose result is kept: all that decides it, their digest, and a name for people."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -33,17 +52,17 @@ class Results:
         here = Path("results")
         return cls(here, (here, SHIPPED))
 
-    def find(self, cell: Cell) -> dict[str, Any] | None:
+    def find(self, cell: Keyed) -> dict[str, Any] | None:
         """The stored result of a cell, or None."""
         path = self._paths.get(cell.digest)
         if path is None:
             return None
         record = read_record(path)
-        if record.get("settings") != dict(cell.settings):
+        if digest_of(record.get("settings", {})) != cell.digest:
             raise FileError(f"{path} does not hold the settings that its name promises. Delete it.")
         return record
 
-    def save(self, cell: Cell, figures: Mapping[str, Any]) -> Path:
+    def save(self, cell: Keyed, figures: Mapping[str, Any]) -> Path:
         """Store a result, whole or not at all."""
         path = self.folder / cell.settings["kind"] / f"{cell.name}-{cell.digest}.json"
         values = {"settings": dict(cell.settings), **figures}
@@ -51,7 +70,7 @@ class Results:
         self._paths[cell.digest] = path
         return path
 
-    def unfinished(self, cell: Cell) -> Path:
+    def unfinished(self, cell: Keyed) -> Path:
         """Where a long cell keeps its training while it is not done."""
         return self.folder / f".unfinished-{cell.digest}.safetensors"
 

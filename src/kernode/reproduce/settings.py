@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 import tomllib
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernode.errors import FileError, InputError
+from kernode.reproduce.results import digest_of
 
 SHIPPED = Path(__file__).with_name("settings")
 TABLES = ("table1", "table2", "table3", "table4", "table5", "beyond", "figures")  # in the order of printing
@@ -57,8 +56,7 @@ class Cell:
     @cached_property
     def digest(self) -> str:
         """What results are found by: cells of other tables with the same settings share theirs."""
-        plain = json.dumps(self.settings, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(plain.encode()).hexdigest()[:12]
+        return digest_of(self.settings)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,110 @@
+"""The file that remembers a search: optuna's study in SQLite, with the question it answers."""
+
+from __future__ import annotations
+
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernode.errors import FileError, InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import optuna
+
+_NAME = "kernode"
+_HASHES = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
+
+
+@contextmanager
+def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
+    """The study in a file, new or continued; a file that answers another question is refused."""
+    optuna = import_optuna()
+    from sqlalchemy.exc import SQLAlchemyError
+
+    _require_ours(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        storage = _storage(optuna, path)
+        try:
+            study = optuna.create_study(
+                storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
+            )
+            _require_same(path, study, facts)
+            yield study
+        finally:
+            storage.remove_session()
+            storage.engine.dispose()  # else the file stays open
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        raise FileError(f"{path} cannot be used for a search ({reason}). Give another --study.") from None
+    finally:
+        optuna.logging.set_verbosity(told)
+
+
+def import_optuna() -> Any:
+    """The library that searches."""
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtraError("tuning needs optuna: pip install 'kernode[tune]'.") from None
+    return optuna
+
+
+def tpe_sampler(seed: int, startup: int) -> optuna.samplers.BaseSampler:
+    """Tree-structured Parzen estimators; trials under way count as bad, so that a batch spreads out."""
+    optuna = import_optuna()
+    with warnings.catch_warnings():  # in optuna 4 constant_liar is called experimental
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+
+
+def _storage(optuna: Any, path: Path) -> Any:
+    # The address only says which kind of database: in one, a path's ? or % would mean something else.
+    try:
+        return optuna.storages.RDBStorage(
+            "sqlite:///study.db", engine_kwargs={"creator": lambda: _connect(path)}
+        )
+    except RuntimeError:
+        raise FileError(f"{path} is of another version of optuna. Give another --study.") from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection that waits for the disk now and then: optuna commits twenty times for each trial."""
+    connection = sqlite3.connect(path, check_same_thread=False)  # the pool sees to that
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # a power failure may cost the last trials, no others
+    return connection
+
+
+def _require_ours(path: Path) -> None:
+    """Raise for a file of somebody else's: opening a study would add tables to it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        with closing(sqlite3.connect(path)) as file:
+            tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        raise InputError(f"{path} is not a search's file ({error}). Give another --study.") from None
+    if tables and "studies" not in tables:
+        raise InputError(f"{path} is a database, but not a search's. Give another --study.")
+
+
+def _require_same(path: Path, study: optuna.Study, facts: dict[str, Any]) -> None:
+    known = study.user_attrs.get("facts")
+    if known is None and not study.trials:  # new
+        study.set_user_attr("facts", facts)
+        return
+    known = known or {}
+    for name, value in facts.items():
+        if known.get(name) != value:
+            what = _HASHES.get(name) or f"{name} {_said(known.get(name))}, not {_said(value)}"
+            raise InputError(f"{path} holds a search with {what}. Give another --study, or move it away.")
+
+
+def _said(value: Any) -> str:
+    return "the default" if value is None else str(value)

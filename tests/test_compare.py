@@ -1,0 +1,217 @@
+"""The same splits and the same budget for every method, and tests that do not cry wolf."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from graphs import clustered_graph
+from kernode.cli.app import main
+from kernode.compare.contest import contest
+from kernode.compare.contestants import BUDGET, CONTESTANTS, PER_REPLICA, Contestant, contestant
+from kernode.compare.matches import Match, play
+from kernode.compare.report import differences, report
+from kernode.data import split_nodes
+from kernode.errors import InputError
+from kernode.experiment import run_method
+from kernode.reproduce.results import Results
+from kernode.significance import holm, paired
+from kernode.sparse import Place
+from kernode.variants import configure
+
+SPLIT = "0.5/0.25/0.25"
+SMALL = Contestant("small", "small", "k3", {"epochs": 4, "hidden": (4,)}, {"weight_decay": (0.0, 1e-2)})
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return clustered_graph(n=60)
+
+
+# Statistics
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_without_overlap_the_test_is_students(values):
+    ours, theirs = paired(values, test_to_train=0.0), stats.ttest_1samp(values, 0.0)
+    assert ours.p == pytest.approx(theirs.pvalue, abs=1e-9)
+    low, high = theirs.confidence_interval(0.95)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-7)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_overlap_makes_the_test_more_careful(values):
+    plain, careful = paired(values, 0.0), paired(values, 1 / 3)
+    assert careful.p >= plain.p
+    assert careful.low <= plain.low <= plain.mean <= plain.high <= careful.high
+
+
+def test_correction_holds_its_level_where_students_does_not():
+    """Means of overlapping resamples of the same numbers: no difference is there to be found."""
+    random, naive, corrected = np.random.default_rng(0), 0, 0
+    for _ in range(300):
+        numbers = random.normal(size=100)  # a node's difference between two equal methods
+        resamples = [numbers[random.permutation(100)[:25]].mean() for _ in range(20)]
+        naive += paired(resamples, 0.0).p < 0.05
+        corrected += paired(resamples, 1 / 3).p < 0.05
+    assert naive > 60
+    assert corrected < 30
+
+
+def test_equal_and_single_differences_have_an_answer():
+    assert paired([0.0, 0.0], 0.5).p == 1
+    assert paired([1.0, 1.0], 0.5).p == 0
+    assert paired([1.0], 0.5).p == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_between_nothing_and_bonferroni(p_values):
+    corrected = holm(p_values)
+    assert all(c >= min(1, p) - 1e-9 for p, c in zip(p_values, corrected, strict=True))
+    assert min(corrected) == pytest.approx(min(1, len(p_values) * min(p_values)), abs=1e-9)
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(corrected)[order]) >= 0).all()
+
+
+# Matches
+
+
+def test_every_method_has_the_same_budget():
+    assert {len(one.candidates()) for one in CONTESTANTS.values()} == {BUDGET}
+
+
+@pytest.mark.parametrize("name", CONTESTANTS)
+def test_every_candidate_is_a_method(name):
+    one = CONTESTANTS[name]
+    for values in one.candidates():
+        configure(one.variant, **{**one.changes, **values})
+
+
+def test_any_variant_can_be_compared_and_others_are_named():
+    assert contestant("k1").candidates() == [{}]
+    with pytest.raises(InputError, match="'k9' is not a method"):
+        contestant("k9")
+
+
+def test_contest_is_what_single_runs_and_validation_give(graph):
+    place = Place.of(64)
+    splits = split_nodes(graph, SPLIT, range(3))
+    found = contest(graph, SMALL, splits, place)
+    for s in range(3):
+        alone = []
+        for values in SMALL.candidates():
+            method, training = configure("k3", **{**SMALL.changes, **values})
+            _, scores, _ = run_method(graph, method, training, [s], place, split=SPLIT)
+            alone.append(scores)
+        picked = int(np.argmax([one["validation"]["accuracy_mean"] for one in alone]))
+        assert found["chosen"][s] == picked
+        assert found["accuracy"][s] == pytest.approx(alone[picked]["test"]["accuracy_mean"], abs=1e-3)
+        similar = alone[picked]["test"]["similarity"]
+        assert found["map"][s] == pytest.approx(similar["map_mean"], abs=1e-3)
+
+
+def test_test_labels_choose_nothing(graph):
+    place, splits = Place.of(64), split_nodes(graph, SPLIT, range(2))
+    found = contest(graph, SMALL, splits, place)
+    hidden = np.setdiff1d(splits[0].test, np.union1d(splits[1].train, splits[1].validation))
+    labels = graph.labels.copy()
+    labels[hidden] = (labels[hidden] + 1) % graph.n_classes
+    other = contest(replace(graph, labels=labels), SMALL, splits, place)
+    assert other["chosen"] == found["chosen"]
+    assert other["validation"] == found["validation"]
+
+
+def test_structures_are_stacked_apart(graph):
+    both = Contestant("both", "", "k3", {"epochs": 2}, {"hidden": ((3,), (4,)), "dropout": (0.0, 0.5)})
+    found = contest(graph, both, split_nodes(graph, SPLIT, range(2)), Place.of(32))
+    assert all(0 <= chosen < 4 for chosen in found["chosen"])
+    assert "hidden" not in PER_REPLICA
+
+
+def test_a_match_is_played_once(graph, tmp_path):
+    store = Results(tmp_path, (tmp_path,))
+    match = Match(graph, SMALL, 2, SPLIT)
+    first = play(match, store, Place.of(32))
+    (path,) = tmp_path.rglob("*.json")
+    before = path.stat().st_mtime_ns
+    assert play(match, store, Place.of(32)) == first
+    assert path.stat().st_mtime_ns == before
+    assert store.find(Match(graph, SMALL, 3, SPLIT)) is None
+
+
+# Report
+
+
+def result(accuracy, similar=()):
+    return {
+        "accuracy": accuracy, "map": list(similar), "precision_at_10": list(similar), "validation": accuracy,
+        "chosen": [0] * len(accuracy), "nodes": {"train": 60, "test": 20}, "seconds": 1.0, "device": "cpu",
+    }  # fmt: skip
+
+
+def test_report_says_better_worse_and_neither():
+    noise = np.random.default_rng(0).normal(0, 0.1, 30)
+    base = 80 + np.random.default_rng(1).normal(0, 1, 30)
+    shifts = {"k3": 0 * noise, "n1": noise - 2, "gcn": noise + 2, "sgc": noise / 9}
+    figures = {"g": {name: result((base + shift).tolist()) for name, shift in shifts.items()}}
+    found = differences(figures, [("k3", name) for name in ("n1", "gcn", "sgc")], "accuracy")
+    verdicts = {entry["against"]: entry["verdict"] for entry in found}
+    assert verdicts == {"n1": "better", "gcn": "worse", "sgc": "no clear difference"}
+    values = report(figures, {name: contestant(name) for name in figures["g"]}, "k3")
+    assert [question["without"] for question in values["questions"]] == ["n1"]
+    assert all(entry["metric"] == "accuracy" for entry in values["differences"])  # nothing was retrieved
+
+
+# The command
+
+
+@pytest.fixture
+def kernode(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, status=0):
+        monkeypatch.setattr(sys, "argv", ["kernode", "compare", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        assert (end.value.code or 0) == status, captured.err
+        return captured.err if status else captured.out
+
+    return run
+
+
+DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
+
+
+def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
+    arguments = (DATA, "--methods", "sgc,smoother", "--splits", 3, "--device", "cpu")
+    values = json.loads(kernode(*arguments, "--json"))
+    assert [row["method"] for row in values["data"][0]["methods"]] == ["sgc", "smoother"]
+    assert {entry["against"] for entry in values["differences"]} == {"smoother"}
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+    assert len(stored) == 2
+    assert "no clear difference" in kernode(*arguments) or "better" in kernode(*arguments)
+    assert stored == {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([DATA, "--methods", "k3"], "--methods must name two or more"),
+        ([DATA, "--methods", "k3,k9"], "'k9' is not a method"),
+        ([DATA, "--against", "kled"], "--against must be one of the methods"),
+        ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
+        ([DATA, DATA], "two graphs have the same name"),
+        (["nowhere.npz"], "nowhere.npz"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence(kernode, arguments, sentence):
+    status = 1 if "nowhere" in sentence else 2
+    said = kernode(*arguments, status=status)
+    assert sentence in said
+    assert len(said.strip().splitlines()) == 1
