@@ -283,7 +283,7 @@ def test_estimate_prints_one_json_object(kernode, free):
     assert (status, err) == (0, "")
     values = json.loads(out)
     expected = {
-        "dataset": "cora", "variant": "k3", "nodes": 2708, "edges": 5278, "features": 1433,
+        "dataset": "cora", "variant": "k3-tuned", "nodes": 2708, "edges": 5278, "features": 1433,
         "device": "cpu", "replicas": 3, "epochs": 200, "rough": False,
     }  # fmt: skip
     assert {name: values[name] for name in expected} == expected

@@ -156,6 +156,7 @@ def test_settings_of_link_methods_are_as_documented():
     vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
     assert {
         "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
+        "kernel-tuned": (kernel, Training(epochs=200, weight_decay=1e-6)),
         "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
         "vgae": (vgae, Training(epochs=200, weight_decay=5e-4, dropout=0.0)),
     } == LINK_METHODS

@@ -14,7 +14,7 @@ from kernode.checkpoint import Checkpoint
 from kernode.data import load_graph
 from kernode.data.registry import is_registered
 from kernode.errors import InputError
-from kernode.experiment import known_name
+from kernode.experiment import settings_key
 from kernode.graph import Graph, checked_nodes
 from kernode.kernels import BaseKernel
 from kernode.lesson import Lesson
@@ -47,7 +47,7 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        variant: str = "k3",
+        variant: str = "k3-tuned",
         *,
         map: FeatureMap | None = None,
         kernel: BaseKernel | None = None,
@@ -62,10 +62,12 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: PerReplica | None = None,
         weight_decay: PerReplica | None = None,
         dropout: PerReplica | None = None,
+        input_dropout: PerReplica | None = None,
         kernel_weight: PerReplica | None = None,
         margin: PerReplica | None = None,
         triplets: int | None = None,
         selection: Literal["best", "last"] | None = None,
+        select_by: Literal["accuracy", "map"] | None = None,
         patience: int | None = None,
         class_weights: Literal["balanced"] | None = None,
         replicas: int = 1,
@@ -89,10 +91,12 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.dropout = dropout
+        self.input_dropout = input_dropout
         self.kernel_weight = kernel_weight
         self.margin = margin
         self.triplets = triplets
         self.selection = selection
+        self.select_by = select_by
         self.patience = patience
         self.class_weights = class_weights
         self.replicas = replicas
@@ -113,7 +117,7 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
         seeds = seeds_from(self.random_state, self.replicas)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
-        method, training = configure(self.variant, known_name(graph), **changes)
+        method, training = configure(self.variant, settings_key(graph), **changes)
         place = Place.of(self.precision, self.device)
         nodes = checked_nodes(nodes, graph.n_nodes)
         lesson = self._lesson(nodes, np.asarray(y), graph, validation, training.selection)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 
 from kernode.baselines.kled import KLED
 from kernode.checkpoint import Checkpoint
@@ -23,7 +24,7 @@ from kernode.retrieval import kernel_retrieval
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import replica
-from kernode.variants import configure
+from kernode.variants import WORDS, configure
 
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
@@ -32,6 +33,11 @@ def known_name(graph: Graph) -> str:
     """Return the name of a built-in data set, or "" for any other graph, whatever it is called."""
     entry = identify(graph)
     return "" if entry is None else entry.name
+
+
+def settings_key(graph: Graph) -> str:
+    """Return what a variant's settings for a graph go by: its name, or whether its features are words."""
+    return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")
 
 
 def run(
@@ -49,7 +55,7 @@ def run(
 
     ``progress`` is told the number of epochs.
     """
-    method, training = configure(variant, known_name(graph), **(changes or {}))
+    method, training = configure(variant, settings_key(graph), **(changes or {}))
     return run_method(
         graph, method, training, seeds, place,
         split=split, progress=progress, checkpoint=checkpoint, variant=variant,

@@ -22,7 +22,9 @@ _LIBRARIES = 0.3  # seconds that libraries take to begin, when they are first us
 
 def estimate(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
-    variant: Annotated[str, typer.Option(help="A method by name; `kernode fit --help` lists them.")] = "k3",
+    variant: Annotated[
+        str, typer.Option(help="A method by name; `kernode fit --help` lists them.")
+    ] = "k3-tuned",
     replicas: Annotated[int, typer.Option(help="Runs, trained together.")] = 10,
     hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.")] = None,
     hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.")] = None,
@@ -45,13 +47,15 @@ def estimate(
     from kernode import estimate as estimates
     from kernode.settings import seeds_from
     from kernode.sparse import Place
-    from kernode.variants import configure
+    from kernode.variants import WORDS, configure
 
     starting = time.perf_counter() - started + _LIBRARIES
     configure(variant, **changes)  # what is wrong with the options is said before a file is read
     place, replicas = Place.of(precision, device), len(seeds_from(0, replicas))
     sizes = estimates.look_up(data)
-    method, training = configure(variant, sizes.known_as, **changes)
+    method, training = configure(
+        variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes
+    )
     estimated = estimates.estimate(sizes, method, training, replicas, place, starting=starting)
     values = {"variant": variant, **estimated.to_json()}
     print_json(values) if json else _print(estimated, variant)

@@ -34,7 +34,7 @@ Run = {"rich_help_panel": "Run"}
 def fit(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
     variant: Annotated[
-        str | None, typer.Option(help="A method by name; all are listed below.", show_default="k3")
+        str | None, typer.Option(help="A method by name; all are listed below.", show_default="k3-tuned")
     ] = None,
     settings: Annotated[
         Path | None,
@@ -86,7 +86,7 @@ def fit(
     given = locals()
     changes = {name: given[name] for name in _CHANGES}
     changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
-    variant, changes = with_settings(settings, "variant", variant, "k3", changes)
+    variant, changes = with_settings(settings, "variant", variant, "k3-tuned", changes)
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
     out = out or Path(f"{data_name(data)}-{variant}.safetensors")

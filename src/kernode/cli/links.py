@@ -29,7 +29,8 @@ def links(
     method: Annotated[
         str | None,
         typer.Option(
-            help="kernel (g_θ and dot product), gae or vgae (Kipf & Welling 2016).", show_default="kernel"
+            help="kernel (g_θ and dot product), kernel-tuned, gae or vgae (Kipf & Welling 2016).",
+            show_default="kernel",
         ),
     ] = None,
     settings: Annotated[
@@ -73,7 +74,7 @@ def links(
     from kernode.settings import seeds_from
     from kernode.sparse import Place, set_threads
 
-    configure_links(method, **changes)  # what is wrong with the options is said before a graph is fetched
+    configure_links(method, "", **changes)  # what is wrong with the options is said before a graph is fetched
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
     with progress(f"{data_name(data)} {method}", quiet=quiet or json) as begin:

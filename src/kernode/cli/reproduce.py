@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from kernode.reproduce.settings import Cell
 
 # Known before torch is imported.
-TABLES = ("table1", "table2", "table3", "table4", "table5", "beyond", "figures")
+TABLES = (
+    *(f"table{number}" for number in range(1, 6)),
+    *("beyond", "tuned", "tuned-jk", "tuned-links", "similarity", "figures"),
+)
 DATASETS = ("cora", "citeseer", "pubmed")
 
 
@@ -265,7 +268,8 @@ def _row_name(entry: dict[str, Any]) -> str:
 
 
 def _data_name(entry: dict[str, Any]) -> str:
-    metric = {"auc": " AUC", "ap": " AP"}.get(entry.get("metric", ""), "")
+    named = {"auc": " AUC", "ap": " AP", "map": " mAP", "precision_at_10": " at 10"}
+    metric = named.get(entry.get("metric", ""), "")
     return f"{entry['dataset']}{metric}"
 
 

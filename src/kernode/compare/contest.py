@@ -10,7 +10,7 @@ import numpy as np
 
 from kernode.compare.contestants import PER_REPLICA, Contestant
 from kernode.data import Split
-from kernode.experiment import known_name, lesson_of, retrieval_of_run
+from kernode.experiment import lesson_of, retrieval_of_run, settings_key
 from kernode.graph import Graph
 from kernode.loop import Progress
 from kernode.model import Answers, Model
@@ -69,7 +69,7 @@ def _train(
 ) -> Model:
     """Replica s · candidates + c has split s and candidate c; the seed is the split's."""
     structure = {name: value for name, value in candidates[0].items() if name not in PER_REPLICA}
-    recipe, training = configure(method.variant, known_name(graph), **{**method.changes, **structure})
+    recipe, training = configure(method.variant, settings_key(graph), **{**method.changes, **structure})
     own: dict[str, Any] = {
         name: tuple(candidate[name] for _ in splits for candidate in candidates)
         for name in candidates[0]

@@ -11,7 +11,7 @@ from typing import Any
 from kernode.compare.contest import contest
 from kernode.compare.contestants import Contestant
 from kernode.data import split_nodes
-from kernode.experiment import known_name
+from kernode.experiment import settings_key
 from kernode.graph import Graph
 from kernode.loop import Progress
 from kernode.machine import machine
@@ -37,7 +37,7 @@ class Match:
         candidates = []
         for values in self.method.candidates():
             recipe, training = configure(
-                self.method.variant, known_name(self.graph), **{**self.method.changes, **values}
+                self.method.variant, settings_key(self.graph), **{**self.method.changes, **values}
             )
             candidates.append({"method": recipe.to_json(), "training": training.to_json()})
         return {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from kernode.estimate.inputs import Numbers
 from kernode.estimate.layers import Layer, Stack
 from kernode.estimate.losses import answers, softmax, triplets
-from kernode.estimate.plans import Plan
+from kernode.estimate.plans import Plan, input_masks
 from kernode.estimate.sizes import Sizes
 from kernode.estimate.work import NOTHING, Work, gone_through, walked
 from kernode.hops.cache import WORTH_KEEPING
@@ -112,6 +113,8 @@ def _layers(
 ) -> tuple[Layer, Layer]:
     """The map with softmax and the answers of an epoch; and the triplets."""
     layer = planned.layers(stack) + softmax(stack, method, sizes, planned.width)
+    if np.any(training.input_dropout):
+        layer += input_masks(stack, planned.inputs)
     layer += answers(stack, method, sizes, sizes.validation, planned.width)
     if method.objective == "softmax":
         return layer, Layer()

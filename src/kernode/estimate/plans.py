@@ -181,6 +181,16 @@ def _with_edges(x: Inputs, sizes: Sizes, numbers: Numbers) -> Inputs:
     )
 
 
+def input_masks(stack: Stack, inputs: Inputs) -> Layer:
+    """What dropout on X adds to the first product."""
+    r, size = stack.replicas, stack.numbers.size
+    if inputs.filled is None:
+        cells = float(stack.nodes * inputs.width)  # a byte each; one replica's masked X at a time
+        return Layer(kept=r * cells, passing=2 * r * cells, learning=gone_through(cells * size, 6.0 * r))
+    masked = r * inputs.filled * size
+    return Layer(kept=masked, passing=2 * masked, learning=gone_through(masked, 40, made=3))
+
+
 def _masked_product(stack: Stack, inputs: Inputs, width: int) -> Layer:
     """X W, with an X that each replica masks for itself while it learns."""
     plain = replace(first(stack, inputs, width), left=0.0, spared=NOTHING)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from kernode import tuned
 from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.estimate import Sizes, require_memory
 from kernode.graph import Graph
@@ -20,9 +22,11 @@ from kernode.metrics import mean_and_std
 from kernode.settings import Training
 from kernode.sparse import Place
 
+TUNED = {"kernel-tuned": tuned.LINKS}
 
-def configure_links(name: str, **changes: Any) -> tuple[LinkMethod, Training]:
-    """A link method by name, with changes; None leaves a setting as it is.
+
+def configure_links(name: str, dataset: str = "", **changes: Any) -> tuple[LinkMethod, Training]:
+    """A link method by name, for a data set, with changes; None leaves a setting as it is.
 
     Changes are fields of the method's map, of :class:`LinkMethod` or of :class:`Training`, and
     ``normalized``, whether the kernel is.
@@ -35,6 +39,7 @@ def configure_links(name: str, **changes: Any) -> tuple[LinkMethod, Training]:
         raise InputError(f"{name!r} is not a link method. Choose one of {', '.join(LINK_METHODS)}.")
     method, training = LINK_METHODS[name]
     changes = {key: value for key, value in changes.items() if value is not None}
+    changes = {**TUNED.get(name, {}).get(dataset, {}), **changes}
     if "hidden" in changes:
         changes["hidden"] = tuple(np.atleast_1d(changes["hidden"]).tolist()) if changes["hidden"] else ()
     if "normalized" in changes:
@@ -67,7 +72,8 @@ def run_links(
     progress: Callable[[int], Progress] | None = None,
 ) -> tuple[LinkModel, dict[str, Any]]:
     """Train a link method, one run per seed on one split (the first seed's), and report in percent."""
-    method, training = configure_links(name, **(changes or {}))
+    entry = identify(graph)
+    method, training = configure_links(name, entry.name if entry else "", **(changes or {}))
     model, _, report = run_link_method(graph, method, training, seeds, place, name=name, progress=progress)
     return model, report
 

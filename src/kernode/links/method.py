@@ -82,6 +82,11 @@ LINK_METHODS: dict[str, tuple[LinkMethod, Training]] = {
         LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True),
         Training(epochs=200, weight_decay=0.0),
     ),
+    # The same, on the citation graphs with what `kernode tune` found for each (tuned.py).
+    "kernel-tuned": (
+        LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True),
+        Training(epochs=200, weight_decay=1e-6),
+    ),
     "gae": (
         LinkMethod(GCN(hidden=(32,), outputs=16), Linear()),
         Training(epochs=400, weight_decay=0.0, dropout=0.5),

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.links.experiment import configure_links
@@ -59,8 +60,10 @@ class LinkPredictor(BaseEstimator):
     def fit(self, graph: Graph | EdgeSplit) -> Self:
         """Learn from the edges of a graph."""
         seeds = seeds_from(self.random_state, self.replicas)
+        entry = identify(graph) if isinstance(graph, Graph) else None
         method, training = configure_links(
             self.method,
+            entry.name if entry else "",
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from kernode.reproduce.claims import judge_claims
@@ -11,7 +12,6 @@ from kernode.reproduce.results import Results
 from kernode.reproduce.settings import Cell, Row, Table
 from kernode.reproduce.verdicts import NOT_PRINTED, judge
 
-METRICS = {"nodes": ("accuracy",), "links": ("auc", "ap")}
 SAME, OTHER = "the same", "another count"
 
 
@@ -34,7 +34,7 @@ def report(tables: Iterable[Table], results: Results) -> dict[str, Any]:
 
 def entries(table: Table, results: Results) -> list[dict[str, Any]]:
     """One entry per row, data set and figure."""
-    made = {"counts": _counted, "figures": _drawn}.get(table.kind, _scored)
+    made = {"counts": _counted, "figures": _drawn}.get(table.kind, partial(_scored, table.metrics))
     return [entry for row in table.rows for cell in row.cells.values() for entry in made(row, cell, results)]
 
 
@@ -50,9 +50,9 @@ def _counted(row: Row, cell: Cell, results: Results) -> list[dict[str, Any]]:
     return [_named(row, cell) | {"ours": ours, "paper": paper, "verdict": verdict}]
 
 
-def _scored(row: Row, cell: Cell, results: Results) -> list[dict[str, Any]]:
+def _scored(metrics: tuple[str, ...], row: Row, cell: Cell, results: Results) -> list[dict[str, Any]]:
     record = results.find(cell)
-    return [_score(row, cell, record, metric) for metric in METRICS[cell.settings["kind"]]]
+    return [_score(row, cell, record, metric) for metric in metrics]
 
 
 def _score(row: Row, cell: Cell, record: dict[str, Any] | None, metric: str) -> dict[str, Any]:
@@ -62,6 +62,8 @@ def _score(row: Row, cell: Cell, record: dict[str, Any] | None, metric: str) -> 
         return entry | {"ours": None, "verdict": None}
     figure = record["test"][metric]
     entry |= {"ours": figure, "seconds": record["seconds"], "device": record["device"]}
+    if metric == "accuracy" and record.get("ensemble_accuracy") is not None:
+        entry["ensemble"] = record["ensemble_accuracy"]  # the runs' mean probability
     if paper is None:
         return entry | {"verdict": NOT_PRINTED}
     return entry | asdict(judge(figure, paper, cell.settings["split"]))

@@ -16,7 +16,10 @@ from kernode.errors import FileError, InputError
 from kernode.reproduce.results import digest_of
 
 SHIPPED = Path(__file__).with_name("settings")
-TABLES = ("table1", "table2", "table3", "table4", "table5", "beyond", "figures")  # in the order of printing
+TABLES = (  # in the order of printing
+    *(f"table{number}" for number in range(1, 6)),
+    *("beyond", "tuned", "tuned-jk", "tuned-links", "similarity", "figures"),
+)
 KINDS = ("counts", "nodes", "links", "figures")
 SECTIONS = ("stated", "changed", "unstated", "readings")
 
@@ -99,6 +102,12 @@ class Table:
     rows: tuple[Row, ...]
     marks: Mapping[str, Mapping[str, str]]  # by row and value: the section it stands in
     facts: Mapping[str, Any]  # the file's other values
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is shown of each cell."""
+        usual = {"nodes": ("accuracy",), "links": ("auc", "ap")}
+        return tuple(self.facts.get("metrics", usual.get(self.kind, ())))
 
     def only(self, datasets: Iterable[str]) -> Table:
         """The same table with some of its data sets."""

@@ -15,7 +15,7 @@ from kernode.data import Split, split_nodes
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.estimate import Sizes, require_memory
-from kernode.experiment import known_name, lesson_of
+from kernode.experiment import known_name, lesson_of, settings_key
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.links.experiment import configure_links
@@ -102,10 +102,10 @@ class NodeQuestion(Question):
 
     @cached_property
     def _variant(self) -> tuple[Method, Training]:
-        method, training = configure(self.name, known_name(self.graph))
+        method, training = configure(self.name, settings_key(self.graph))
         if not isinstance(method, KLED) and training.epochs and self.epochs != 0:
             changes = {"epochs": self.epochs, "select_by": self.metric}
-            method, training = configure(self.name, known_name(self.graph), **changes)
+            method, training = configure(self.name, settings_key(self.graph), **changes)
             assert isinstance(method, Method)
             return method, training
         raise InputError(f"{self.name} is not trained: there is nothing to search for.")
@@ -167,7 +167,7 @@ class NodeQuestion(Question):
 
     def measure(self, settings: list[Settings], place: Place, progress: Progress | None = None) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
-        method, training = configure(self.name, known_name(self.graph), **self._changes(settings))
+        method, training = configure(self.name, settings_key(self.graph), **self._changes(settings))
         require_memory(Sizes.of(self.graph), method, training, place)
         _, classes = self._lesson
         names = tuple(self.graph.class_names[label] for label in classes)
