@@ -10,14 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_tables import bench_tables
+from comparison_tables import comparison_tables
 from reproduction_tables import reproduction_tables
 
 ROOT = Path(__file__).parents[1]
 # Those with tables.
-DOCUMENTS = ("README.md", "docs/reproduction.md", "docs/systems.md", "docs/performance.md")
+DOCUMENTS = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance")),
+)
 
 TABLES: dict[str, Callable[[], str]] = {
     **reproduction_tables(),
+    **comparison_tables(),
     **bench_tables(ROOT / "results", ROOT / "docs"),
 }
 

@@ -22,7 +22,7 @@ from kernode.experiment import run_method
 from kernode.reproduce.results import Results
 from kernode.significance import holm, paired
 from kernode.sparse import Place
-from kernode.variants import configure
+from kernode.variants import WORDS, configure
 
 SPLIT = "0.5/0.25/0.25"
 SMALL = Contestant("small", "small", "k3", {"epochs": 4, "hidden": (4,)}, {"weight_decay": (0.0, 1e-2)})
@@ -82,7 +82,14 @@ def test_holm_is_between_nothing_and_bonferroni(p_values):
 
 
 def test_every_method_has_the_same_budget():
-    assert {len(one.candidates()) for one in CONTESTANTS.values()} == {BUDGET}
+    budgets = {name: len(one.candidates()) for name, one in CONTESTANTS.items()}
+    assert budgets.pop("default") == 1
+    assert set(budgets.values()) == {BUDGET}
+
+
+def test_the_default_is_what_fit_uses_on_words():
+    one = CONTESTANTS["default"]
+    assert configure(one.variant, **one.changes) == configure("k3-tuned", WORDS)
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)
@@ -112,7 +119,7 @@ def test_contest_is_what_single_runs_and_validation_give(graph):
         assert found["chosen"][s] == picked
         assert found["accuracy"][s] == pytest.approx(alone[picked]["test"]["accuracy_mean"], abs=1e-3)
         similar = alone[picked]["test"]["similarity"]
-        assert found["map"][s] == pytest.approx(similar["map_mean"], abs=1e-3)
+        assert found["map"][s] == pytest.approx(similar["map"], abs=1e-3)
 
 
 def test_test_labels_choose_nothing(graph):

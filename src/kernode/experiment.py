@@ -165,7 +165,7 @@ def _similarity(answers: Answers, splits: list[Split]) -> dict[str, Any] | None:
     summary: dict[str, Any] = {}
     for at, name in enumerate(names):
         mean, std = mean_and_std([run[at] for run in by_run])
-        summary |= {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
+        summary |= {name: round(mean, 4), f"{name}_std": round(std, 4)}
     rounded = [[round(figure, 4) for figure in run] for run in by_run]
     return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
 

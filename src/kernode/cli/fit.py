@@ -164,7 +164,7 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
 
 def _figure(values: dict[str, Any], name: str, runs: int) -> str:
     spread = f" ± {values[f'{name}_std']:.2f}" if runs > 1 else ""
-    return f"{values[f'{name}_mean']:.2f}{spread} %"
+    return f"{values[name]:.2f}{spread} %"
 
 
 def _widths(text: str | None) -> tuple[int, ...] | None:
