@@ -145,10 +145,13 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
             continue
         together = values["ensemble_accuracy"]
         note = f"   (all runs together: {together:.2f} %)" if r > 1 and together is not None else ""
-        say(f"  {part + ' accuracy':<20} [bold]{_figure(values, 'accuracy', r)}[/]{note}")
+        say(
+            f"  {part + ' accuracy':<20} [bold]{_figure(values, 'accuracy_mean', 'accuracy_std', r)}[/]{note}"
+        )
     if alike := report["test"]["similarity"]:
-        precision = _figure(alike, "precision_at_10", r)
-        say(f"  {'similar nodes':<20} [bold]{_figure(alike, 'map', r)}[/] mAP, {precision} precision at 10")
+        precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
+        ranked = _figure(alike, "map", "map_std", r)
+        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP, {precision} precision at 10")
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
@@ -162,9 +165,9 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
     say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
 
 
-def _figure(values: dict[str, Any], name: str, runs: int) -> str:
-    spread = f" ± {values[f'{name}_std']:.2f}" if runs > 1 else ""
-    return f"{values[name]:.2f}{spread} %"
+def _figure(values: dict[str, Any], mean: str, std: str, runs: int) -> str:
+    spread = f" ± {values[std]:.2f}" if runs > 1 else ""
+    return f"{values[mean]:.2f}{spread} %"
 
 
 def _widths(text: str | None) -> tuple[int, ...] | None:
