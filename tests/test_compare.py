@@ -1,6 +1,7 @@
 """The same splits and the same budget for every method, and tests that do not cry wolf."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from scipy import stats
 
 from graphs import clustered_graph
 from kernode.cli.app import main
+from kernode.cli.compare import KNOWN
 from kernode.compare.contest import contest
 from kernode.compare.contestants import BUDGET, CONTESTANTS, PER_REPLICA, Contestant, contestant
 from kernode.compare.matches import Match, play
@@ -97,6 +99,13 @@ def test_every_candidate_is_a_method(name):
     one = CONTESTANTS[name]
     for values in one.candidates():
         configure(one.variant, **{**one.changes, **values})
+
+
+def test_help_names_every_method():
+    assert [re.sub(r" \(.*", "", name) for name in KNOWN.split(", ")] == [
+        "default", "k3", "n1", "k3-c1", "k3-plain", "k3-last", "k3-heavy", "gcn", "appnp", "gat", "sgc"
+    ]  # fmt: skip
+    assert all(name in KNOWN for name in CONTESTANTS)
 
 
 def test_any_variant_can_be_compared_and_others_are_named():

@@ -24,12 +24,18 @@ from kernode.cli.console import (
 )
 from kernode.errors import InputError
 
-METHODS = "k3,n1,gcn,gat,sgc,appnp"
+METHODS = "default,k3,n1,gcn,gat,sgc,appnp"
+# Known before torch is imported; a test compares them with what there is.
+KNOWN = (
+    "default, k3, n1, k3-c1 (ω = 1), k3-plain (no masks), k3-last, k3-heavy (L_K × 10), gcn, appnp, gat, sgc"
+)
 
 
 def compare(
     data: Annotated[list[str], typer.Argument(help=f"One or more: {DATA_HELP}")],
-    methods: Annotated[str, typer.Option(help="Methods by name, with commas; any variant too.")] = METHODS,
+    methods: Annotated[
+        str, typer.Option(help=f"With commas, some of {KNOWN}; or any variant of fit.")
+    ] = METHODS,
     against: Annotated[
         str | None, typer.Option(help="The method all others are compared with; the first by default.")
     ] = None,

@@ -49,7 +49,7 @@ CONTESTANTS = {
         Contestant("k3-last", "K3, the released code's operator", "k3", _WIDE | {"powers": "last"}, _USUAL),
         # What searches on the citation graphs agree on: ω = 1, much dropout on X, a heavier L_K.
         Contestant(
-            "k3-tuned", "K3, tuned", "k3",
+            "k3-heavy", "K3, heavier L_K, ω = 1", "k3",
             {"hidden": (128,), "hop_weights": 1.0, "learning_rate": 0.015, "kernel_weight": 1.0,
              "margin": 0.5},
             {"weight_decay": (1e-4, 5e-3), "input_dropout": (0.3, 0.7)},
