@@ -199,11 +199,13 @@ def claims_table() -> str:
         ours = claim["ours"]
         cells = [ours.get("each", ours.get("", "")), ours.get("last", "")]
         sentence = claim["sentence"].replace("each: ", "Eq. 7: ").replace("last: ", "released code: ")
-        rows.append(
-            [claim["claim"].replace("*", "\\*"), claim["paper"], *cells, sentence.replace("*", "\\*")]
-        )
+        rows.append([_escaped(claim["claim"]), claim["paper"], *cells, _escaped(sentence)])
     head = ["claim", "the paper's own figures", "ours, Eq. 7", "ours, released code", "how it came out"]
     return _markdown(head, rows)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", r"\*").replace("|", r"\|")
 
 
 def unstated_table() -> str:

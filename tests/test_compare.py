@@ -90,8 +90,10 @@ def test_every_method_has_the_same_budget():
 
 
 def test_the_default_is_what_fit_uses_on_words():
-    one = CONTESTANTS["default"]
-    assert configure(one.variant, **one.changes) == configure("k3-tuned", WORDS)
+    one, k3 = CONTESTANTS["default"], {"hidden": 64, "weight_decay": 1e-5, "input_dropout": 0.5}
+    assert configure(one.variant, WORDS) == configure("k3", **k3)
+    assert configure(one.variant, "cora", tuned=False) == configure("k3", **k3)
+    assert configure(one.variant, "cora") != configure("k3", **k3)
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)
@@ -222,6 +224,8 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
         ([DATA, "--methods", "k3,k9"], "'k9' is not a method"),
         ([DATA, "--against", "kled"], "--against must be one of the methods"),
         ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
+        ([DATA, "--split", "fastgcn"], "split must be"),
+        ([DATA, "--split", "0.8/0.2/0.0"], "--split must have training, validation and test nodes"),
         ([DATA, DATA], "two graphs have the same name"),
         (["nowhere.npz"], "nowhere.npz"),
     ],

@@ -117,7 +117,7 @@ class NodeKernelClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
         seeds = seeds_from(self.random_state, self.replicas)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
-        method, training = configure(self.variant, settings_key(graph), **changes)
+        method, training = configure(self.variant, settings_key(graph), tuned=False, **changes)
         place = Place.of(self.precision, self.device)
         nodes = checked_nodes(nodes, graph.n_nodes)
         lesson = self._lesson(nodes, np.asarray(y), graph, validation, training.selection)

@@ -55,7 +55,8 @@ def run(
 
     ``progress`` is told the number of epochs.
     """
-    method, training = configure(variant, settings_key(graph), **(changes or {}))
+    tuned = split in (None, "fastgcn", "public")  # whose test nodes no search has seen
+    method, training = configure(variant, settings_key(graph), tuned=tuned, **(changes or {}))
     return run_method(
         graph, method, training, seeds, place,
         split=split, progress=progress, checkpoint=checkpoint, variant=variant,

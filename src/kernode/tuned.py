@@ -1,4 +1,7 @@
-"""Settings that `kernode tune` found, by data set. No test node or edge had a part in any of it.
+"""Settings that `kernode tune` found, by data set.
+
+No test node of FastGCN's split had a part in any of it, and no test edge of the split with seed 0. On other
+splits they are not used.
 
 Nodes and similarity: cross-validation in 4 folds over training and validation nodes of FastGCN's split
 (`kernode tune cora --variant k3 --trials 192 --batch 64 --folds 4`; Citeseer alike, Pubmed 96 trials;

@@ -30,6 +30,9 @@ class Variant:
     method: Method | KLED
     training: Training
     settings_on: tuned.Tuned = field(default_factory=dict)  # changes for some data sets, or for WORDS
+    tuned_on: tuned.Tuned = field(
+        default_factory=dict
+    )  # instead, where FastGCN's test nodes are the test nodes
 
 
 _DOT = Normalized(Linear())
@@ -77,7 +80,7 @@ _BASELINES = {
     "smoother": Variant(Method(Smoother(hops=2), _DOT, "kernel"), Training(epochs=0)),
 }
 
-# Not in the paper. On the citation graphs with what `kernode tune` found for each (tuned.py). On all others
+# Not in the paper. On the citation graphs with what `kernode tune` found for each (tuned.py). Elsewhere
 # "k3-tuned" is K3 with the width, decay and dropout on X that validation picked most often on the random
 # splits of seven graphs (docs/comparison.md): what `kernode fit` uses where nothing is said.
 _OWN = {
@@ -85,18 +88,26 @@ _OWN = {
         Method(HopMLP(hidden=(64,)), _DOT, "joint"),
         Training(weight_decay=1e-5),
         # Dropout on X is for words, of which a node has many; of a few numbers none can be spared.
-        {**tuned.K3, WORDS: {"input_dropout": 0.5}},
+        {key: {"input_dropout": 0.5} for key in (WORDS, *tuned.K3)},
+        tuned.K3,
     ),
     "similarity": Variant(
-        Method(_WIDE, _DOT, "kernel"), Training(epochs=60, margin=0.5, select_by="map"), tuned.SIMILARITY
+        Method(_WIDE, _DOT, "kernel"),
+        Training(epochs=60, margin=0.5, select_by="map"),
+        tuned_on=tuned.SIMILARITY,
     ),
 }
 
 VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _OWN
 
 
-def configure(name: str, dataset: str = "", **changes: Any) -> tuple[Method | KLED, Training]:
+def configure(
+    name: str, dataset: str = "", *, tuned: bool = True, **changes: Any
+) -> tuple[Method | KLED, Training]:
     """A variant's method and training settings on a data set, with changes; None leaves one as it is.
+
+    ``tuned``: whether settings that were searched for on that data set may be used. Not where other nodes
+    are tested than FastGCN's: the search may have seen them.
 
     Changes are fields of the variant's map, of :class:`Method` or of :class:`Training`, and ``layers``,
     which repeats the hidden width.
@@ -110,7 +121,8 @@ def configure(name: str, dataset: str = "", **changes: Any) -> tuple[Method | KL
     variant = VARIANTS[name]
     changes = {key: value for key, value in changes.items() if value is not None}
     if "map" not in changes:  # they are of the variant's own map
-        changes = {**variant.settings_on.get(dataset, {}), **changes}
+        found = variant.tuned_on.get(dataset) if tuned else None
+        changes = {**(found or variant.settings_on.get(dataset, {})), **changes}
     if isinstance(variant.method, KLED):
         kled = replace(variant.method, **_own(changes, KLED))
         if changes:

@@ -42,8 +42,13 @@ def compare(
     splits: Annotated[int, typer.Option(help="Random splits, the same for every method.")] = 30,
     split: Annotated[str, typer.Option(help="Their sizes: training/validation/test.")] = "0.6/0.2/0.2",
     results: Annotated[
-        Path, typer.Option(help="Folder where every match is stored as soon as it is done.")
-    ] = Path("results"),
+        Path | None,
+        typer.Option(
+            help="Folder where every match is stored as soon as it is done, and the only one looked into. "
+            "Left out: ./results, then those shipped.",
+            show_default=False,
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
     quiet: QuietOption = False,
@@ -66,9 +71,9 @@ def compare(
         raise InputError(f"--against must be one of the methods {', '.join(names)}. Got {against!r}.")
     if not 2 <= splits <= 1000:
         raise InputError(f"--splits must be an integer from 2 to 1000. Got {splits}.")
-    if results.exists() and not results.is_dir():
+    if results is not None and results.exists() and not results.is_dir():
         raise InputError(f"{results} is not a folder. Give another --results.")
-    check_writable(results / "result.json")
+    _check_split(split)
 
     from kernode.compare.contestants import contestant
     from kernode.compare.matches import matches, play
@@ -79,11 +84,13 @@ def compare(
 
     chosen = {name: contestant(name) for name in names}
     set_threads(threads)
-    place, store = Place.of(32, device), Results(results, (results,))
+    place, store = Place.of(32, device), Results.of(results)
     graphs = [load_graph(name) for name in data]
     if len({graph.name for graph in graphs}) < len(graphs):
         raise InputError("two graphs have the same name. Rename one of the files, or name it once.")
     todo = list(matches(graphs, list(chosen.values()), splits, split))
+    if any(store.find(match) is None for match in todo):
+        check_writable(store.folder / "result.json")
     figures: dict[str, dict[str, Any]] = {}
     for number, match in enumerate(todo, 1):
         title = f"{number} of {len(todo)}: {match.graph.name} {match.method.name}"
@@ -93,6 +100,15 @@ def compare(
             )
     values = report(figures, chosen, against)
     print_json(values) if json else _print(values)
+
+
+def _check_split(split: str) -> None:
+    """Only random splits can be compared in pairs, and every part of them has a use."""
+    from kernode.data.splits import parse_sizes
+
+    sizes = (0.6, 0.2, 0.2) if split == "jk" else parse_sizes(split)
+    if not all(size > 0 for size in sizes):
+        raise InputError(f"--split must have training, validation and test nodes. Got {split!r}.")
 
 
 def _telling(begin: Callable[[int], Advance]) -> Callable[[int], Callable[[int, dict[str, Any]], None]]:

@@ -52,7 +52,10 @@ def reproduce(
     copy_settings: Annotated[
         Path | None, typer.Option(help="Copy the settings files there, to change them; runs nothing.")
     ] = None,
-    pictures: Annotated[Path, typer.Option(help="Folder that figures are drawn into.")] = Path("figures"),
+    pictures: Annotated[
+        Path | None,
+        typer.Option(help="Folder to draw the figures into; ./figures where figures are named."),
+    ] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Run nothing: show what is stored.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
@@ -91,8 +94,13 @@ def reproduce(
     values = report(tables, store)
     if sets != DATASETS:
         values["claims"] = []  # which are about all of them
-    values["pictures"] = _draw(tables, store, pictures) if "figures" in names and not stored else []
-    print_json(values) if json else _print(values)
+    if pictures is None and "figures" in (what or []) and not stored:
+        pictures = Path("figures")
+    drawn = _draw(tables, store, pictures) if json and pictures else []
+    print_json(values | {"pictures": drawn}) if json else _print(values)
+    if pictures and not json:  # last, for it needs more than the figures themselves do
+        for path in _draw(tables, store, pictures):
+            say(f"  drawn: {escape(path)}")
 
 
 def _chosen(given: list[str], kind: str, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,7 +143,7 @@ def _run(cells: list[Cell], store: Any, device: str, threads: int | None, quiet:
     set_threads(threads)
     place = Place.of(32, device)
     try:
-        with _watching(cells, expected_seconds(cells), quiet) as watch:
+        with _watching(cells, expected_seconds(cells, place.device.type), quiet) as watch:
             run_cells(cells, store, place, watch)
     except KeyboardInterrupt:
         done = len(cells) - len([cell for cell in cells if store.find(cell) is None])
@@ -217,7 +225,9 @@ def _draw(tables: list[Any], store: Any, folder: Path) -> list[str]:
     from kernode.reproduce.pictures import draw_all
 
     check_writable(folder / "picture.png")
-    figures = next(table for table in tables if table.name == "figures")
+    figures = next((table for table in tables if table.name == "figures"), None)
+    if figures is None:
+        raise InputError("--pictures needs the figures among the tables: name figures too.")
     return [str(path) for path in draw_all(figures, store, folder)]
 
 
@@ -237,8 +247,6 @@ def _print(values: dict[str, Any]) -> None:
         say(LEGEND)
     if values["claims"]:
         _print_claims(values["claims"])
-    for path in values["pictures"]:
-        say(f"  drawn: {escape(path)}")
 
 
 def _print_table(values: dict[str, Any]) -> None:

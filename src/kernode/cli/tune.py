@@ -75,7 +75,7 @@ def tune(
     cora-k3-accuracy.toml[/]
     """
     started = time.perf_counter()
-    _check(metric, {"trials": trials, "runs": runs, "batch": batch}, folds, split)
+    _check(metric, {"trials": trials, "runs": runs, "batch": batch}, folds, split, seed)
     variant = variant or ("kernel" if metric == "auc" else "k3")
     stem = f"{data_name(data)}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
@@ -115,12 +115,15 @@ def tune(
     print_json(report) if json else _print_report(report, _next(question, data, out))
 
 
-def _check(metric: str, counts: dict[str, int], folds: int, split: str | None) -> None:
+def _check(metric: str, counts: dict[str, int], folds: int, split: str | None, seed: int) -> None:
+    from kernode.settings import seeds_from
+
     if metric not in METRICS:
         raise InputError(f"--metric must be one of {', '.join(METRICS)}. Got {metric!r}.")
     for name, count in counts.items():
         if count < 1:
             raise InputError(f"--{name} must be an integer ≥ 1. Got {count}.")
+    seeds_from(seed, 1)
     if folds < 0:
         raise InputError(f"--folds must be an integer ≥ 0. Got {folds}.")
     if metric == "auc" and (folds or split is not None):

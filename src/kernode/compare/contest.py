@@ -69,7 +69,9 @@ def _train(
 ) -> Model:
     """Replica s · candidates + c has split s and candidate c; the seed is the split's."""
     structure = {name: value for name, value in candidates[0].items() if name not in PER_REPLICA}
-    recipe, training = configure(method.variant, settings_key(graph), **{**method.changes, **structure})
+    recipe, training = configure(
+        method.variant, settings_key(graph), tuned=False, **{**method.changes, **structure}
+    )
     own: dict[str, Any] = {
         name: tuple(candidate[name] for _ in splits for candidate in candidates)
         for name in candidates[0]

@@ -37,7 +37,10 @@ class Match:
         candidates = []
         for values in self.method.candidates():
             recipe, training = configure(
-                self.method.variant, settings_key(self.graph), **{**self.method.changes, **values}
+                self.method.variant,
+                settings_key(self.graph),
+                tuned=False,
+                **{**self.method.changes, **values},
             )
             candidates.append({"method": recipe.to_json(), "training": training.to_json()})
         return {

@@ -72,7 +72,7 @@ def run_links(
     progress: Callable[[int], Progress] | None = None,
 ) -> tuple[LinkModel, dict[str, Any]]:
     """Train a link method, one run per seed on one split (the first seed's), and report in percent."""
-    entry = identify(graph)
+    entry = identify(graph) if seeds[0] == 0 else None  # a search has seen other splits' test edges
     method, training = configure_links(name, entry.name if entry else "", **(changes or {}))
     model, _, report = run_link_method(graph, method, training, seeds, place, name=name, progress=progress)
     return model, report

@@ -60,7 +60,7 @@ class LinkPredictor(BaseEstimator):
     def fit(self, graph: Graph | EdgeSplit) -> Self:
         """Learn from the edges of a graph."""
         seeds = seeds_from(self.random_state, self.replicas)
-        entry = identify(graph) if isinstance(graph, Graph) else None
+        entry = identify(graph) if isinstance(graph, Graph) and seeds[0] == 0 else None
         method, training = configure_links(
             self.method,
             entry.name if entry else "",

@@ -133,7 +133,7 @@ def _node_sampling(runs: list[float], splits: list[Split]) -> float:
     runs do not remove it, since resplits overlap: Nadeau and Bengio's s² · test / training nodes.
     """
     mean, std = mean_and_std(runs)
-    if _fixed(splits):
+    if _fixed(splits) or len(runs) < 2:  # one split shows no spread
         share = mean / 100
         return float(100 * np.sqrt(share * (1 - share) / len(splits[0].test)))
     return float(std * np.sqrt(len(splits[0].test) / len(splits[0].train)))

@@ -44,13 +44,21 @@ def run_cells(cells: list[Cell], results: Results, place: Place, watch: Watch) -
         watch.finish(cell)
 
 
-def expected_seconds(cells: list[Cell]) -> dict[str, float]:
-    """How long each cell took where the shipped results come from, by digest; a typical time for new ones.
+def expected_seconds(cells: list[Cell], device: str) -> dict[str, float]:
+    """How long each cell took on such a device where the shipped results come from, by digest.
 
-    Another machine is faster or slower, but by much the same factor for all.
+    Another machine is faster or slower, but by much the same factor for all. A typical time for new ones,
+    and ten times that on Pubmed, which is as much larger.
     """
     shipped = Results(SHIPPED, (SHIPPED,))
-    known = {cell.digest: record for cell in cells if (record := shipped.find(cell))}
+    known = {
+        cell.digest: record
+        for cell in cells
+        if (record := shipped.find(cell)) and record.get("device", device) == device
+    }
     seconds = {digest: max(0.1, record.get("seconds", 0.1)) for digest, record in known.items()}
     typical = statistics.median(seconds.values()) if seconds else 10.0
-    return {cell.digest: seconds.get(cell.digest, typical) for cell in cells}
+    return {
+        cell.digest: seconds.get(cell.digest, typical * (10 if cell.dataset == "pubmed" else 1))
+        for cell in cells
+    }

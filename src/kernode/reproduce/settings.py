@@ -184,7 +184,13 @@ def _figures(content: dict[str, Any], table2: Table, where: str) -> Table:
 def _table(name: str, content: dict[str, Any], where: str, runs: int | None) -> Table:
     facts = {key: value for key, value in content.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in content.items() if isinstance(value, dict)}
-    missing = [key for key in ("title", "kind", "datasets") if key not in facts]
+    needed = (
+        "title",
+        "kind",
+        "datasets",
+        *(() if facts.get("kind") == "counts" else ("split", "runs", "seed")),
+    )
+    missing = [key for key in needed if key not in facts]
     if missing or facts["kind"] not in KINDS:
         raise InputError(f"{where}: {missing[0] if missing else 'kind'!r} is missing or unknown at its top.")
     if runs is not None and "runs" in facts:

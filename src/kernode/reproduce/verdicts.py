@@ -56,7 +56,8 @@ def judge(figure: Mapping[str, Any], paper: Printed, split: str) -> Verdict:
     limit = float(ndtri(1 - LEVEL / 2))
     verdict = REPRODUCED if abs(difference) <= limit * error else ABOVE if difference > 0 else BELOW
     rounding = 0.5 * 10 ** -len(paper.text.split(" ")[0].partition(".")[2])  # of a printed figure
-    by_runs = abs(difference) <= limit * math.sqrt(of_runs) + rounding if split == "fastgcn" else None
+    known = split == "fastgcn" and runs > 1  # the same nodes, and a spread to compare with
+    by_runs = abs(difference) <= limit * math.sqrt(of_runs) + rounding if known else None
     return Verdict(round(difference, 4), round(error, 4), verdict, by_runs)
 
 

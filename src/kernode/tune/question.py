@@ -104,7 +104,7 @@ class NodeQuestion(Question):
     def _variant(self) -> tuple[Method, Training]:
         method, training = configure(self.name, settings_key(self.graph))
         if not isinstance(method, KLED) and training.epochs and self.epochs != 0:
-            changes = {"epochs": self.epochs, "select_by": self.metric}
+            changes: Settings = {"epochs": self.epochs, "select_by": self.metric}
             method, training = configure(self.name, settings_key(self.graph), **changes)
             assert isinstance(method, Method)
             return method, training
@@ -184,6 +184,8 @@ class LinkQuestion(Question):
 
     @cached_property
     def _method(self) -> tuple[LinkMethod, Training]:
+        if self.epochs == 0:
+            raise InputError("without an epoch there is nothing to search for. Give --epochs ≥ 1.")
         return configure_links(self.name, epochs=self.epochs)
 
     @cached_property
