@@ -1,10 +1,12 @@
 import os
+import sys
 
 import pytest
 import torch
 from hypothesis import settings
 
 import kernode as kn
+from kernode.cli import main
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported: its kernels then run on the CPU
@@ -19,3 +21,20 @@ settings.load_profile("kernode")
 def cora():
     """Cora with its FastGCN split."""
     return kn.load("cora", split="fastgcn")
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run `kernode …` in this process; give status, stdout and stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run

@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 
 import kernode as kn
+from commands import fails
 from graphs import clustered_graph
 from kernode.bench import complexity, formulas, record, scale, suites, timing
 from kernode.bench.alone import Measured, Task, _run, measure_alone
@@ -23,7 +24,6 @@ from kernode.bench.rows import Claim, Options, Outcome, Row
 from kernode.bench.step import SYSTEMS
 from kernode.bench.systems import System
 from kernode.bench.timing import interleave
-from kernode.cli import main
 from kernode.data import split_nodes, write_npz
 from kernode.data.cache import cache_folder
 from kernode.errors import FileError, InputError
@@ -45,31 +45,9 @@ def graph_file(tmp_path):
 
 
 @pytest.fixture
-def kernode(monkeypatch, capsys):
+def kernode(command):
     """Run a command; give status, stdout and stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = end.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-def fails(result, status, *words):
-    """One sentence on stderr with these words, the right status, nothing on stdout."""
-    code, out, err = result
-    assert code == status, err
-    assert out == ""
-    assert err.startswith("kernode: ")
-    assert err.count("\n") == 1
-    for word in words:
-        assert word in err
+    return command
 
 
 # What comes out

@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 import kernode as kn
+from commands import fails
 from graphs import clustered_graph
 from kernode import store
-from kernode.cli import main
 from kernode.data import split_nodes, write_npz
 from kernode.kernels import Linear, Normalized
 from kernode.node_kernel import NodeKernel
@@ -32,37 +32,15 @@ def graph_file(tmp_path):
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, capsys):
+def kernode(tmp_path, monkeypatch, command):
     """Run a command inside an empty folder; give status, stdout and stderr."""
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = end.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    run.folder = folder
-    return run
-
-
-def fails(result, status, *words):
-    """One sentence on stderr with these words, the right status, nothing on stdout."""
-    code, out, err = result
-    assert code == status, err
-    assert out == ""
-    assert err.startswith("kernode: ")
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    for word in words:
-        assert word in err
+    command.folder = folder
+    return command
 
 
 def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
@@ -496,3 +474,12 @@ def test_killed_run_resumes_to_the_same_model(tmp_path):
     subprocess.run([*base, "--quiet", "-o", "whole.safetensors"], cwd=tmp_path, check=True)
     killed, whole = ((tmp_path / f"{name}.safetensors").read_bytes() for name in ("killed", "whole"))
     assert killed == whole
+
+
+@pytest.mark.parametrize(
+    ("variant", "option", "value"),
+    [("n1", "margin", 0.3), ("gcn", "triplets", 50), ("k1", "kernel-weight", 1), ("gat", "dropout", 0.2)],
+)
+def test_options_without_effect_are_refused(kernode, graph_file, variant, option, value):
+    result = kernode("fit", graph_file, "--variant", variant, f"--{option}", value)
+    fails(result, 2, f"--{option} has no effect on {variant}")

@@ -12,7 +12,6 @@ import torch
 import kernode as kn
 from graphs import clustered_graph
 from kernode import experiment
-from kernode.cli import main
 from kernode.data import Synthetic, load_graph, write_npz
 from kernode.errors import InputError
 from kernode.estimate import Sizes, estimate, look_up, require_memory
@@ -46,22 +45,12 @@ RING = Sizes(
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, capsys):
+def kernode(tmp_path, monkeypatch, command):
     """Run a command in an empty folder, with an empty cache; give status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = end.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
+    return command
 
 
 @pytest.fixture

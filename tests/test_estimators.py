@@ -58,14 +58,14 @@ def test_model_refuses_another_graph(tmp_path):
 
 
 def test_ensemble_is_the_mean_over_replicas_and_its_gram_feeds_a_kernel_machine():
-    model = fitted(replicas=3)
+    model = fitted(variant="k3", replicas=3)
     by_run = model._answers.probabilities(SPLIT.test)
     assert by_run.shape == (3, len(SPLIT.test), 3)
     assert np.allclose(model.predict_proba(SPLIT.test), by_run.mean(axis=0))
     gram = model.kernel_.gram(SPLIT.train)
     assert np.linalg.eigvalsh(gram.astype(float)).min() > -1e-4
     svc = SVC(kernel="precomputed").fit(gram, LABELS)
-    assert svc.score(model.kernel_.gram(SPLIT.test, SPLIT.train), GRAPH.labels[SPLIT.test]) > 0.75
+    assert svc.score(model.kernel_.gram(SPLIT.test, SPLIT.train), GRAPH.labels[SPLIT.test]) > 0.8
 
 
 def test_clone_and_parameters_follow_scikit_learn():

@@ -255,3 +255,8 @@ class Product(_Combination):
         """The two Gram matrices multiplied, entry by entry."""
         one, two = (k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
         return one * two
+
+
+def normalized(kernel: BaseKernel) -> Normalized:
+    """K̄ of a base kernel; a normalised one is its own."""
+    return kernel if isinstance(kernel, Normalized) else Normalized(kernel)

@@ -42,6 +42,13 @@ class Recipe:
         return kind(**{name: _built(value) for name, value in settings.items()})
 
 
+def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
+    """Take out of some changes those that a dataclass has as fields."""
+    return {
+        field.name: changes.pop(field.name) for field in dataclasses.fields(owner) if field.name in changes
+    }
+
+
 def _built(value: Any) -> Any:
     """What a plain value stood for: a piece for an object, a tuple for a list."""
     if isinstance(value, dict):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kernode.blocks import blocks
-from kernode.kernels import BaseKernel, Normalized
+from kernode.kernels import BaseKernel, normalized
 from kernode.stack import Parameters
 
 # So many similarities are ranked at a time. On a processor few, so that they stay in its cache.
@@ -33,7 +33,7 @@ def kernel_retrieval(
     kernel: BaseKernel, parameters: Parameters, g: Tensor, labels: Tensor, k: int = 10
 ) -> tuple[Tensor, Tensor]:
     """The same for K̄ of m nodes, the kernel on g(v) / ‖g(v)‖: r × m × d → r each."""
-    kernel = kernel if isinstance(kernel, Normalized) else Normalized(kernel)
+    kernel = normalized(kernel)
     x = kernel.embed(g).contiguous()
     return _by_blocks(lambda rows: kernel.gram(x[:, rows], x, parameters), len(g), labels, k)
 

@@ -16,7 +16,7 @@ from kernode.sparse import Place
 
 PerReplica = float | tuple[float, ...]  # one number for all replicas, or one for each
 _RATES = ("dropout", "input_dropout")
-_PER_REPLICA = ("learning_rate", "weight_decay", *_RATES, "kernel_weight", "margin")
+PER_REPLICA = ("learning_rate", "weight_decay", *_RATES, "kernel_weight", "margin")
 
 
 def whole(name: str, value: Any) -> int:
@@ -57,7 +57,7 @@ class Training(Recipe):
     select_by: Literal["accuracy", "map"] = "accuracy"  # what of validation is best; "map" not in the paper
 
     def __post_init__(self) -> None:
-        for name in _PER_REPLICA:  # plain numbers, so that settings can be compared and stored
+        for name in PER_REPLICA:  # plain numbers, so that settings can be compared and stored
             value = np.asarray(getattr(self, name))
             if value.dtype.kind not in "fiu" or value.ndim > 1:
                 raise InputError(f"{name} must be a number, or one per replica. Got {getattr(self, name)!r}.")
@@ -69,7 +69,7 @@ class Training(Recipe):
         for name, lowest in (("epochs", 0), ("triplets", 1)):
             if getattr(self, name) < lowest:
                 raise InputError(f"{name} must be an integer ≥ {lowest}. Got {getattr(self, name)}.")
-        for name in _PER_REPLICA:
+        for name in PER_REPLICA:
             values = np.atleast_1d(getattr(self, name))
             if not (np.isfinite(values) & (values >= 0)).all() or (name in _RATES and (values >= 1).any()):
                 bound = "in [0, 1)" if name in _RATES else "finite and ≥ 0"
@@ -87,9 +87,7 @@ class Training(Recipe):
 
     def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
         """Return the settings that may differ between replicas, as one number for each."""
-        return {
-            name: self._one_each(name, replicas).to(place.dtype).to(place.device) for name in _PER_REPLICA
-        }
+        return {name: self._one_each(name, replicas).to(place.dtype).to(place.device) for name in PER_REPLICA}
 
     def _one_each(self, name: str, replicas: int) -> Tensor:
         values = torch.as_tensor(getattr(self, name), dtype=torch.float64).reshape(-1)

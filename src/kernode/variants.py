@@ -7,7 +7,8 @@ rate stand in the paper's supplement; the rest (marked where the field is define
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from kernode.baselines.kled import KLED
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, HopMLP, JKConcat, Presmoothed, Smoother
+from kernode.maps.base import StagedMap
 from kernode.method import Method
+from kernode.recipe import take_fields
 from kernode.settings import Training
 
 WORDS = "words"  # any graph with a sparse X that has no name of its own
@@ -124,23 +127,32 @@ def configure(
         found = variant.tuned_on.get(dataset) if tuned else None
         changes = {**(found or variant.settings_on.get(dataset, {})), **changes}
     if isinstance(variant.method, KLED):
-        kled = replace(variant.method, **_own(changes, KLED))
+        kled = replace(variant.method, **take_fields(changes, KLED))
         if changes:
             raise InputError(f"KLED has no setting {next(iter(changes))!r}: leave it out.")
         return kled, variant.training
-    method = replace(variant.method, **_own(changes, Method))
+    method = replace(variant.method, **take_fields(changes, Method))
     if "layers" in changes or "hidden" in changes:
         changes["hidden"] = _hidden(method.map, changes.pop("hidden", None), changes.pop("layers", None))
-    method = replace(method, map=replace(method.map, **_own(changes, type(method.map))))
-    training = replace(variant.training, **_own(changes, Training))
+    method = replace(method, map=replace(method.map, **take_fields(changes, type(method.map))))
+    training = replace(variant.training, **take_fields(changes, Training))
     if changes:
         raise InputError(f"{type(method.map).__name__} has no setting {next(iter(changes))!r}: leave it out.")
     return method, training
 
 
-def _own(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Take out of the changes those that a dataclass has as fields."""
-    return {field.name: changes.pop(field.name) for field in fields(owner) if field.name in changes}
+def without_effect(method: Method | KLED, given: Iterable[str]) -> str | None:
+    """Name a setting that was given and that this method never looks at, if there is one."""
+    if isinstance(method, KLED):
+        return None  # `configure` refuses all of them
+    idle = {
+        "softmax": {"margin", "triplets", "kernel_weight", "kernel_loss"},
+        "kernel": {"kernel_weight", "class_weights"},
+        "joint": set(),
+    }[method.objective]
+    if not isinstance(method.map, StagedMap):  # it has dropout of its own, or none
+        idle = idle | {"dropout"}
+    return next((name for name in given if name in idle), None)
 
 
 def _hidden(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:

@@ -100,9 +100,11 @@ def fit(
     from kernode.estimate import look_up, require_memory
     from kernode.settings import seeds_from
     from kernode.sparse import Place, set_threads
-    from kernode.variants import configure
+    from kernode.variants import configure, without_effect
 
     method = configure(variant, **changes)  # what is wrong with the options is said before a graph is fetched
+    if idle := without_effect(method[0], [name for name in _CHANGES if given[name] is not None]):
+        raise InputError(f"--{idle.replace('_', '-')} has no effect on {variant}: leave it out.")
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
     if is_synthetic(data):  # and what cannot fit before it is made

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compare.contestants import PER_REPLICA, Contestant
+from kernode.compare.contestants import Contestant
 from kernode.data import Split
 from kernode.experiment import lesson_of, retrieval_of_run, settings_key
 from kernode.graph import Graph
 from kernode.loop import Progress
 from kernode.model import Answers, Model
+from kernode.settings import PER_REPLICA
 from kernode.sparse import Place
 from kernode.variants import configure
 

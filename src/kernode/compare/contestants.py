@@ -15,7 +15,6 @@ from kernode.errors import InputError
 from kernode.variants import VARIANTS
 
 BUDGET = 4  # candidates of every method
-PER_REPLICA = ("learning_rate", "weight_decay", "dropout", "input_dropout", "kernel_weight", "margin")
 
 
 @dataclass(frozen=True)

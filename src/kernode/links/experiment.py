@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kernode.links.method import LINK_METHODS, LinkMethod
 from kernode.links.model import LinkModel
 from kernode.loop import Progress
 from kernode.metrics import mean_and_std
+from kernode.recipe import take_fields
 from kernode.settings import Training
 from kernode.sparse import Place
 
@@ -44,17 +45,12 @@ def configure_links(name: str, dataset: str = "", **changes: Any) -> tuple[LinkM
         changes["hidden"] = tuple(np.atleast_1d(changes["hidden"]).tolist()) if changes["hidden"] else ()
     if "normalized" in changes:
         changes["kernel"] = _kernel(method.kernel, changes.pop("normalized"))
-    feature_map = replace(method.map, **_own(changes, method.map))
-    method = replace(method, **{"map": feature_map, **_own(changes, method)})
-    training = replace(training, **_own(changes, training))
+    feature_map = replace(method.map, **take_fields(changes, method.map))
+    method = replace(method, **{"map": feature_map, **take_fields(changes, method)})
+    training = replace(training, **take_fields(changes, training))
     if changes:
         raise InputError(f"the link method {name} has no setting {next(iter(changes))!r}: leave it out.")
     return method, training
-
-
-def _own(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Take out of the changes those that a dataclass has as fields."""
-    return {field.name: changes.pop(field.name) for field in fields(owner) if field.name in changes}
 
 
 def _kernel(kernel: BaseKernel, normalized: bool) -> BaseKernel:

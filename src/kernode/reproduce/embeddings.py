@@ -12,7 +12,7 @@ import torch
 from sklearn.metrics import silhouette_samples
 
 from kernode.errors import InputError, MissingExtraError
-from kernode.kernels import BaseKernel, Normalized
+from kernode.kernels import normalized
 from kernode.metrics import mean_and_std
 from kernode.model import Answers, Model
 from kernode.node_kernel import NodeKernel
@@ -114,14 +114,10 @@ def _labelled(answers: Answers, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return nodes, labels
 
 
-def _normalized(kernel: BaseKernel) -> Normalized:
-    return kernel if isinstance(kernel, Normalized) else Normalized(kernel)
-
-
 def _units(answers: Answers, nodes: np.ndarray) -> np.ndarray:
     """g of the nodes at length 1: r × m × d, in float64 so that the cosine of a node with itself is 1."""
     g = answers.g[:, torch.from_numpy(nodes).to(answers.place.device)]
-    return _normalized(answers.kernel.base).embed(g).cpu().double().numpy()
+    return normalized(answers.kernel.base).embed(g).cpu().double().numpy()
 
 
 def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.ndarray:
@@ -146,7 +142,7 @@ def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.n
 
 def _gram_picture(answers: Answers, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
     own = answers.kernel
-    full = NodeKernel(_normalized(own.base), own.g, own.parameters).gram(nodes).astype(np.float64)  # m × m
+    full = NodeKernel(normalized(own.base), own.g, own.parameters).gram(nodes).astype(np.float64)  # m × m
     alike = labels[:, None] == labels
     others = ~np.eye(len(nodes), dtype=bool)
     return {

@@ -27,7 +27,7 @@ Watch = Callable[[int, str], None]  # trials done, and what to say beside them
 # that stacks are high. TPE draws every setting by itself, so training settings are drawn as they would be
 # anyway. But a structure now counts once for each trial that shares it, and TPE is sure of one too soon: the
 # last of the structures is therefore drawn blindly, in every batch.
-STRUCTURES = 4
+MOST_STRUCTURES = 4
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def _ask_batch(
     study: optuna.Study, space: Space, fixed: Settings, count: int, blind: dict[str, Any]
 ) -> list[_Asked]:
     """Draw a batch of few structures; the first trial of all is the method as it is."""
-    given = [{} if study.trials else space.own] + [{}] * (STRUCTURES - 2) + [blind]
+    given = [{} if study.trials else space.own] + [{}] * (MOST_STRUCTURES - 2) + [blind]
     asked = [_ask(study, space, fixed, one) for one in given[:count]]
-    shared = [asked[number % STRUCTURES].structure for number in range(STRUCTURES, count)]
+    shared = [asked[number % MOST_STRUCTURES].structure for number in range(MOST_STRUCTURES, count)]
     return asked + [_ask(study, space, fixed, one) for one in shared]
 
 
