@@ -98,3 +98,20 @@ def test_fingerprint_follows_edges_and_features_but_not_labels():
     assert make(edges=[(0, 1)]).fingerprint != graph.fingerprint
     assert make(features=2 * np.eye(3)).fingerprint != graph.fingerprint
     assert make(weights=[1.0, 2.0]).fingerprint != graph.fingerprint
+
+
+def test_nodes_are_found_by_name_and_by_index():
+    named = kn.Graph.from_edges([(0, 1)], np.eye(3), node_names=["b", "c", "a"])
+    assert named.find(["a", "b", "a"]).tolist() == [2, 0, 2]
+    assert named.find(np.array(["c", "a"], dtype=object)).tolist() == [1, 2]
+    assert named.find([]).tolist() == []
+    assert named.find("c") == 1
+    with pytest.raises(InputError, match="no node of 'graph' is called 'd'"):
+        named.find(["a", "d"])
+    with pytest.raises(InputError, match="node 3 is not in the graph"):
+        named.find([3])
+    numbered = kn.Graph.from_edges([(0, 1)], np.eye(3), node_names=[10**15, 7, 0])
+    assert numbered.find(["0", str(10**15)]).tolist() == [2, 0]
+    assert numbered.find([0, 1]).tolist() == [0, 1]
+    with pytest.raises(InputError, match="have no names. Give indices"):
+        kn.Graph.from_edges([(0, 1)], np.eye(3)).find(["a"])

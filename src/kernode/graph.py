@@ -125,6 +125,35 @@ class Graph:
                     digest.update(array[rows].astype(canonical).tobytes())
         return digest.hexdigest()
 
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes: text is a name and is looked up, an integer is an index already.
+
+        >>> trio = Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "bob", "eve"])
+        >>> trio.find(["eve", "ann"]), trio.find([2, 0])
+        (array([2, 0]), array([2, 0]))
+        """
+        nodes = _as_array("nodes", nodes)
+        if nodes.dtype.kind == "O" and all(isinstance(node, str) for node in nodes.flat):
+            nodes = nodes.astype(str)
+        if nodes.dtype.kind not in "UT" or not nodes.size:
+            return checked_nodes(nodes, self.n_nodes)
+        if self.node_names is None:
+            raise InputError(f"the nodes of {self.name!r} have no names. Give indices instead of text.")
+        names, order = self._sorted_names
+        at = np.minimum(np.searchsorted(names, nodes.astype(str)), len(names) - 1)
+        missing = nodes[names[at] != nodes]
+        if missing.size:
+            raise InputError(f"no node of {self.name!r} is called {str(missing.flat[0])!r}. Check the name.")
+        return order[at].astype(np.int64)
+
+    @cached_property
+    def _sorted_names(self) -> tuple[np.ndarray, np.ndarray]:
+        """Names as text in ascending order, and the node that each belongs to."""
+        assert self.node_names is not None
+        names = self.node_names.astype(str)
+        order = np.argsort(names)
+        return names[order], order
+
     def __repr__(self) -> str:
         return (
             f"Graph({self.name!r}: {self.n_nodes:,} nodes, {self.n_edges:,} edges, "
