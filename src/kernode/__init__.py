@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import kernels, maps
-    from kernode.data import Split, datasets, load
+    from kernode.data import Split, datasets, load, read_table
+    from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
     from kernode.estimators import NodeKernelClassifier, load_model
     from kernode.graph import Graph
     from kernode.links.predictor import LinkPredictor
@@ -29,11 +30,17 @@ _HOMES = {
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
+    "from_networkx": "data.exchange",
+    "from_pyg": "data.exchange",
+    "from_scipy": "data.exchange",
     "graph_kernel": "node_kernel",
     "kernels": "",
     "load": "data",
     "load_model": "estimators",
     "maps": "",
+    "read_table": "data",
+    "to_networkx": "data.exchange",
+    "to_pyg": "data.exchange",
 }
 
 __all__ = [
@@ -45,11 +52,17 @@ __all__ = [
     "Split",
     "__version__",
     "datasets",
+    "from_networkx",
+    "from_pyg",
+    "from_scipy",
     "graph_kernel",
     "kernels",
     "load",
     "load_model",
     "maps",
+    "read_table",
+    "to_networkx",
+    "to_pyg",
 ]
 
 

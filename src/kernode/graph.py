@@ -12,7 +12,9 @@ from scipy import sparse
 
 from kernode.adjacency import checked_adjacency, require_indices, undirected
 from kernode.blocks import is_mapped, row_blocks
+from kernode.columns import Encoding
 from kernode.errors import InputError
+from kernode.repairs import Repair
 from kernode.sealed import FEATURES, buffers
 
 
@@ -42,6 +44,8 @@ class Graph:
     node_names: np.ndarray | None = None
     name: str = "graph"
     notes: tuple[str, ...] = field(default=())  # what a reader did to the input, for the user to see
+    encoding: Encoding | None = None  # what a table's columns became, to be repeated on other tables
+    repairs: tuple[Repair, ...] = ()  # rows of tables that were dropped or repaired
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the one moment in which a frozen value may be completed

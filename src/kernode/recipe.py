@@ -25,10 +25,7 @@ class Recipe:
     def to_json(self) -> dict[str, Any]:
         """Settings as plain values, with the kind's name."""
         settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        plain = {
-            name: value.to_json() if isinstance(value, Recipe) else value for name, value in settings.items()
-        }
-        return {"kind": type(self).__name__, **plain}
+        return {"kind": type(self).__name__, **{name: _plain(value) for name, value in settings.items()}}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
@@ -49,8 +46,15 @@ def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
     }
 
 
+def _plain(value: Any) -> Any:
+    """A piece as an object, also among others."""
+    if isinstance(value, Recipe):
+        return value.to_json()
+    return tuple(_plain(item) for item in value) if isinstance(value, tuple) else value
+
+
 def _built(value: Any) -> Any:
     """What a plain value stood for: a piece for an object, a tuple for a list."""
     if isinstance(value, dict):
         return Recipe.from_json(value)
-    return tuple(_built(item) for item in value) if isinstance(value, list) else value
+    return tuple(_built(item) for item in value) if isinstance(value, list | tuple) else value

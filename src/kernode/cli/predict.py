@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import JsonOption, QuietOption, print_json, say
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -110,11 +110,9 @@ def _as_json(table: Table) -> bytes:
 
 
 def _as_parquet(table: Table) -> bytes:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'kernode[tables]'.") from None
+    import pyarrow
+    from pyarrow import parquet
+
     sink = pyarrow.BufferOutputStream()
     parquet.write_table(pyarrow.table(table), sink)
     return sink.getvalue().to_pybytes()

@@ -12,6 +12,8 @@ from kernode.data.registry import DataSet, datasets, find
 from kernode.data.split import Split, check_split
 from kernode.data.splits import random_split, split_nodes
 from kernode.data.synthetic import Synthetic, is_synthetic
+from kernode.data.tables import is_table, read_table
+from kernode.data.tables.files import SUFFIXES
 from kernode.errors import InputError
 from kernode.graph import Graph
 
@@ -25,6 +27,7 @@ __all__ = [
     "load_graph",
     "random_split",
     "read_npz",
+    "read_table",
     "split_nodes",
     "write_npz",
 ]
@@ -45,7 +48,9 @@ def load(
 
 
 def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
-    """Load a graph by its name (fetched on first use, or made), from an .npz file, or take it as it is.
+    """Load a graph by its name (fetched on first use, or made), from a file, or take it as it is.
+
+    Files are .npz graphs, or tables of edges as :func:`read_table` reads them.
 
     >>> load_graph("cora").class_names[3]
     'Neural_Networks'
@@ -72,6 +77,11 @@ def _is_path(data: str | os.PathLike[str]) -> bool:
 
 
 def _read_path(path: Path) -> Graph:
+    if is_table(path):
+        return read_table(path)
     if path.suffix.lower() != ".npz":
-        raise InputError(f"{path} is not an .npz file. Convert it, or build the graph with Graph.from_edges.")
+        raise InputError(
+            f"{path} is neither an .npz graph nor a table of edges ({', '.join(SUFFIXES)}). "
+            "Convert it, or build the graph with Graph.from_edges."
+        )
     return read_npz(path)

@@ -1,7 +1,7 @@
 """kernode's own NPZ layout: a whole graph with its names, small, pickle-free, with a checksum inside.
 
 ===============================  ===========================================================
-``kernode``                      JSON: layout, name, sizes, notes, SHA-256 of all the rest
+``kernode``                      JSON: layout, name, sizes, notes, columns, SHA-256 of all the rest
 ``adjacency_counts, …_indices``  the upper triangle: neighbours per node, then their indices
 ``features_counts, …_indices``   the same for sparse features; or ``features``, dense
 ``…_values``                     left out where every value is 1
@@ -23,10 +23,12 @@ from scipy import sparse
 
 from kernode.adjacency import from_upper
 from kernode.blocks import row_blocks
+from kernode.columns import Encoding
 from kernode.data.archive import Archive
 from kernode.data.csr import checked_csr
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.repairs import Repair
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -54,6 +56,10 @@ def pack(graph: Graph) -> Arrays:
         "dtype": graph.features.dtype.name,
         "notes": list(graph.notes),
     }
+    if graph.encoding is not None:
+        header["encoding"] = graph.encoding.to_json()
+    if graph.repairs:
+        header["repairs"] = [repair.to_json() for repair in graph.repairs]
     header["sha256"] = _digest(header, arrays)
     text = json.dumps(header, sort_keys=True).encode()
     return {MARK: np.frombuffer(text, np.uint8), **arrays}
@@ -80,6 +86,8 @@ def unpack(archive: Archive) -> Graph:
             node_names=arrays.get("node_names"),
             name=header["name"],
             notes=tuple(header["notes"]),
+            encoding=Encoding.from_json(header["encoding"]) if "encoding" in header else None,
+            repairs=tuple(Repair.from_json(repair) for repair in header.get("repairs", ())),
         )
     except KeyError as error:
         raise FileError(f"{path} lacks {error}. Write it again with kernode.") from error

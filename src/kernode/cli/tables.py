@@ -1,0 +1,85 @@
+"""Options of commands that read people's own tables, and the graph they give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernode.cli.console import say
+from kernode.errors import InputError
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+
+_PANEL = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
+
+NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_PANEL)]
+LabelOption = Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **_PANEL)]
+IdOption = Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **_PANEL)]
+SourceOption = Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **_PANEL)]
+TargetOption = Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **_PANEL)]
+WeightOption = Annotated[str | None, typer.Option(help="Column of the edges' weights.", **_PANEL)]
+FeaturesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **_PANEL
+    ),
+]
+PositionsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Random-projection positions beside the degree; 64 without features, else 0.", **_PANEL
+    ),
+]
+
+
+def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
+    """The graph that a data argument and the table options name."""
+    from kernode.data import load_graph, read_table
+    from kernode.data.tables import is_table
+
+    given = {name: value for name, value in columns.items() if value is not None}
+    if is_table(data):
+        if "features" in given:
+            given["features"] = parse_features(given["features"])
+        return read_table(data, nodes, **given)
+    if nodes is not None or given:
+        option = "nodes" if nodes is not None else next(iter(given))
+        raise InputError(
+            f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
+        )
+    return load_graph(data)
+
+
+def parse_features(text: str) -> dict[str, str | None]:
+    """Columns, each with its kind or None.
+
+    >>> parse_features("year, venue:category")
+    {'year': None, 'venue': 'category'}
+    """
+    columns = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, kind = part.rpartition(":") if ":" in part else (part, "", "")
+        columns[name.strip()] = kind.strip() or None
+    return columns
+
+
+def require_labels(graph: Graph, label: str | None) -> None:
+    """Say which column could hold the classes where none does."""
+    if (graph.labels >= 0).any() or graph.encoding is None:
+        return
+    if label is not None:
+        raise InputError(f"column {label!r} of the nodes names no class. Fill it for some nodes.")
+    names = ", ".join(column.name for column in graph.encoding.columns)
+    hint = f", one of {names}" if names else ""
+    raise InputError(f"no node has a class. Pass --nodes FILE and --label COLUMN{hint}.")
+
+
+def print_notes(graph: Graph) -> None:
+    """What was done to tables on the way in."""
+    from rich.markup import escape
+
+    for note in graph.notes:
+        say(f"  [dim]on the way in:[/] {escape(note)}")

@@ -1,0 +1,104 @@
+"""All that is done to a node table's columns, learned once, stored with the model, repeated on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.columns.guess import guess_kind
+from kernode.columns.kinds import KINDS, Column, Date, Number
+from kernode.columns.structure import Structure
+from kernode.columns.values import days, numbers
+from kernode.errors import InputError
+from kernode.recipe import Recipe
+
+Features = Sequence[str] | Mapping[str, str | None]
+_SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
+
+
+@dataclass(frozen=True)
+class Encoding(Recipe):
+    """Columns of tables by their roles, and what the feature columns become.
+
+    X holds a constant 1 before all else: maps have no bias and may scale rows, and beside a constant
+    neither loses what a number says.
+    """
+
+    columns: tuple[Column, ...]
+    structure: Structure | None
+    id: str | None
+    source: str
+    target: str
+    weight: str | None
+    label: str | None
+    left_out: tuple[str, ...] = ()  # columns that say nothing, with the reason
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for every column of X."""
+        of_columns = (name for column in self.columns for name in column.feature_names)
+        return ("constant", *of_columns, *(self.structure.feature_names if self.structure else ()))
+
+    def describe(self) -> tuple[str, ...]:
+        """A line for every column."""
+        structure = (str(self.structure),) if self.structure else ()
+        return (*(str(column) for column in self.columns), *structure, *self.left_out)
+
+    def features(self, table: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
+        """X of the n nodes of a table and a graph: n × f in float32, sparse where most of it is zero."""
+        n = adjacency.shape[0]
+        parts: list[Any] = [np.ones((n, 1), np.float32)]
+        parts += [column.encode(table[column.name]) for column in self.columns]
+        if self.structure is not None:
+            parts.append(self.structure.encode(adjacency, names))
+        entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
+        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
+            stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+            return sparse.csr_array(stacked.astype(np.float32))
+        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        return np.hstack([part.astype(np.float32, copy=False) for part in dense])
+
+    def unreadable(self, table: Any) -> dict[str, np.ndarray]:
+        """Rows of a table whose value in a column of numbers or dates is neither, by column."""
+        readers: dict[type[Column], Any] = {Number: numbers, Date: days}
+        return {
+            column.name: np.flatnonzero(readers[type(column)](table[column.name])[1])
+            for column in self.columns
+            if type(column) in readers
+        }
+
+
+def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Columns of a table as features, and those that say nothing, with the reason.
+
+    ``features`` names the columns, or maps each to a kind (None: as it looks).
+    """
+    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    columns, left_out = [], []
+    for name, kind in kinds.items():
+        if kind is not None and kind not in KINDS:
+            raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
+        values = table[name]
+        column = (KINDS[kind] if kind else guess_kind(name, values)).learn(name, values)
+        if reason := _says_nothing(column, values):
+            left_out.append(f"{name}: left out, {reason}")
+        else:
+            columns.append(column)
+    return tuple(columns), tuple(left_out)
+
+
+def _says_nothing(column: Column, values: Any) -> str | None:
+    if values.null_count == len(values):
+        return "every value is missing"
+    if not column.feature_names:
+        return "no word or value occurs twice"
+    encoded = column.encode(values)
+    if sparse.issparse(encoded):
+        same = encoded.shape[1] == 1 and encoded.nnz == len(values)
+    else:
+        same = bool((encoded == encoded[0]).all())
+    return "every value is the same" if same else None

@@ -1,0 +1,86 @@
+"""Nodes from a table: ids without gaps and repeats, labels as class numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernode.columns.values import numbers, texts
+from kernode.data.tables.choose import choose
+from kernode.data.tables.files import Table
+from kernode.data.tables.ids import coded_ids, places
+
+_IDS = ("id", "node", "node_id", "nodeid", "key", "name")
+LABELS = ("label", "class")
+
+
+def read_nodes(table: Table, id: str | None) -> tuple[str, Any, Table]:
+    """The id column's name, the ids (large_string, unique), and the table without other rows."""
+    id = choose(table, id, "id", _IDS) or table.column_names[0]
+    coded, written = coded_ids(table, [id])
+    codes = coded[:, 0]
+    missing = codes < 0
+    table, codes = table.without(missing, "had no id"), codes[~missing]
+    codes = places(written, written)[codes]  # one number per id, the first that stands for it
+    repeated = np.ones(len(codes), bool)
+    repeated[np.unique(codes, return_index=True)[1]] = False
+    table, codes = table.without(repeated, "repeated an id"), codes[~repeated]
+    return id, written.take(codes), table
+
+
+def read_labels(
+    values: Any, at_nodes: np.ndarray, n: int, classes: tuple[str, ...] | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Class numbers of n nodes, −1 where there is none, and the classes' names.
+
+    Names are sorted, integers by value; ``at_nodes`` are the nodes of the column's rows. Known classes come
+    first, in their order.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = _whole(values)
+    found = pc.unique(written.drop_null()).to_pylist()
+    known = list(classes or ())
+    names = [*known, *sorted(set(found) - set(known), key=_by_value(found))]
+    at = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
+    labels = np.full(n, -1, np.int64)
+    labels[at_nodes] = at.to_numpy(zero_copy_only=False)
+    return labels, tuple(names)
+
+
+def _whole(values: Any) -> Any:
+    """Labels as text; a whole number as an integer, whatever type holds it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(values.type):
+        x, _ = numbers(values)
+        there = x[~np.isnan(x)]
+        if (there == np.floor(there)).all():
+            gaps = np.isnan(x)
+            whole = pa.array(np.where(gaps, 0, x).astype(np.int64), mask=gaps)
+            return whole.cast(pa.large_string())
+        return pc.if_else(pa.array(np.isnan(x)), pa.scalar(None, pa.large_string()), texts(values))
+    return texts(values)
+
+
+def _by_value(names: list[str]) -> Any:
+    """A key that sorts integers by value where all names are integers, and text as text."""
+    try:
+        numbers_of = {name: int(name) for name in names}
+    except ValueError:
+        return str
+    return numbers_of.__getitem__
+
+
+def aligned(table: Table, at_nodes: np.ndarray, n: int) -> Table:
+    """A table with a row for each of n nodes, empty where the table has none."""
+    import pyarrow as pa
+
+    rows = np.full(n, -1, np.int64)
+    rows[at_nodes] = np.arange(len(at_nodes))
+    take = pa.array(rows, mask=rows < 0)
+    return replace(table, columns=table.columns.take(take), rows=np.where(rows < 0, -1, table.rows[rows]))

@@ -1,0 +1,238 @@
+"""From tables to a graph: ids to indices, columns to features, rows that cannot be used to repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernode.adjacency import undirected
+from kernode.columns import Encoding, Structure
+from kernode.columns.encoding import Features, learn_columns
+from kernode.data.tables.choose import choose, require
+from kernode.data.tables.edges import Edges, read_edges
+from kernode.data.tables.files import Table, read
+from kernode.data.tables.ids import node_names, places
+from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.repairs import Repair
+
+_POSITIONS = 64  # of nodes without any features
+
+
+def read_table(
+    edges: Any,
+    nodes: Any = None,
+    *,
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    label: str | None = None,
+    features: str | Features | None = None,
+    positions: int | None = None,
+    like: Any = None,
+    name: str | None = None,
+) -> Graph:
+    """Read a graph from a table of edges and a table of nodes: CSV, TSV, Parquet, Arrow, or in memory.
+
+    - ``source``, ``target``, ``weight``: columns of the edges; ``id``, ``label``: columns of the nodes.
+      Where they are not given, columns with usual names are taken, else the first ones. Ids may be of
+      any type; nodes that only edges mention are added without features.
+    - ``features``: names of columns (all but id and label if None), or names with their kinds: number,
+      flag, category, text, date, vector. Kinds that are not given are guessed.
+    - ``positions``: how many random-projection positions every node gets beside its degree; None for 64
+      where there are no feature columns and for none (no degree either) elsewhere.
+    - ``like``: a graph, model or :class:`~kernode.columns.Encoding` whose columns these tables have too;
+      then everything is done to them as it was done there.
+
+    Rows that cannot be used are dropped or repaired, and named: ``graph.repairs``. What was done to the
+    columns stands in ``graph.encoding``, and both in words in ``graph.notes``.
+
+    >>> edges = {"source": ["ann", "bob", "ann"], "target": ["bob", "eve", "eve"]}
+    >>> people = {"id": ["ann", "bob"], "age": [31, 44], "vet": [True, False], "likes": ["tea", None]}
+    >>> graph = read_table(edges, people, label="likes")
+    >>> graph
+    Graph('edges': 3 nodes, 3 edges, 3 features, 1 classes)
+    >>> graph.encoding.feature_names
+    ('constant', 'age', 'vet')
+    >>> print(*graph.notes, sep="\\n")
+    made undirected
+    added 1 node that only edges mention, without features: eve
+    age: number, standardised (mean 37.5, deviation 6.5)
+    vet: yes or no
+    """
+    like = _encoding_of(like)
+    if like is not None:
+        _refuse_beside_like(locals())
+        id, source, target, weight, label = like.id, like.source, like.target, like.weight, like.label
+    table = None if nodes is None else read(nodes, "nodes")
+    if table is None and (id, label, features) != (None, None, None) and like is None:
+        raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
+    listed = _Listed.of(table, id)
+    pairs = read_edges(read(edges, "edges"), source, target, weight, guess=like is None)
+    ends, ids, added = _indices(pairs, listed)
+    n = len(ids)
+    if n == 0:
+        raise InputError(f"{_name_of(edges, 'edges')} holds no edge and no node. Check the file.")
+    adjacency, notes = undirected(ends, pairs.weights, n)
+    names = node_names(ids)
+    repairs = (*listed.repairs, *pairs.repairs)
+    rows = np.arange(len(listed.ids)) if table is not None else np.empty(0, np.int64)
+    label = _label(listed.table, label, guess=like is None)
+    if like is None:
+        encoding = _learned(listed, pairs, adjacency, label, features, positions)
+    else:
+        encoding = like
+        _require_columns(listed.table, encoding)
+    whole = None if listed.table is None else aligned(listed.table, rows, n)
+    labels = np.full(n, -1)
+    classes: tuple[str, ...] = ()
+    if label is not None and listed.table is not None:
+        labels, classes = read_labels(listed.table[label], rows, n)
+    repairs += _unreadable(encoding, listed.table)
+    return Graph(
+        adjacency,
+        encoding.features(None if whole is None else whole.columns, adjacency, names),
+        labels,
+        class_names=classes,
+        node_names=names,
+        name=name or _name_of(edges, "edges"),
+        notes=(*notes, *_added(added), *map(str, repairs), *encoding.describe()),
+        encoding=encoding,
+        repairs=repairs,
+    )
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """What the table of nodes lists; without such a table, nothing."""
+
+    id: str | None
+    ids: Any  # large_string
+    table: Table | None
+
+    @classmethod
+    def of(cls, table: Table | None, id: str | None) -> _Listed:
+        import pyarrow as pa
+
+        if table is None:
+            return cls(None, pa.array([], pa.large_string()), None)
+        return cls(*read_nodes(table, id))
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        return () if self.table is None else self.table.repairs
+
+
+def _indices(pairs: Edges, listed: _Listed) -> tuple[np.ndarray, Any, Any]:
+    """Edges as m × 2 indices, the ids of all nodes, and those of them that only edges mention."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    named = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
+    mentioned = pc.unique(pairs.ids.filter(pa.array(named)))
+    added = mentioned.filter(pc.is_null(pc.index_in(mentioned, value_set=listed.ids)))
+    if len(listed.ids) and len(added) == len(mentioned) > 0:
+        assert listed.table is not None
+        raise InputError(
+            f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is listed "
+            f"in column {listed.id!r} of {listed.table.name}. Pass id=, source= and target=."
+        )
+    ids = pa.concat_arrays([listed.ids, added])
+    return places(pairs.ids, ids)[pairs.ends], ids, added
+
+
+def _learned(
+    listed: _Listed,
+    pairs: Edges,
+    adjacency: Any,
+    label: str | None,
+    features: str | Features | None,
+    positions: int | None,
+) -> Encoding:
+    columns: tuple[Any, ...] = ()
+    left_out: tuple[str, ...] = ()
+    if listed.table is not None:
+        table = listed.table
+        if features is None:
+            features = [name for name in table.column_names if name not in (listed.id, label)]
+        features = [features] if isinstance(features, str) else features
+        require(table, list(features), "features")
+        if label is not None and label in features:
+            raise InputError(
+                f"column {label!r} is the label and cannot be a feature. Take it out of features."
+            )
+        if len(table):
+            columns, left_out = learn_columns(table.columns, features)
+    if positions is not None and positions < 0:
+        raise InputError(f"positions must be an integer ≥ 0. Got {positions}.")
+    structure = None
+    if positions or (positions is None and not columns):
+        structure = Structure.learn(adjacency, positions or _POSITIONS)
+    return Encoding(columns, structure, listed.id, pairs.source, pairs.target, pairs.weight, label, left_out)
+
+
+def _label(table: Table | None, label: str | None, *, guess: bool) -> str | None:
+    if table is None or (not guess and label not in table.column_names):
+        return None  # a table to predict for need not know the answers
+    return choose(table, label, "label", LABELS)
+
+
+def _require_columns(table: Table | None, encoding: Encoding) -> None:
+    if encoding.columns and table is None:
+        needed = ", ".join(column.name for column in encoding.columns)
+        raise InputError(f"the model needs the columns {needed}. Give a table of nodes that has them.")
+    if table is not None:
+        require(table, [column.name for column in encoding.columns], "features")
+
+
+def _unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
+    if table is None:
+        return ()
+    found = encoding.unreadable(table.columns).items()
+    kinds = {column.name: column.kind for column in encoding.columns}
+    return tuple(
+        repair
+        for name, rows in found
+        for repair in Repair.of(
+            table.name, f"have no {kinds[name]} in {name!r}", "took as missing a value of", table.rows[rows]
+        )
+    )
+
+
+def _added(ids: Any) -> tuple[str, ...]:
+    count = len(ids)
+    if not count:
+        return ()
+    shown = ", ".join(ids[:5].to_pylist()) + (", …" if count > 5 else "")
+    plural = "s" if count > 1 else ""
+    return (f"added {count:,} node{plural} that only edges mention, without features: {shown}",)
+
+
+def _encoding_of(like: Any) -> Encoding | None:
+    if like is None or isinstance(like, Encoding):
+        return like
+    encoding = getattr(like, "encoding", None)
+    if not isinstance(encoding, Encoding):
+        raise InputError(
+            f"like= must be a graph or model that was read from tables. Got {type(like).__name__}"
+            f"{'' if encoding is None and not hasattr(like, 'encoding') else ' without columns'}."
+        )
+    return encoding
+
+
+def _refuse_beside_like(given: Mapping[str, Any]) -> None:
+    for option in ("id", "source", "target", "weight", "label", "features", "positions"):
+        if given[option] is not None:
+            raise InputError(f"{option}= is what like= has already. Leave one of them out.")
+
+
+def _name_of(source: Any, otherwise: str) -> str:
+    if isinstance(source, str | Path):
+        return Path(source).name.split(".")[0] or otherwise
+    return otherwise
