@@ -102,6 +102,8 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
     Labels below 0 are unknown. Its masks are not part of a graph: ``np.flatnonzero(data.train_mask)``.
     """
+    import torch
+
     missing = [part for part in ("x", "edge_index") if getattr(data, part, None) is None]
     if missing:
         raise InputError(f"data has no {missing[0]}, which a graph needs. Add it to the Data object.")
@@ -111,7 +113,7 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
         attributes = data.edge_attr.reshape(data.edge_attr.shape[0], -1)
         weights = attributes[:, 0] if attributes.shape[1] == 1 else None  # several numbers are no weight
     x = data.x.cpu()
-    if x.layout != x.new_empty(0).layout:
+    if x.layout != torch.strided:
         coo = x.to_sparse_coo().coalesce()
         row, column = coo.indices().numpy()
         features: Any = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
