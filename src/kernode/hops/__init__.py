@@ -3,17 +3,20 @@
 from kernode.hops.cost import HopCost, hop_cost
 from kernode.hops.matrices import Powers, check_hops, hop_matrices, hop_shells, normalized_adjacency
 from kernode.hops.operator import ExplicitHops, FactoredHops, HopOperator, Kind
+from kernode.hops.rows import HopRows, hop_rows
 
 __all__ = [
     "ExplicitHops",
     "FactoredHops",
     "HopCost",
     "HopOperator",
+    "HopRows",
     "Kind",
     "Powers",
     "check_hops",
     "hop_cost",
     "hop_matrices",
+    "hop_rows",
     "hop_shells",
     "normalized_adjacency",
 ]

@@ -16,7 +16,7 @@ Powers = Literal["each", "last", "plain"]
 def normalized_adjacency(graph: Graph) -> sparse.csr_array:
     """Ā = D̃^-½ (A + I) D̃^-½, in float64."""
     with_loops = graph.adjacency.astype(np.float64) + sparse.eye_array(graph.n_nodes, format="csr")
-    return _scaled(with_loops.tocsr(), with_loops.sum(axis=1) ** -0.5)
+    return scaled(with_loops.tocsr(), with_loops.sum(axis=1) ** -0.5)
 
 
 def neighbour_step(graph: Graph) -> sparse.csr_array:
@@ -25,10 +25,10 @@ def neighbour_step(graph: Graph) -> sparse.csr_array:
     A walk of h steps to a node at distance h never pauses, so Ā^h ⊙ M^(h) = N^h ⊙ M^(h).
     """
     adjacency = graph.adjacency.astype(np.float64)
-    return _scaled(adjacency, (adjacency.sum(axis=1) + 1) ** -0.5)
+    return scaled(adjacency, (adjacency.sum(axis=1) + 1) ** -0.5)
 
 
-def _scaled(matrix: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
+def scaled(matrix: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
     """diag(scale) · matrix · diag(scale), in place."""
     matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
     matrix.data *= scale[matrix.indices]

@@ -116,17 +116,17 @@ class _HopSum(torch.autograd.Function):
         ctx.operator = operator
         ctx.save_for_backward(z, hop_weights)
         by_hop = operator.by_hop(z.reshape(n, r * d))
-        return _weighted([part.view(n, r, d) for part in by_hop], hop_weights)[0]
+        return weighted([part.view(n, r, d) for part in by_hop], hop_weights)[0]
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor, Tensor | None]:
         z, hop_weights = ctx.saved_tensors
         n, r, d = z.shape
         by_hop = [part.view(n, r, d) for part in ctx.operator.by_hop(upstream[0].reshape(n, r * d))]
-        return None, *_weighted(by_hop, hop_weights, z if ctx.needs_input_grad[2] else None)
+        return None, *weighted(by_hop, hop_weights, z if ctx.needs_input_grad[2] else None)
 
 
-def _weighted(
+def weighted(
     by_hop: list[Tensor], hop_weights: Tensor, z: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     """Σ_h ω_h · part_h (n × r × d), and ⟨part_h, z⟩ of every replica (r × (H+1)) where z is given."""

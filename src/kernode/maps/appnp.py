@@ -35,6 +35,11 @@ class APPNP(StagedMap):
                 f"APPNP needs steps ≥ 1 and teleport in (0, 1]. Got {self.steps} and {self.teleport}."
             )
 
+    @property
+    def reach(self) -> int:
+        """One edge for each step."""
+        return self.steps
+
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""
         return graph_inputs(graph, place, normalize_rows=self.normalize_rows)

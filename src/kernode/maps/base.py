@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.accelerator import fused
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.neighbourhood import ball, entries, induced
 from kernode.random import DROPOUT, WEIGHTS, Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place, SparseMatrix, product
-from kernode.stack import Parameters
+from kernode.stack import Parameters, take
+
+LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,15 @@ class FeatureMap(Recipe):
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
+    per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
+
+    @property
+    def reach(self) -> int | None:
+        """How many edges away another node's features, edges or degree can change g(v); None for any number.
+
+        None is always right. Where a map says more, new nodes cost no more than their neighbourhood.
+        """
+        return None
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
@@ -46,6 +59,25 @@ class FeatureMap(Recipe):
     @abstractmethod
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
+
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+        """g of some nodes (r × m × d), touching no more of the graph than they need."""
+        part = self._part_around(graph, nodes)
+        if part is None:
+            return _taken(self(parameters, self.prepare(graph, place)), nodes)
+        g = self(parameters, self.prepare(induced(graph, part), place))
+        return _taken(g, np.searchsorted(part, nodes))
+
+    def _part_around(self, graph: Graph, nodes: np.ndarray) -> np.ndarray | None:
+        """Nodes of a smaller graph on which g of some nodes is the same; None where it is hardly smaller."""
+        if self.reach is None:
+            return None
+        nodes = nodes if len(nodes) else np.zeros(1, int)  # of no nodes g has a width still
+        # One edge further than reach: then every node that g depends on has all its neighbours, and so its
+        # true degree. Those of the outermost nodes are wrong, but g does not reach that far. Shortest paths
+        # of up to reach edges lie inside, so that no map needs to know that it sees a part.
+        part = ball(graph, nodes, self.reach + 1)
+        return None if entries(graph, part) > LARGEST_PART * graph.adjacency.nnz else part
 
 
 @dataclass(frozen=True)
@@ -71,6 +103,11 @@ class StagedMap(FeatureMap):
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d."""
         return self.finish(parameters, prepared, self.beginning(parameters, prepared, dropout), dropout)
+
+
+def _taken(g: Tensor, nodes: np.ndarray) -> Tensor:
+    """Rows of g (r × n × d) at some nodes: r × m × d."""
+    return take(g, torch.from_numpy(np.asarray(nodes, dtype=np.int64)).to(g.device)[None])
 
 
 def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:

@@ -47,6 +47,11 @@ class FastGCN(StagedMap):
         if not self.share > 0:
             raise InputError(f"share must be a number > 0. Got {self.share}.")
 
+    @property
+    def reach(self) -> int:
+        """Two: Ā is applied to X and to the last layer, whatever lies between."""
+        return 2
+
     def prepare(self, graph: Graph, place: Place) -> SampledInputs:
         """ĀX, Ā and the chances."""
         step = normalized_adjacency(graph)

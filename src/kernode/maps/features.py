@@ -30,11 +30,17 @@ def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
 
 
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
-    """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to.
+    """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
+    return placed_features(graph.features, place, normalize_rows=normalize_rows)
+
+
+def placed_features(
+    x: np.ndarray | sparse.csr_array, place: Place, *, normalize_rows: bool
+) -> Tensor | SparseMatrix:
+    """X, or some rows of it, at a place.
 
     A dense X is scaled block by block, so that beside the result no copy of it is ever held.
     """
-    x = graph.features
     if sparse.issparse(x):
         return to_place(_scaled(x, normalize_rows), place)
     if not normalize_rows and place.device.type == "cpu" and _fits(x, place.dtype):

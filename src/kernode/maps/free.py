@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -20,6 +21,8 @@ class Free(FeatureMap):
     """
 
     outputs: int | None = None
+
+    per_node: ClassVar[bool] = True
 
     def prepare(self, graph: Graph, place: Place) -> int:
         """Only the number of nodes matters."""

@@ -50,6 +50,11 @@ class GAT(FeatureMap):
         if not 0 <= self.attention_dropout < 1:
             raise InputError(f"attention_dropout must be in [0, 1). Got {self.attention_dropout}.")
 
+    @property
+    def reach(self) -> int:
+        """One edge for each layer."""
+        return len(self.hidden) + 1
+
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""
         x = node_features(graph, place, normalize_rows=self.normalize_rows)

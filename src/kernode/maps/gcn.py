@@ -58,6 +58,11 @@ class GCN(StagedMap):
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
 
+    @property
+    def reach(self) -> int:
+        """One edge for each layer."""
+        return len(self.hidden) + 1
+
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""
         return graph_inputs(graph, place, normalize_rows=self.normalize_rows)

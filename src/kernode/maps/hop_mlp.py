@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import HopOperator, Powers, check_hops
+from kernode.hops import HopOperator, HopRows, Powers, check_hops, hop_rows
 from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
-from kernode.maps.features import node_features
+from kernode.maps.features import node_features, placed_features
 from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.random import Draws, Dropout
 from kernode.sparse import Place, SparseMatrix
@@ -63,6 +64,11 @@ class HopMLP(StagedMap):
         """Number of layers of the MLP."""
         return len(self.hidden) + 1
 
+    @property
+    def reach(self) -> int:
+        """H."""
+        return self.hops
+
     def prepare(self, graph: Graph, place: Place) -> HopInputs:
         """X and the hop operator of a graph."""
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
@@ -90,6 +96,19 @@ class HopMLP(StagedMap):
         """Eq. 7: r × n × d."""
         x = finish_mlp(parameters, beginning, dropout)  # n × r × d
         return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
+
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+        """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
+        near = hop_rows(graph, self.hops, self.powers, nodes)
+        if self._long(near, graph):
+            return super().rows(parameters, graph, nodes, place)
+        x = placed_features(graph.features[near.columns], place, normalize_rows=self.normalize_rows)
+        z = finish_mlp(parameters, first_layer(parameters, x), None)  # k × r × d
+        return near(z, self._hop_weights(parameters, z), place).transpose(0, 1)
+
+    def _long(self, near: HopRows, graph: Graph) -> bool:
+        """Whether terms of these rows' own cost more than H products with Ā, which serve all rows."""
+        return bool(near.walks.sum() > self.hops * (graph.adjacency.nnz + graph.n_nodes))
 
     def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
         if self.hop_weights == "learned":

@@ -28,6 +28,11 @@ class JKConcat(ModuleMap):
         if len(set(self.hidden)) != 1:
             raise InputError(f"JKConcat's convolutions must have one width. Got hidden={self.hidden}.")
 
+    @property
+    def reach(self) -> int:
+        """One edge for each convolution."""
+        return len(self.hidden)
+
     def module(self, features: int, outputs: int) -> nn.Module:
         """PyTorch Geometric's GCN model with ``jk="cat"``."""
         model: nn.Module = torch_geometric_nn().GCN(

@@ -40,6 +40,11 @@ class Presmoothed(StagedMap):
         if self.powers not in ("each", "last", "plain"):
             raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {self.powers!r}.")
 
+    @property
+    def reach(self) -> int:
+        """H."""
+        return self.hops
+
     def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
         """Every node's smoothed features, in float64; sparse where that is smaller."""
         x = scaled_features(graph, normalize_rows=self.normalize_rows)

@@ -38,6 +38,11 @@ class Smoother(FeatureMap):
         if self.hops < 0:
             raise InputError(f"hops must be an integer ≥ 0. Got {self.hops}.")
 
+    @property
+    def reach(self) -> int:
+        """h."""
+        return self.hops
+
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
         step = normalized_adjacency(graph)

@@ -1,0 +1,232 @@
+"""g of some nodes alone: the same as that of all, from no more of the graph than it needs."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from graphs import clustered_graph, graphs
+from kernode.graph import Graph
+from kernode.hops import hop_matrices, hop_rows
+from kernode.hops import rows as hop_rows_file
+from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, Free, HopMLP, JKConcat, Presmoothed, Smoother
+from kernode.maps import base as maps_base
+from kernode.neighbourhood import ball, entries, induced, spheres
+from kernode.random import Draws
+from kernode.sparse import Place
+
+DOUBLE = Place.of(64)
+POWERS = ("each", "last", "plain")
+MAPS = [
+    *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),
+    HopMLP((), 3, hop_weights=0.5, normalize_rows=False),
+    *(Presmoothed((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 3)),
+    Smoother(0),
+    Smoother(2),
+    Smoother(3, averaged=False),
+    GCN((), 3),
+    GCN((4, 5), 3),
+    GAT((8,), 3, heads=2),
+    FastGCN((4,), 3),
+    FastGCN((4, 5), 3),
+    APPNP((4,), 3, steps=3),
+    JKConcat((4, 4), 3),
+]
+every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def always_local(monkeypatch):
+    """Small graphs are mostly neighbourhood: compute locally all the same."""
+    monkeypatch.setattr(maps_base, "LARGEST_PART", np.inf)
+    monkeypatch.setattr(HopMLP, "_long", lambda *_: False)
+
+
+@st.composite
+def with_nodes(draw, **options):
+    graph = draw(graphs(**options))
+    return graph, np.array(draw(st.lists(st.integers(0, graph.n_nodes - 1), max_size=4)), dtype=int)
+
+
+def start(feature_map, graph):
+    """Parameters that are nowhere at their first values, so that all of them matter."""
+    first = feature_map.initial(feature_map.prepare(graph, DOUBLE), Draws(torch.tensor([3, 4])), DOUBLE)
+    torch.manual_seed(0)
+    return {name: value + torch.rand_like(value) for name, value in first.items()}
+
+
+def distances(graph):
+    return csgraph.shortest_path(graph.adjacency, unweighted=True)
+
+
+def path(n):
+    features = np.random.default_rng(0).random((n, 5))
+    return Graph.from_edges(np.stack([np.arange(n - 1), np.arange(1, n)], axis=1), features)
+
+
+@given(with_nodes(), st.integers(0, 4))
+def test_spheres_and_ball_equal_shortest_paths(drawn, radius):
+    graph, nodes = drawn
+    distance = distances(graph)[nodes].min(axis=0, initial=np.inf)
+    for h, sphere in enumerate(spheres(graph, nodes, radius)):
+        assert np.array_equal(sphere, np.flatnonzero(distance == h))
+    assert np.array_equal(ball(graph, nodes, radius), np.flatnonzero(distance <= radius))
+
+
+@given(graphs(), st.data())
+def test_induced_graph_equals_slicing(graph, data):
+    nodes = np.array(sorted(data.draw(st.sets(st.integers(0, graph.n_nodes - 1), min_size=1))))
+    part = induced(graph, nodes)
+    assert np.array_equal(part.adjacency.toarray(), graph.adjacency.toarray()[nodes][:, nodes])
+    assert part.adjacency.has_canonical_format
+    assert sparse.issparse(part.features) == sparse.issparse(graph.features)
+    assert (part.features != graph.features[nodes]).sum() == 0
+    assert entries(graph, nodes) == graph.adjacency[nodes].nnz
+
+
+@pytest.mark.parametrize("block", [1, 7, 2**22])
+@given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
+def test_hop_rows_equal_rows_of_the_matrices(block, drawn, hops, powers):
+    graph, nodes = drawn
+    near = hop_rows(graph, hops, powers, nodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hop_rows_file, "BLOCK_WALKS", block)
+        blocks = list(near.blocks())
+    assert np.array_equal(near.columns, ball(graph, nodes, hops))
+    for h, whole in enumerate(hop_matrices(graph, hops, powers)):
+        ours = np.zeros((len(nodes), graph.n_nodes))
+        if blocks:
+            ours[:, near.columns] = np.vstack([terms[h].toarray() for terms in blocks])
+        assert np.allclose(ours, whole.toarray()[nodes], atol=1e-12)
+
+
+@given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
+def test_walks_bound_what_a_block_holds(drawn, hops, powers):
+    near = hop_rows(drawn[0], hops, powers, drawn[1])
+    for terms in near.blocks():
+        assert sum(term.nnz for term in terms[1:]) <= (hops + 1) * near.walks.sum()
+
+
+def test_terms_come_in_blocks_of_rows(monkeypatch):
+    graph = clustered_graph()
+    near = hop_rows(graph, 2, "each", np.arange(60))
+    monkeypatch.setattr(hop_rows_file, "BLOCK_WALKS", 2 * near.walks.max())
+    heights = [terms[0].shape[0] for terms in near.blocks()]
+    assert sum(heights) == 60
+    assert 1 <= min(heights) <= max(heights) < 30
+
+
+def test_tiny_weights_do_not_change_who_is_how_far():
+    """Products of such weights round to zero; the shells must not."""
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (0, 8), (8, 7)]
+    graph = Graph.from_edges(edges, np.ones((9, 1)), weights=[1e-38] * 7 + [1, 1])
+    near = hop_rows(graph, 8, "each", np.array([0]))
+    for ours, whole in zip(next(near.blocks()), hop_matrices(graph, 8, "each"), strict=True):
+        assert np.allclose(ours.toarray(), whole.toarray()[[0]], rtol=1e-12, atol=0)
+
+
+@every_map
+@given(with_nodes())
+def test_rows_equal_those_of_the_whole_map(feature_map, drawn):
+    graph, nodes = drawn
+    parameters = start(feature_map, graph)
+    with torch.no_grad():
+        whole = feature_map(parameters, feature_map.prepare(graph, DOUBLE))
+        rows = feature_map.rows(parameters, graph, nodes, DOUBLE)
+    assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
+    assert rows.shape == (whole.shape[0], len(nodes), whole.shape[2])
+
+
+@every_map
+@given(with_nodes())
+def test_default_rows_serve_every_map(feature_map, drawn):
+    """The induced subgraph of the base class, also for a map that has a better way."""
+    graph, nodes = drawn
+    parameters = start(feature_map, graph)
+    with torch.no_grad():
+        whole = feature_map(parameters, feature_map.prepare(graph, DOUBLE))
+        rows = FeatureMap.rows(feature_map, parameters, graph, nodes, DOUBLE)
+    assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
+
+
+@every_map
+def test_reach_is_how_far_features_and_degrees_are_seen_and_no_farther(feature_map):
+    """On a path, from node 0: what happens at distance reach changes g(0), beyond it nothing does."""
+    graph, reach = path(12), feature_map.reach
+    parameters = start(feature_map, graph)
+
+    def g(changed):
+        return feature_map(parameters, feature_map.prepare(changed, DOUBLE))[:, 0]
+
+    for distance in range(12):
+        features = np.array(graph.features)
+        features[distance] = features[distance][::-1] * 3
+        other = Graph(graph.adjacency, features, graph.labels)
+        assert torch.equal(g(graph), g(other)) == (distance > reach)
+    longer = [(i, i + 1) for i in range(11)]
+    weights = np.ones(11)
+    weights[reach + 1 :] = 5.0  # from the first node beyond reach on
+    assert torch.equal(g(graph), g(Graph.from_edges(longer, graph.features, weights=weights)))
+
+
+class Watched:
+    """A matrix whose rows can be taken, and that remembers which were; whatever else is asked of it fails."""
+
+    def __init__(self, matrix):
+        self.matrix, self.shape, self.nnz = matrix, matrix.shape, getattr(matrix, "nnz", None)
+        self.indptr, self.read = getattr(matrix, "indptr", None), set()
+
+    def __getitem__(self, rows):
+        self.read.update(np.asarray(rows).tolist())
+        return self.matrix[rows]
+
+
+@every_map
+def test_rows_never_read_what_lies_beyond(feature_map):
+    """Adjacency rows that are sliced, and rows of X, belong to the neighbourhood."""
+    graph = path(200)
+    parameters = start(feature_map, graph)
+    expected = feature_map(parameters, feature_map.prepare(graph, DOUBLE))[:, [100, 101]]
+    watched = {name: Watched(getattr(graph, name)) for name in ("adjacency", "features")}
+    for name, matrix in watched.items():
+        object.__setattr__(graph, name, matrix)
+    ours = feature_map.rows(parameters, graph, np.array([100, 101]), DOUBLE)
+    assert torch.allclose(ours, expected, rtol=1e-9, atol=1e-9)
+    margin = feature_map.reach + (0 if isinstance(feature_map, HopMLP) else 1)
+    for matrix in watched.values():
+        assert matrix.read == set(range(100 - margin, 102 + margin))
+
+
+def test_a_map_of_three_functions_works_without_reach():
+    class Plain(Free):
+        """Nothing but what a map must have."""
+
+        per_node = False
+
+    graph = clustered_graph()
+    parameters = start(Plain(3), graph)
+    assert Plain(3).reach is None
+    rows = Plain(3).rows(parameters, graph, np.array([5, 2]), DOUBLE)
+    assert torch.equal(rows, parameters["vectors"][:, [5, 2]])
+
+
+@pytest.mark.parametrize("feature_map", [HopMLP((4,), 3), GCN((4,), 3)], ids=str)
+def test_where_the_neighbourhood_is_most_of_the_graph_all_of_it_is_computed(feature_map, monkeypatch):
+    monkeypatch.undo()
+    graph, far = clustered_graph(), path(400)
+    seen = []
+    monkeypatch.setattr(
+        type(feature_map),
+        "prepare",
+        lambda self, graph, place, old=type(feature_map).prepare: (
+            seen.append(graph) or old(self, graph, place)
+        ),
+    )
+    for each in (graph, far):
+        parameters = start(feature_map, each)
+        feature_map.rows(parameters, each, np.arange(each.n_nodes if each is graph else 2), DOUBLE)
+    assert seen[1] is graph  # 0 and 2 are the starts
+    assert far not in seen[3:]
