@@ -12,7 +12,19 @@ from graphs import clustered_graph, graphs
 from kernode.graph import Graph
 from kernode.hops import hop_matrices, hop_rows
 from kernode.hops import rows as hop_rows_file
-from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, Free, HopMLP, JKConcat, Presmoothed, Smoother
+from kernode.maps import (
+    APPNP,
+    GAT,
+    GCN,
+    FastGCN,
+    FeatureMap,
+    Free,
+    HopMLP,
+    JKConcat,
+    Presmoothed,
+    Smoother,
+    hop_mlp,
+)
 from kernode.maps import base as maps_base
 from kernode.neighbourhood import ball, entries, induced, spheres
 from kernode.random import Draws
@@ -41,8 +53,8 @@ every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
 @pytest.fixture(autouse=True)
 def always_local(monkeypatch):
     """Small graphs are mostly neighbourhood: compute locally all the same."""
-    monkeypatch.setattr(maps_base, "LARGEST_PART", np.inf)
-    monkeypatch.setattr(HopMLP, "_long", lambda *_: False)
+    for file in (maps_base, hop_mlp):
+        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
 
 
 @st.composite
@@ -87,45 +99,45 @@ def test_induced_graph_equals_slicing(graph, data):
     assert entries(graph, nodes) == graph.adjacency[nodes].nnz
 
 
-@pytest.mark.parametrize("block", [1, 7, 2**22])
+def terms_of(near):
+    """T_h on rows × columns, each by applying it to the identity."""
+    identity = torch.eye(len(near.columns), dtype=torch.float64)[:, None]
+    one_hop = torch.eye(near.hops + 1, dtype=torch.float64)[:, None]
+    return [near(identity, weights, DOUBLE)[:, 0].numpy() for weights in one_hop]
+
+
+@pytest.mark.parametrize("block", [1, 7, 2**24])
 @given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
 def test_hop_rows_equal_rows_of_the_matrices(block, drawn, hops, powers):
     graph, nodes = drawn
     near = hop_rows(graph, hops, powers, nodes)
+    assert np.array_equal(near.columns, ball(graph, nodes, hops))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hop_rows_file, "BLOCK_WALKS", block)
-        blocks = list(near.blocks())
-    assert np.array_equal(near.columns, ball(graph, nodes, hops))
-    for h, whole in enumerate(hop_matrices(graph, hops, powers)):
-        ours = np.zeros((len(nodes), graph.n_nodes))
-        if blocks:
-            ours[:, near.columns] = np.vstack([terms[h].toarray() for terms in blocks])
-        assert np.allclose(ours, whole.toarray()[nodes], atol=1e-12)
-
-
-@given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
-def test_walks_bound_what_a_block_holds(drawn, hops, powers):
-    near = hop_rows(drawn[0], hops, powers, drawn[1])
-    for terms in near.blocks():
-        assert sum(term.nnz for term in terms[1:]) <= (hops + 1) * near.walks.sum()
+        terms = terms_of(near)
+    for ours, whole in zip(terms, hop_matrices(graph, hops, powers), strict=True):
+        expected = whole.toarray()[nodes]
+        assert np.allclose(ours, expected[:, near.columns], atol=1e-12)
+        assert np.count_nonzero(expected) == np.count_nonzero(expected[:, near.columns])
 
 
 def test_terms_come_in_blocks_of_rows(monkeypatch):
-    graph = clustered_graph()
-    near = hop_rows(graph, 2, "each", np.arange(60))
-    monkeypatch.setattr(hop_rows_file, "BLOCK_WALKS", 2 * near.walks.max())
-    heights = [terms[0].shape[0] for terms in near.blocks()]
+    near = hop_rows(clustered_graph(), 3, "each", np.arange(60))
+    assert len(list(near._blocks())) == 1
+    monkeypatch.setattr(hop_rows_file, "BLOCK_WALKS", 200)
+    heights = [len(at) for at in near._blocks()]
     assert sum(heights) == 60
-    assert 1 <= min(heights) <= max(heights) < 30
+    assert max(heights) < 30
 
 
-def test_tiny_weights_do_not_change_who_is_how_far():
+@pytest.mark.parametrize("powers", POWERS)
+def test_tiny_weights_do_not_change_who_is_how_far(powers):
     """Products of such weights round to zero; the shells must not."""
     edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (0, 8), (8, 7)]
-    graph = Graph.from_edges(edges, np.ones((9, 1)), weights=[1e-38] * 7 + [1, 1])
-    near = hop_rows(graph, 8, "each", np.array([0]))
-    for ours, whole in zip(next(near.blocks()), hop_matrices(graph, 8, "each"), strict=True):
-        assert np.allclose(ours.toarray(), whole.toarray()[[0]], rtol=1e-12, atol=0)
+    graph = Graph.from_edges(edges, np.ones((9, 1)), weights=[1e-44] * 6 + [3e38, 1e-44, 1e-44])
+    matrices = hop_matrices(graph, 8, powers)
+    for ours, whole in zip(terms_of(hop_rows(graph, 8, powers, np.array([0]))), matrices, strict=True):
+        assert np.allclose(ours, whole.toarray()[[0]], rtol=1e-9, atol=1e-15)
 
 
 @every_map
@@ -216,17 +228,14 @@ def test_a_map_of_three_functions_works_without_reach():
 @pytest.mark.parametrize("feature_map", [HopMLP((4,), 3), GCN((4,), 3)], ids=str)
 def test_where_the_neighbourhood_is_most_of_the_graph_all_of_it_is_computed(feature_map, monkeypatch):
     monkeypatch.undo()
-    graph, far = clustered_graph(), path(400)
-    seen = []
+    graph, seen, prepare = path(400), [], type(feature_map).prepare
+    parameters = start(feature_map, graph)
     monkeypatch.setattr(
         type(feature_map),
         "prepare",
-        lambda self, graph, place, old=type(feature_map).prepare: (
-            seen.append(graph) or old(self, graph, place)
-        ),
+        lambda self, some, place: seen.append(some) or prepare(self, some, place),
     )
-    for each in (graph, far):
-        parameters = start(feature_map, each)
-        feature_map.rows(parameters, each, np.arange(each.n_nodes if each is graph else 2), DOUBLE)
-    assert seen[1] is graph  # 0 and 2 are the starts
-    assert far not in seen[3:]
+    feature_map.rows(parameters, graph, np.arange(2), DOUBLE)
+    assert graph not in seen
+    feature_map.rows(parameters, graph, np.arange(250), DOUBLE)
+    assert seen[-1] is graph

@@ -1,12 +1,10 @@
-"""Some rows of the matrices of Eq. 7, built from the nodes around them alone."""
+"""Some rows of the hop operator of Eq. 7, from the nodes around them alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,100 +12,113 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.graph import Graph
-from kernode.hops.matrices import Powers, canonical, check_hops, scaled
+from kernode.hops.masked import masked_product
+from kernode.hops.matrices import Powers, check_hops, scaled
 from kernode.hops.operator import weighted
 from kernode.neighbourhood import degrees, places, spheres
 from kernode.sparse import Place, product, to_torch
 
-BLOCK_WALKS = 2**22  # walks from the rows of a block: a bound on the entries that its terms hold
+BLOCK_WALKS = 2**24  # walks of H − 1 steps from the rows of a block: more than any matrix of theirs holds
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class HopRows:
-    """m rows of T_0 … T_H: the linear map Z → (Σ_h ω_h T_h Z)[rows], from Z on k columns."""
+    """m rows of the operator, Z → (Σ_h ω_h T_h Z)[rows], from Z on the k columns that T_h has entries in.
 
-    columns: np.ndarray  # k nodes within H hops of the rows, ascending: T_h has no entry elsewhere
-    at: np.ndarray  # m: where the rows stand among the columns
-    step: sparse.csr_array  # k × k: N or Ā; the outermost nodes' rows are not filled: no walk goes on there
+    It is factored like :class:`~kernode.hops.FactoredHops`: H products with N or Ā go from the columns to
+    the rows, and what they count too much is subtracted on the pattern of fewer hops, of the rows alone.
+    """
+
+    columns: np.ndarray  # k nodes within H hops of the rows, ascending
+    at: np.ndarray  # m: where the rows stand among them
+    step: (
+        sparse.csr_array
+    )  # k × k: N or Ā; the outermost nodes' rows are not filled, as no walk goes on there
     hops: int
     powers: Powers
 
-    @cached_property
-    def walks(self) -> np.ndarray:
-        """Walks of 1 … H steps from each row (m): multiply-adds that its terms take to build."""
-        pattern = self.step.sign()
-        ends, total = np.ones(len(self.columns)), np.zeros(len(self.columns))
+    def __call__(self, z: Tensor, hop_weights: Tensor, place: Place) -> Tensor:
+        """Aggregate once: z is k × r × d, hop_weights r × (H+1) (ω_h, Eq. 7); gives m × r × d."""
+        k, r, d = z.shape
+        powers = [z.reshape(k, r * d)]
+        step = to_torch(self.step, place)
         for _ in range(self.hops):
-            ends = pattern @ ends
-            total += ends
-        return total[self.at]
+            powers.append(product(step, powers[-1]))
+        parts = [z.new_empty(0, r, d)]
+        for at in self._blocks():
+            rows = torch.from_numpy(at).to(place.device)
+            by_hop = self._by_hop([power[rows] for power in powers], self._near(at), powers[0], place)
+            parts.append(weighted([part.view(-1, r, d) for part in by_hop], hop_weights)[0])
+        return torch.cat(parts)
 
-    def blocks(self) -> Iterator[list[sparse.csr_array]]:
-        """T_h of some rows at a time, h = 0 … H: so many that memory stays bounded."""
-        done = np.cumsum(self.walks)
+    def _by_hop(
+        self, powers: list[Tensor], near: sparse.csr_array | None, x: Tensor, place: Place
+    ) -> list[Tensor]:
+        """T_h x for h = 0 … H, from N^h x or Ā^h x: m × w each."""
+        if near is None:
+            return powers
+        local = product(to_torch(near, place), x).split(len(powers[0]))
+        if self.powers == "last":
+            return [*local, powers[-1]]
+        return [*powers[:2], *(power - more for power, more in zip(powers[2:], local, strict=True))]
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        """Rows, so many at a time that the memory of their terms stays bounded."""
+        pattern = self.step.sign()
+        ends = np.ones(len(self.columns))
+        for _ in range(self.hops - 1):
+            ends = pattern @ ends
+        done = np.cumsum(ends[self.at])
         cuts = np.searchsorted(done, np.arange(BLOCK_WALKS, done[-1] if len(done) else 0, BLOCK_WALKS))
         for start, stop in pairwise(np.unique([0, *cuts, len(done)]).tolist()):
-            yield [canonical(term) for term in self._terms(self.at[start:stop])]
+            yield self.at[start:stop]
 
-    def _terms(self, at: np.ndarray) -> list[sparse.csr_array]:
+    def _near(self, at: np.ndarray) -> sparse.csr_array | None:
+        """C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), of some rows on top of each other; None for none."""
+        if self.powers == "plain" or (self.powers == "each" and self.hops == 1):
+            return None
         shape = len(at), len(self.columns)
-        first = sparse.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape=shape)
-        if self.powers == "each":
-            return self._exact(first)
-        power = [first]
-        for _ in range(self.hops):
-            power.append(power[-1] @ self.step)
-        if self.powers == "plain":
-            return power
-        return [power[-1] * shell for shell in self._shells(first)[:-1]] + power[-1:]
-
-    def _exact(self, first: sparse.csr_array) -> list[sparse.csr_array]:
-        """N^h ⊙ M^(h) from the term before: all but the last step of a shortest walk is a shortest walk."""
-        terms = [first]
-        for shell in self._shells(first)[1:]:
-            terms.append((terms[-1] @ self.step) * shell)
-        return terms
+        power = sparse.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape=shape)
+        shells = self._shells(power.astype(bool))
+        within, terms = shells[0], []
+        for h in range(1, self.hops):
+            power, within = (power @ self.step).tocsr(), (within + shells[h]).tocsr()
+            if self.powers == "each":
+                terms.append(masked_product(power, self.step, within, _CPU, f"hop {h + 1} of {self.hops}"))
+        if self.powers == "last":
+            whole = masked_product(power, self.step, within, _CPU, f"{self.hops} hops")
+            terms = [whole * shell for shell in shells]
+        return sparse.vstack(terms, format="csr")
 
     def _shells(self, first: sparse.csr_array) -> list[sparse.csr_array]:
-        """M^(h) of the rows, by steps from the shell before."""
+        """M^(h) of some rows for h < H, each by a step from the one before."""
         # Booleans of their own, since a product of small weights may round to zero and be dropped.
-        step, within = self.step.astype(bool), first.astype(bool)
-        shells = [within]
-        for _ in range(self.hops):
+        step, within, shells = self.step.astype(bool), first, [first]
+        for _ in range(self.hops - 1):
             shells.append(((shells[-1] @ step) > within).tocsr())
             within = (within + shells[-1]).tocsr()
         return shells
 
-    def __call__(self, z: Tensor, hop_weights: Tensor, place: Place) -> Tensor:
-        """Aggregate: z is k × r × d, hop_weights r × (H+1) (ω_h, Eq. 7); gives m × r × d."""
-        k, r, d = z.shape
-        parts = [z.new_empty(0, r, d)]
-        for terms in self.blocks():
-            stacked = to_torch(sparse.vstack(terms, format="csr"), place)
-            by_hop: Any = product(stacked, z.reshape(k, r * d)).view(self.hops + 1, -1, r, d)
-            parts.append(weighted(list(by_hop), hop_weights)[0])
-        return torch.cat(parts)
-
 
 def hop_rows(graph: Graph, hops: int, powers: Powers, rows: np.ndarray) -> HopRows:
-    """Rows of the matrices that :func:`kernode.hops.hop_matrices` gives, without the others.
+    """Rows of the operator that :class:`~kernode.hops.HopOperator` gives, without the others.
 
-    Only degrees of nodes within H hops and edges of those within H − 1 are looked at.
+    Of the graph, it looks at degrees of nodes within H hops and at edges of those within H − 1.
 
     >>> path = Graph.from_edges([(i, i + 1) for i in range(9)], np.ones((10, 1)))
-    >>> near = hop_rows(path, 2, "each", np.array([4]))
-    >>> near.columns.tolist(), [term.nnz for term in next(near.blocks())]
-    ([2, 3, 4, 5, 6], [1, 2, 2])
+    >>> hop_rows(path, 2, "each", np.array([4])).columns
+    array([2, 3, 4, 5, 6])
     """
     check_hops(hops, powers)
     found = spheres(graph, rows, hops)
     columns, inner = (np.sort(np.concatenate(part)) for part in (found, found[:-1]))
     place = places(columns, graph.n_nodes)
     edges = graph.adjacency[inner]
-    lengths = np.zeros(len(columns) + 1, edges.indptr.dtype)
-    lengths[place[inner]] = np.diff(edges.indptr)  # places count from 1, as the starts of rows do
+    starts = np.zeros(len(columns) + 1, edges.indptr.dtype)
+    starts[place[inner]] = np.diff(edges.indptr)  # places count from 1, as the ends of rows do
     step = sparse.csr_array(
-        (edges.data.astype(np.float64), place[edges.indices] - 1, np.cumsum(lengths)),
+        (edges.data.astype(np.float64), place[edges.indices] - 1, np.cumsum(starts)),
         shape=(len(columns), len(columns)),
     )
     if powers != "each":

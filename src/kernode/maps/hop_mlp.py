@@ -12,8 +12,8 @@ from torch import Tensor
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import HopOperator, HopRows, Powers, check_hops, hop_rows
-from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
+from kernode.hops import HopOperator, Powers, check_hops, hop_rows
+from kernode.maps.base import LARGEST_PART, Parameters, StagedMap, check_widths, width_of
 from kernode.maps.features import node_features, placed_features
 from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.random import Draws, Dropout
@@ -99,16 +99,14 @@ class HopMLP(StagedMap):
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
-        near = hop_rows(graph, self.hops, self.powers, nodes)
-        if self._long(near, graph):
+        # Exact hops take time in proportion to the rows that they are built for; beyond half of them, all
+        # are built, since those of a whole graph are kept on disk and serve again.
+        if len(nodes) > LARGEST_PART * graph.n_nodes:
             return super().rows(parameters, graph, nodes, place)
+        near = hop_rows(graph, self.hops, self.powers, nodes)
         x = placed_features(graph.features[near.columns], place, normalize_rows=self.normalize_rows)
         z = finish_mlp(parameters, first_layer(parameters, x), None)  # k × r × d
         return near(z, self._hop_weights(parameters, z), place).transpose(0, 1)
-
-    def _long(self, near: HopRows, graph: Graph) -> bool:
-        """Whether terms of these rows' own cost more than H products with Ā, which serve all rows."""
-        return bool(near.walks.sum() > self.hops * (graph.adjacency.nnz + graph.n_nodes))
 
     def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
         if self.hop_weights == "learned":
