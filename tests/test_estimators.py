@@ -49,10 +49,12 @@ def test_loading_restores_exact_predictions(variant, tmp_path):
     assert again.get_params()["variant"] == variant
 
 
-def test_model_refuses_another_graph(tmp_path):
+def test_model_refuses_a_graph_with_other_columns(tmp_path):
     path = fitted().save(tmp_path / "m.safetensors")
-    with pytest.raises(InputError, match="Give the graph it was trained on"):
-        kn.load_model(path, graph=clustered_graph(n=120, seed=1))
+    with pytest.raises(InputError, match=r"takes 8 features and 'clusters' has 9\. Give 'clusters'"):
+        kn.load_model(path, graph=clustered_graph(n=120, features=9))
+    elsewhere = kn.load_model(path, graph=clustered_graph(n=100, seed=1))
+    assert elsewhere.predict(range(100)).shape == (100,)
     with pytest.raises(InputError, match="pass that graph as graph="):
         kn.load_model(path)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
@@ -22,41 +24,61 @@ def centroid_scores(
     g is r × n × d, nodes q × m. Their softmax is what :func:`probabilities` reports for C_K: a monotone
     reading of similarities, not a calibrated probability.
     """
-    averaging = members.averaging.to(g.dtype)  # q × c × training nodes
-    if kernel.dot_product:  # the mean of products is the product with the mean
-        means = averaging @ kernel.embed(take(g, members.nodes))  # r × c × d
-        scores = kernel.embed(take(g, nodes)) @ means.transpose(1, 2)
-    else:
-        embedded = kernel.embed(g)
-        alone = (replica(parameters, i) for i in range(len(g)))
-        scores = torch.cat(
-            [
-                _mean_similarities(kernel, own, embedded[i : i + 1], averaging, members, nodes, i)
-                for i, own in enumerate(alone)
-            ]
-        )
-    return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)
+    if kernel.dot_product:
+        return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
+    embedded = kernel.embed(g)
+    pairs = (
+        (embedded[i : i + 1, _own(nodes, i)], embedded[i : i + 1, _own(members.nodes, i)])
+        for i in range(len(g))
+    )
+    return _mean_similarities(kernel, parameters, pairs, members)
+
+
+def references(kernel: BaseKernel, g: Tensor, members: Members) -> Tensor:
+    """What C_K needs of the training nodes where they are not at hand, from g (r × n × d).
+
+    Class means of what the kernel compares (r × c × d') where it is a dot product: the mean of products is
+    the product with the mean. Else the training nodes' own g, class by class (r × m × d).
+    """
+    training = take(g, members.nodes)
+    return members.averaging.to(g.dtype) @ kernel.embed(training) if kernel.dot_product else training
+
+
+def reference_scores(
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, held: Tensor, members: Members
+) -> Tensor:
+    """C_K of nodes with g (r × m × d) from what :func:`references` held: r × m × c."""
+    embedded = kernel.embed(g)
+    if kernel.dot_product:
+        return _without_empty(embedded @ held.transpose(1, 2), members)
+    training = kernel.embed(held)
+    pairs = ((embedded[i : i + 1], training[i : i + 1]) for i in range(len(g)))
+    return _mean_similarities(kernel, parameters, pairs, members)
 
 
 def _mean_similarities(
-    kernel: BaseKernel,
-    parameters: Parameters,
-    embedded: Tensor,
-    averaging: Tensor,
-    members: Members,
-    nodes: Tensor,
-    i: int,
+    kernel: BaseKernel, parameters: Parameters, pairs: Iterable[tuple[Tensor, Tensor]], members: Members
 ) -> Tensor:
-    """One replica's μ_y, by Gram blocks."""
-    mine = min(i, len(nodes) - 1), min(i, len(members.nodes) - 1)
-    rows, training = embedded[:, nodes[mine[0]]], embedded[:, members.nodes[mine[1]]]
-    by_class = averaging[mine[1]].T
-    step = max(1, GRAM_BLOCK // training.shape[1])
-    parts = [
-        kernel.gram(rows[:, start : start + step], training, parameters) @ by_class
-        for start in range(0, rows.shape[1], step)
-    ]
-    return torch.cat(parts, dim=1) if parts else rows.new_empty(1, 0, by_class.shape[1])
+    """μ_y by Gram blocks, one replica after another: of its nodes with its training nodes."""
+    scores = []
+    for i, (rows, training) in enumerate(pairs):
+        by_class = _own(members.averaging, i).to(rows.dtype).T
+        step = max(1, GRAM_BLOCK // training.shape[1])
+        parts = [
+            kernel.gram(rows[:, start : start + step], training, replica(parameters, i)) @ by_class
+            for start in range(0, rows.shape[1], step)
+        ]
+        scores.append(torch.cat(parts, dim=1) if parts else rows.new_empty(1, 0, by_class.shape[1]))
+    return _without_empty(torch.cat(scores), members)
+
+
+def _own(by_replica: Tensor, i: int) -> Tensor:
+    """Replica i's entry of a tensor that has one for each, or one for all."""
+    return by_replica[min(i, len(by_replica) - 1)]
+
+
+def _without_empty(scores: Tensor, members: Members) -> Tensor:
+    return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)
 
 
 def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:

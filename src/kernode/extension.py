@@ -39,7 +39,8 @@ def extended(
     """
     rows = _new_rows(graph, features)
     n, arrived = graph.n_nodes, rows.shape[0]
-    new = _new_edges(graph, edges, weights, n + arrived)
+    # The new edges alone: made undirected and merged as any edges are.
+    new = Graph.from_edges(edges, np.zeros((n + arrived, 1), np.float32), weights=weights)
     adjacency, notes = _merged(graph, new)
     return Graph(
         adjacency,
@@ -76,16 +77,25 @@ def _new_rows(graph: Graph, features: Any) -> Any:
             "features of new nodes must be an array with a row for each. "
             f"Got {np.ndim(features)} dimensions: put one node's row into a list."
         )
-    # A graph without edges checks them as it checks any features.
-    rows = Graph.from_edges([], features).features
+    rows = _checked(features)
     if rows.shape[1] != graph.n_features:
         raise InputError(
             f"features of new nodes must have the {graph.n_features} columns of {graph.name!r}. "
             f"Got {rows.shape[1]}: give the same columns in the same order."
         )
+    with np.errstate(over="ignore"):  # what is too large for the graph's type is found below
+        rows = rows.astype(kept.dtype)
     if sparse.issparse(kept):
-        return sparse.csr_array(rows).astype(kept.dtype)
-    return (rows.toarray() if sparse.issparse(rows) else rows).astype(kept.dtype)
+        return sparse.csr_array(_checked(rows))
+    return _checked(rows.toarray() if sparse.issparse(rows) else rows)
+
+
+def _checked(features: Any) -> Any:
+    """Features as a graph takes them, or the sentence that it refuses them with."""
+    try:
+        return Graph.from_edges([], features).features
+    except InputError as error:
+        raise InputError(f"new nodes: {error}") from None
 
 
 def _stacked(kept: Any, rows: Any) -> Any:
@@ -94,11 +104,6 @@ def _stacked(kept: Any, rows: Any) -> Any:
     if sparse.issparse(kept):
         return FEATURES.add(sparse.vstack([kept, rows], format="csr"))
     return FEATURES.add(np.concatenate([kept, rows]))
-
-
-def _new_edges(graph: Graph, edges: Any, weights: Any, n: int) -> Graph:
-    """The new edges alone, on n nodes: checked, made undirected and merged as any edges are."""
-    return Graph.from_edges(edges, np.zeros((n, 1), np.float32), weights=weights)
 
 
 def _merged(graph: Graph, new: Graph) -> tuple[sparse.csr_array, tuple[str, ...]]:

@@ -30,6 +30,7 @@ class Trained:
     epochs: np.ndarray  # r: the epoch that was kept
     history: dict[str, np.ndarray]  # E × r each, hop_weights E × r × (H+1)
     seconds: float = field(compare=False, default=0.0)
+    references: Tensor | None = None  # what nodes of another graph are compared with, where classes are means
 
 
 Progress = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values per replica

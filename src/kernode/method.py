@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from kernode.classifiers import centroid_scores, class_scores
+from kernode.classifiers import centroid_scores, class_scores, reference_scores
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.losses import KERNEL_LOSSES, kernel_loss, softmax_loss
@@ -118,8 +118,21 @@ class Method(Recipe):
             on_classes = softmax_loss(class_scores(g, parameters["class_bias"]), labels, weights)
         return Losses(on_triplets, on_classes)
 
-    def scores(self, parameters: Parameters, g: Tensor, members: Members, nodes: Tensor) -> Tensor:
-        """Class scores of nodes (q × m): r × m × c."""
+    def scores(
+        self,
+        parameters: Parameters,
+        g: Tensor,
+        members: Members,
+        nodes: Tensor,
+        references: Tensor | None = None,
+    ) -> Tensor:
+        """Class scores of nodes (q × m): r × m × c.
+
+        Where the training nodes are not among those of g, ``references`` hold what is needed of them.
+        """
         if self.classifier == "softmax":
             return class_scores(take(g, nodes), parameters["class_bias"])
-        return centroid_scores(self.kernel, part(parameters, "kernel."), g, members, nodes)
+        own = part(parameters, "kernel.")
+        if references is None:
+            return centroid_scores(self.kernel, own, g, members, nodes)
+        return reference_scores(self.kernel, own, take(g, nodes), references, members)

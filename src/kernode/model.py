@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from kernode.baselines.search import search
 from kernode.checkpoint import Checkpoint
 from kernode.classifiers import probabilities
 from kernode.errors import InputError
+from kernode.extension import touched
 from kernode.graph import Graph, checked_nodes
 from kernode.lesson import Lesson
 from kernode.loop import Progress
 from kernode.method import Method
+from kernode.neighbourhood import ball
 from kernode.node_kernel import NodeKernel
 from kernode.recipe import Recipe
 from kernode.settings import Training
@@ -51,6 +53,8 @@ class Model:
     history: dict[str, np.ndarray]
     labels_of_choice: dict[str, Any] = field(default_factory=dict)  # variant, split: for the reader
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
+    n_features: int | None = None  # that a graph must have; None in files of before
+    references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
 
     @classmethod
     def learn(
@@ -90,16 +94,36 @@ class Model:
             trained.history,
             labels_of_choice,
             trained.seconds,
+            graph.n_features,
+            None if trained.references is None else trained.references.cpu(),
         )
 
     def on(self, graph: Graph, device: str = "cpu") -> Answers:
-        """Use the model on its graph."""
-        if graph.fingerprint != self.fingerprint:
+        """Use the model on its graph, or on another one with the same columns of features.
+
+        On another graph nearest centroids stay those of the training nodes in their own graph.
+        """
+        at_home = graph.fingerprint == self.fingerprint
+        if not at_home:
+            self._require_use_on(graph)
+        return Answers(self, graph, Place.of(self.precision, device), at_home)
+
+    def _require_use_on(self, graph: Graph) -> None:
+        """Raise unless what was learned means something on another graph than the model's own."""
+        own = f"Give {self.dataset!r}, the graph it was trained on"
+        if isinstance(self.method, KLED) or self.method.map.per_node:
+            kind = "KLED" if isinstance(self.method, KLED) else type(self.method.map).__name__
+            raise InputError(f"{kind} learns about the nodes of one graph and of no other. {own}.")
+        needed = self.n_features is None, self.method.classifier == "centroid" and self.references is None
+        if any(needed):
             raise InputError(
-                f"this model was trained on {self.dataset!r} with other nodes, edges or features than "
-                f"{graph.name!r} has. Give the graph it was trained on."
+                f"this model's file is of before models went to other graphs. {own}, or train again."
             )
-        return Answers(self, graph, Place.of(self.precision, device))
+        if graph.n_features != self.n_features:
+            raise InputError(
+                f"this model takes {self.n_features} features and {graph.name!r} has {graph.n_features}. "
+                f"{own}, or one with the same columns."
+            )
 
     def save(self, path: str | Path) -> Path:
         """Write one .safetensors file; the same training writes the same bytes."""
@@ -111,6 +135,8 @@ class Model:
         }
         tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
         tensors |= {f"parameters.{name}": value for name, value in self.parameters.items()}
+        if self.references is not None:
+            tensors["references"] = self.references
         facts = {
             "kernode": __version__,
             "method": self.method.to_json(),
@@ -120,6 +146,7 @@ class Model:
             "precision": self.precision,
             "dataset": self.dataset,
             "fingerprint": self.fingerprint,
+            "features": self.n_features,
             "labels_of_choice": self.labels_of_choice,
         }
         return store.write(path, "model", tensors, facts)
@@ -142,6 +169,8 @@ class Model:
             tensors["kept_epochs"].numpy(),
             {name: value.numpy() for name, value in part(tensors, "history.").items()},
             facts["labels_of_choice"],
+            n_features=facts.get("features"),
+            references=tensors.get("references"),
         )
 
     def hop_weights(self) -> np.ndarray | None:
@@ -161,19 +190,50 @@ class Model:
 
 @dataclass(frozen=True)
 class Answers:
-    """A model together with its graph."""
+    """A model together with a graph: its own, one that grew from it, or another with the same columns."""
 
     model: Model
     graph: Graph
     place: Place
+    at_home: bool = True  # whether the training nodes are nodes of this graph
+    recomputed: np.ndarray | None = field(default=None, compare=False)  # by on_extended; None for all nodes
+    known: Tensor | None = field(default=None, compare=False, repr=False)  # g, where there is nothing left to compute
 
     @cached_property
     @torch.no_grad()
     def g(self) -> Tensor:
         """The learned representation of every node: r × n × d."""
+        if self.known is not None:
+            return self.known
         method = self._method
         g = method.embed(self._parameters, method.map.prepare(self.graph, self.place))
         return g.expand(len(self.model.seeds), -1, -1)  # a map without parameters gives one for all
+
+    @torch.no_grad()
+    def on_extended(self, larger: Graph) -> Answers:
+        """The same model after nodes or edges arrived: :func:`kernode.extension.extended` of this graph.
+
+        g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
+        where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
+        keeps its bits. Weights stay as they were learned.
+        """
+        new = touched(self.graph, larger)
+        if isinstance(self.model.method, KLED):
+            return replace(self, graph=larger)
+        feature_map = self._method.map
+        if feature_map.per_node:
+            raise InputError(
+                f"{type(feature_map).__name__} has a vector for each node it was trained on, and none for "
+                "others. Train again on the larger graph, or use a map of features, such as HopMLP."
+            )
+        if feature_map.reach is None:
+            return replace(self, graph=larger, known=None, recomputed=None)
+        # Within reach in the larger graph. Where an edge is gone, the ends of it are touched themselves, and
+        # from the last touched node of any old path on, that path is still there.
+        around = ball(larger, new, feature_map.reach)
+        own = part(self._parameters, "map.")
+        g = _replaced(self.g, feature_map.rows(own, larger, around, self.place), around, larger.n_nodes)
+        return replace(self, graph=larger, known=g, recomputed=around)
 
     @cached_property
     def kernel(self) -> NodeKernel:
@@ -192,7 +252,7 @@ class Answers:
         if isinstance(self.model.method, KLED):
             return np.take_along_axis(self._diffused, indices[..., None], axis=1)
         rows = torch.from_numpy(indices).to(self.place.device)
-        scores = self._method.scores(self._parameters, self.g, self._members, rows)
+        scores = self._method.scores(self._parameters, self.g, self._members, rows, self._references)
         return probabilities(scores).cpu().numpy()
 
     @cached_property
@@ -215,6 +275,22 @@ class Answers:
         return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
 
     @cached_property
+    def _references(self) -> Tensor | None:
+        """What stands for training nodes that are not in the graph; None where they are."""
+        held = self.model.references
+        return None if self.at_home or held is None else held.to(self.place.device)
+
+    @cached_property
     def _members(self) -> Members:
         model = self.model
         return Members.of(model.train, model.train_labels, len(model.classes), self.place.device)
+
+
+def _replaced(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
+    """g (r × n' × d) as r × n × d with other rows at some nodes, those beyond n' among them."""
+    r, old, d = g.shape
+    held = g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
+    grown = held.new_empty(n, len(rows), d)
+    grown[:old] = held
+    grown[torch.from_numpy(nodes).to(g.device)] = rows.transpose(0, 1)
+    return grown.transpose(0, 1).expand(r, -1, -1)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from kernode.accelerator import fused
 from kernode.checkpoint import Checkpoint
+from kernode.classifiers import references
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.lesson import Lesson
@@ -124,6 +126,12 @@ class Stack(Learner):
             values["hop_weights"] = self.parameters["map.hop_weights"].detach().clone()
         return values
 
+    @torch.no_grad()
+    def references(self) -> Tensor:
+        """What nearest centroids keep of the training nodes, at the epoch that was kept: r × c or m × d'."""
+        g = self.method.embed(self.best.parameters, self.prepared)
+        return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.members)
+
     def _validation_map(self, g: Tensor) -> Tensor:
         """Mean average precision of K̄ among the validation nodes: one number per replica."""
         own, chosen = part(self.parameters, "kernel."), take(g, self.validation)
@@ -176,11 +184,15 @@ def train(
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
     for number in lesson.lonely_classes():
         warnings.warn(f"class {number} has a single training node: little to learn from.", stacklevel=2)
-    return run_epochs(
-        _stacks(graph, method, training, lesson, seeds, place),
+    stacks = _stacks(graph, method, training, lesson, seeds, place)
+    trained = run_epochs(
+        stacks,
         training,
         facts=_facts(graph, method, training, lesson, seeds, place),
         progress=progress,
         checkpoint=checkpoint,
         started=started,
     )
+    if method.classifier == "softmax":
+        return trained
+    return replace(trained, references=torch.cat([stack.references() for stack in stacks]))

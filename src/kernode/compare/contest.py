@@ -115,6 +115,7 @@ def _only(model: Model, replicas: list[int]) -> Model:
         seeds=tuple(model.seeds[i] for i in replicas),
         kept_epochs=model.kept_epochs[replicas],
         history={},
+        references=None if model.references is None else model.references[replicas],
     )
 
 
