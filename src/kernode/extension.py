@@ -70,12 +70,15 @@ def touched(old: Graph, new: Graph) -> np.ndarray:
 def _new_rows(graph: Graph, features: Any) -> Any:
     """Features of the new nodes in the form of the graph's, checked."""
     kept = graph.features
-    if features is None or (not sparse.issparse(features) and np.size(features) == 0):
+    if features is None:
         return kept[:0]
-    if not sparse.issparse(features) and np.ndim(features) != 2:
+    features = features if sparse.issparse(features) else _as_array(features)
+    if features.ndim and features.shape[0] == 0:
+        return kept[:0]
+    if features.ndim != 2:
         raise InputError(
             "features of new nodes must be an array with a row for each. "
-            f"Got {np.ndim(features)} dimensions: put one node's row into a list."
+            f"Got {features.ndim} dimensions: put one node's row into a list."
         )
     rows = _checked(features)
     if rows.shape[1] != graph.n_features:
@@ -88,6 +91,15 @@ def _new_rows(graph: Graph, features: Any) -> Any:
     if sparse.issparse(kept):
         return sparse.csr_array(_checked(rows))
     return _checked(rows.toarray() if sparse.issparse(rows) else rows)
+
+
+def _as_array(features: Any) -> np.ndarray:
+    try:
+        return np.asarray(features)
+    except ValueError:
+        raise InputError(
+            "features of new nodes must be a regular array. Got rows of other lengths."
+        ) from None
 
 
 def _checked(features: Any) -> Any:

@@ -197,7 +197,9 @@ class Answers:
     place: Place
     at_home: bool = True  # whether the training nodes are nodes of this graph
     recomputed: np.ndarray | None = field(default=None, compare=False)  # by on_extended; None for all nodes
-    known: Tensor | None = field(default=None, compare=False, repr=False)  # g, where there is nothing left to compute
+    known: Tensor | None = field(
+        default=None, compare=False, repr=False
+    )  # g, where there is nothing left to compute
 
     @cached_property
     @torch.no_grad()
