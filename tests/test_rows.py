@@ -140,6 +140,23 @@ def test_tiny_weights_do_not_change_who_is_how_far(powers):
         assert np.allclose(ours, whole.toarray()[[0]], rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.parametrize("powers", POWERS)
+def test_many_short_ways_to_a_hub_do_not_bring_it_in_again(powers):
+    star = Graph.from_edges([(0, leaf) for leaf in range(1, 40)], np.ones((40, 1)))
+    terms = terms_of(hop_rows(star, 4, powers, np.array([7])))
+    for ours, whole in zip(terms, hop_matrices(star, 4, powers), strict=True):
+        assert np.allclose(ours, whole.toarray()[[7]], atol=1e-12)
+
+
+def test_spheres_of_many_and_of_few_nodes_are_found_alike():
+    graph = clustered_graph(n=400)
+    distance = distances(graph)[[3, 5]].min(axis=0)
+    found = list(spheres(graph, [5, 3, 5], 5))
+    assert max(map(len, found)) > 25 > len(found[0])  # 400 / 16
+    for h, sphere in enumerate(found):
+        assert np.array_equal(sphere, np.flatnonzero(distance == h))
+
+
 @every_map
 @given(with_nodes())
 def test_rows_equal_those_of_the_whole_map(feature_map, drawn):

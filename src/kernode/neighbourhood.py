@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from kernode.graph import Graph
 from kernode.sealed import ADJACENCIES, FEATURES
 
 
-def spheres(graph: Graph, nodes: Any, radius: int) -> list[np.ndarray]:
+def spheres(graph: Graph, nodes: Any, radius: int) -> Iterator[np.ndarray]:
     """Nodes exactly 0, 1, … ``radius`` edges away from the nearest of some nodes, each list ascending.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)], np.eye(5))
@@ -19,18 +20,28 @@ def spheres(graph: Graph, nodes: Any, radius: int) -> list[np.ndarray]:
     [[1], [0, 2], [3]]
     """
     seen = np.zeros(graph.n_nodes, bool)  # of zeros, the system only provides pages that are written to
-    found = [np.unique(np.asarray(nodes, dtype=np.int64))]
-    seen[found[0]] = True
+    sphere = np.unique(np.asarray(nodes, dtype=np.int64))
+    seen[sphere] = True
+    yield sphere
     for _ in range(radius):
-        around = graph.adjacency[found[-1]].indices
-        found.append(np.unique(around[~seen[around]]).astype(np.int64))
-        seen[found[-1]] = True
-    return found
+        around = graph.adjacency[sphere].indices
+        sphere = _distinct(around[~seen[around]], graph.n_nodes)
+        seen[sphere] = True
+        yield sphere
+
+
+def _distinct(nodes: np.ndarray, n: int) -> np.ndarray:
+    """Each of some nodes once, ascending; many are marked among all n, since sorting them takes longer."""
+    if len(nodes) < n // 16:
+        return np.unique(nodes).astype(np.int64)
+    marked = np.zeros(n, bool)
+    marked[nodes] = True
+    return np.flatnonzero(marked)
 
 
 def ball(graph: Graph, nodes: Any, radius: int) -> np.ndarray:
     """Nodes at most ``radius`` edges away from some nodes, ascending."""
-    return np.sort(np.concatenate(spheres(graph, nodes, radius)))
+    return np.sort(np.concatenate(list(spheres(graph, nodes, radius))))
 
 
 def entries(graph: Graph, nodes: np.ndarray) -> int:

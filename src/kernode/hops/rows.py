@@ -93,7 +93,7 @@ class HopRows:
 
     def _shells(self, first: sparse.csr_array) -> list[sparse.csr_array]:
         """M^(h) of some rows for h < H, each by a step from the one before."""
-        # Booleans of their own, since a product of small weights may round to zero and be dropped.
+        # Booleans: their product is a logical or, and > then means: reached, and not before.
         step, within, shells = self.step.astype(bool), first, [first]
         for _ in range(self.hops - 1):
             shells.append(((shells[-1] @ step) > within).tocsr())
@@ -111,7 +111,7 @@ def hop_rows(graph: Graph, hops: int, powers: Powers, rows: np.ndarray) -> HopRo
     array([2, 3, 4, 5, 6])
     """
     check_hops(hops, powers)
-    found = spheres(graph, rows, hops)
+    found = list(spheres(graph, rows, hops))
     columns, inner = (np.sort(np.concatenate(part)) for part in (found, found[:-1]))
     place = places(columns, graph.n_nodes)
     edges = graph.adjacency[inner]

@@ -14,7 +14,7 @@ from torch import Tensor
 from kernode.accelerator import fused
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.neighbourhood import ball, entries, induced
+from kernode.neighbourhood import entries, induced, spheres
 from kernode.random import DROPOUT, WEIGHTS, Draws, Dropout
 from kernode.recipe import Recipe
 from kernode.sparse import Place, SparseMatrix, product
@@ -76,8 +76,13 @@ class FeatureMap(Recipe):
         # One edge further than reach: then every node that g depends on has all its neighbours, and so its
         # true degree. Those of the outermost nodes are wrong, but g does not reach that far. Shortest paths
         # of up to reach edges lie inside, so that no map needs to know that it sees a part.
-        part = ball(graph, nodes, self.reach + 1)
-        return None if entries(graph, part) > LARGEST_PART * graph.adjacency.nnz else part
+        found, looked_at = [], 0
+        for sphere in spheres(graph, nodes, self.reach + 1):
+            found.append(sphere)
+            looked_at += entries(graph, sphere)
+            if looked_at > LARGEST_PART * graph.adjacency.nnz:
+                return None
+        return np.sort(np.concatenate(found))
 
 
 @dataclass(frozen=True)
