@@ -374,14 +374,25 @@ def test_on_another_graph_answers_are_those_of_both_graphs_side_by_side(method, 
 @pytest.mark.parametrize("name", ["k1", "k2"])
 def test_training_nodes_of_their_own_for_each_replica_are_compared_with_elsewhere(name):
     own, other = clustered_graph(), clustered_graph(n=40, seed=1)
-    splits = [random_split(own.labels, (0.5, 0.25, 0.25), seed) for seed in (0, 1)]
-    nodes = [np.stack([getattr(split, part) for split in splits]) for part in ("train", "validation")]
-    lesson = Lesson(nodes[0], own.labels[nodes[0]], nodes[1], own.labels[nodes[1]], 3)
+    uneven = [np.arange(0, 60, 3), np.arange(1, 16, 3), np.arange(2, 17, 3)]  # 20, 5 and 5 of the classes
+    train, validation = np.stack([np.arange(30), np.concatenate(uneven)]), np.arange(50, 60)[None]
+    lesson = Lesson(train, own.labels[train], validation, own.labels[validation], 3)
     model = Model.learn(
         own, METHODS[name], Training(epochs=3, triplets=50), lesson, [0, 1], DOUBLE, (0, 1, 2)
     )
     together = replace(model.on(own), graph=beside(own, other)).probabilities()
     assert np.allclose(model.on(other).probabilities(), together[:, 60:], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["k1", "k2"])
+def test_at_home_centroids_follow_training_nodes_whose_neighbours_change(name):
+    own = clustered_graph()
+    model = trained(METHODS[name], own)
+    larger = extended(own, np.ones((1, 8)), [(int(node), 60) for node in model.train[0, :9]])
+    ours = model.on(own).on_extended(larger).probabilities()
+    from_training_nodes = replace(model.on(own), model=replace(model, references=None), graph=larger)
+    assert np.allclose(ours, from_training_nodes.probabilities(), rtol=1e-9, atol=1e-9)
+    assert not np.allclose(ours, model.on(larger).probabilities(), rtol=1e-6)  # centroids as they were
 
 
 def test_dot_products_keep_class_means_and_other_kernels_the_training_nodes():
