@@ -359,12 +359,14 @@ def test_unknown_options_and_missing_arguments_are_wrong_use(kernode):
     assert kernode("dance")[0] == 2
 
 
-def test_model_refuses_another_graph(kernode, graph_file, tmp_path):
+def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file, tmp_path):
     kernode("fit", graph_file, *QUICK)
     other = tmp_path / "other.npz"
-    write_npz(clustered_graph(n=90, seed=5), other)
+    write_npz(clustered_graph(n=70, seed=5), other)
+    assert kernode("predict", "clusters-k3-tuned.safetensors", other, "-o", "p.csv")[0] == 0
+    write_npz(clustered_graph(n=90, features=9), other)
     result = kernode("predict", "clusters-k3-tuned.safetensors", other, "-o", "p.csv")
-    fails(result, 2, "trained on 'clusters'")
+    fails(result, 2, "takes 8 features")
     fails(kernode("predict", "clusters-k3-tuned.safetensors"), 2, "give that graph's file after the model")
     fails(
         kernode("predict", "clusters-k3-tuned.safetensors", graph_file, "-o", "p.xls"),

@@ -84,7 +84,7 @@ def test_nearest_centroid_equals_mean_similarity_node_by_node(kernel, shared):
     q = 1 if shared else 2
     random = np.random.default_rng(0)
     train = np.stack([random.permutation(12)[:6] for _ in range(q)])
-    labels = np.tile([2, 0, 0, 2, 2, 0], (q, 1))
+    labels = np.array([[2, 0, 0, 2, 2, 0], [2, 0, 2, 2, 2, 0]])[:q]
     nodes = torch.tensor(np.stack([random.permutation(12)[:4] for _ in range(q)]))
     parameters = {k: v - torch.tensor([0.0, 1.0]) for k, v in kernel.initial(2).items()}
     members = Members.of(train, labels, 3, torch.device("cpu"))
