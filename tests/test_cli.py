@@ -363,7 +363,7 @@ def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file
     kernode("fit", graph_file, *QUICK)
     other = tmp_path / "other.npz"
     write_npz(clustered_graph(n=70, seed=5), other)
-    assert kernode("predict", "clusters-k3-tuned.safetensors", other, "-o", "p.csv")[0] == 0
+    assert kernode("predict", "clusters-k3-tuned.safetensors", other)[0] == 0
     write_npz(clustered_graph(n=90, features=9), other)
     result = kernode("predict", "clusters-k3-tuned.safetensors", other, "-o", "p.csv")
     fails(result, 2, "takes 8 features")
