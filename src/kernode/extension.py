@@ -50,6 +50,8 @@ def extended(
         node_names=_all_names(graph, node_names, arrived),
         name=graph.name,
         notes=(*graph.notes, *notes),
+        encoding=graph.encoding,
+        repairs=graph.repairs,
     )
 
 

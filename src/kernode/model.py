@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from kernode.baselines.search import probabilities as kled_probabilities
 from kernode.baselines.search import search
 from kernode.checkpoint import Checkpoint
 from kernode.classifiers import probabilities
+from kernode.columns import Encoding
 from kernode.errors import InputError
 from kernode.extension import touched
 from kernode.graph import Graph, checked_nodes
@@ -27,6 +29,7 @@ from kernode.method import Method
 from kernode.neighbourhood import ball
 from kernode.node_kernel import NodeKernel
 from kernode.recipe import Recipe
+from kernode.repairs import Repair
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import Parameters, part
@@ -55,6 +58,8 @@ class Model:
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     n_features: int | None = None  # that a graph must have; None in files of before
     references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
+    encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
+    repairs: tuple[Repair, ...] = ()  # and to their rows
 
     @classmethod
     def learn(
@@ -96,6 +101,8 @@ class Model:
             trained.seconds,
             graph.n_features,
             None if trained.references is None else trained.references.cpu(),
+            graph.encoding,
+            graph.repairs,
         )
 
     def on(self, graph: Graph, device: str = "cpu") -> Answers:
@@ -124,6 +131,17 @@ class Model:
                 f"this model takes {self.n_features} features and {graph.name!r} has {graph.n_features}. "
                 f"{own}, or one with the same columns."
             )
+        if graph.encoding != self.encoding:
+            raise InputError(
+                f"the columns of {graph.name!r} were not made as those of {self.dataset!r} were. "
+                "Read its tables with read_table(…, like=model), or make both graphs in the same way."
+            )
+        if self.encoding is not None and self.encoding.structure is not None:
+            warnings.warn(
+                f"this model knows nodes by their positions in {self.dataset!r}. In {graph.name!r} it can make "
+                "sense only of those near nodes that are in both.",
+                stacklevel=3,
+            )
 
     def save(self, path: str | Path) -> Path:
         """Write one .safetensors file; the same training writes the same bytes."""
@@ -149,6 +167,9 @@ class Model:
             "features": self.n_features,
             "labels_of_choice": self.labels_of_choice,
         }
+        if self.encoding is not None:
+            facts["encoding"] = self.encoding.to_json()
+            facts["repairs"] = [repair.to_json() for repair in self.repairs]
         return store.write(path, "model", tensors, facts)
 
     @classmethod
@@ -171,6 +192,8 @@ class Model:
             facts["labels_of_choice"],
             n_features=facts.get("features"),
             references=tensors.get("references"),
+            encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,
+            repairs=tuple(Repair.from_json(repair) for repair in facts.get("repairs", ())),
         )
 
     def hop_weights(self) -> np.ndarray | None:

@@ -51,8 +51,7 @@ class Encoding(Recipe):
     def features(self, table: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
         """X of the n nodes of a table and a graph: n × f in float32, sparse where most of it is zero."""
         n = adjacency.shape[0]
-        parts: list[Any] = [np.ones((n, 1), np.float32)]
-        parts += [column.encode(table[column.name]) for column in self.columns]
+        parts = self._parts(table, n)
         if self.structure is not None:
             parts.append(self.structure.encode(adjacency, names))
         entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
@@ -61,6 +60,15 @@ class Encoding(Recipe):
             return sparse.csr_array(stacked.astype(np.float32))
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
         return np.hstack([part.astype(np.float32, copy=False) for part in dense])
+
+    def of_columns(self, table: Any, n: int) -> sparse.csr_array:
+        """The part of X that n nodes of a table have by themselves, without their place in a graph."""
+        stacked = sparse.hstack([sparse.csr_array(part) for part in self._parts(table, n)], format="csr")
+        return sparse.csr_array(stacked.astype(np.float32))
+
+    def _parts(self, table: Any, n: int) -> list[Any]:
+        constant = np.ones((n, 1), np.float32)
+        return [constant, *(column.encode(table[column.name]) for column in self.columns)]
 
     def unreadable(self, table: Any) -> dict[str, np.ndarray]:
         """Rows of a table whose value in a column of numbers or dates is neither, by column."""

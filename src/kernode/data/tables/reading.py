@@ -88,13 +88,13 @@ def read_table(
         encoding = _learned(listed, pairs, adjacency, label, features, positions)
     else:
         encoding = like
-        _require_columns(listed.table, encoding)
+        require_columns(listed.table, encoding)
     whole = None if listed.table is None else aligned(listed.table, rows, n)
     labels = np.full(n, -1)
     classes: tuple[str, ...] = ()
     if label is not None and listed.table is not None:
         labels, classes = read_labels(listed.table[label], rows, n)
-    repairs += _unreadable(encoding, listed.table)
+    repairs += unreadable(encoding, listed.table)
     return Graph(
         adjacency,
         encoding.features(None if whole is None else whole.columns, adjacency, names),
@@ -183,7 +183,8 @@ def _label(table: Table | None, label: str | None, *, guess: bool) -> str | None
     return choose(table, label, "label", LABELS)
 
 
-def _require_columns(table: Table | None, encoding: Encoding) -> None:
+def require_columns(table: Table | None, encoding: Encoding) -> None:
+    """Raise unless a table has the columns that are features."""
     if encoding.columns and table is None:
         needed = ", ".join(column.name for column in encoding.columns)
         raise InputError(f"the model needs the columns {needed}. Give a table of nodes that has them.")
@@ -191,7 +192,8 @@ def _require_columns(table: Table | None, encoding: Encoding) -> None:
         require(table, [column.name for column in encoding.columns], "features")
 
 
-def _unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
+def unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
+    """Values that should be numbers or dates and are neither: taken as missing, and named."""
     if table is None:
         return ()
     found = encoding.unreadable(table.columns).items()
