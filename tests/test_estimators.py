@@ -170,10 +170,11 @@ def test_wrong_use_is_one_sentence(nodes, labels, more, sentence):
         quick(**more).fit(np.array(nodes), np.array(labels), graph=GRAPH)
 
 
-def test_columns_and_pairs_of_nodes_are_refused():
+def test_a_column_of_nodes_is_a_list_and_pairs_are_refused():
     model = fitted(epochs=2)
+    assert np.array_equal(model.predict(SPLIT.test[:5, None]), model.predict(SPLIT.test[:5]))
     with pytest.raises(InputError, match="one list of indices"):
-        model.predict(SPLIT.test[:5, None])
+        model.predict(SPLIT.test[:6].reshape(3, 2))
     with pytest.raises(InputError, match="pass validation="):
         quick().fit(SPLIT.train, LABELS * 0.5, graph=GRAPH, validation=SPLIT.validation)
     with pytest.raises(InputError, match="must match"):

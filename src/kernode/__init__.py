@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kernode import kernels, maps
     from kernode.data import Split, datasets, load, read_table
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
-    from kernode.estimators import NodeKernelClassifier, load_model
+    from kernode.estimators import NodeKernelClassifier, NodeKernelTransformer, load_model
     from kernode.graph import Graph
     from kernode.links.predictor import LinkPredictor
     from kernode.node_kernel import NodeKernel, graph_kernel
@@ -27,6 +27,7 @@ _HOMES = {
     "NodeKernel": "node_kernel",
     "LinkPredictor": "links.predictor",
     "NodeKernelClassifier": "estimators",
+    "NodeKernelTransformer": "estimators",
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
@@ -49,6 +50,7 @@ __all__ = [
     "LinkPredictor",
     "NodeKernel",
     "NodeKernelClassifier",
+    "NodeKernelTransformer",
     "Split",
     "__version__",
     "datasets",

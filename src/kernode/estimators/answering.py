@@ -1,0 +1,54 @@
+"""A trained model on the graph it learned from, and on the last other one that it was asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.model import Answers
+from kernode.node_kernel import NodeKernel
+from kernode.nodes import as_nodes
+
+
+@dataclass(frozen=True)
+class OnGraph:
+    """What a model answers about the nodes of one graph, by name or by index."""
+
+    answers: Answers
+
+    @cached_property
+    def kernel(self) -> NodeKernel:
+        """K(u, v), which knows the nodes' names."""
+        return replace(self.answers.kernel, names=self.answers.graph.node_names)
+
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes."""
+        return self.answers.graph.find(as_nodes(nodes))
+
+
+class Answering:
+    """Remembers what was computed of two graphs: its own, and the last other one."""
+
+    def __init__(self, own: Answers) -> None:
+        self.own = OnGraph(own)
+        self.other: OnGraph | None = None
+
+    def on(self, graph: Graph | None) -> OnGraph:
+        """Answers about a graph; None is the one that was learned from."""
+        own = self.own.answers
+        if graph is None or graph is own.graph:
+            return self.own
+        if not isinstance(graph, Graph):
+            raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
+        if self.other is None or self.other.answers.graph is not graph:
+            self.other = OnGraph(own.model.on(graph, own.place.device.type))
+        return self.other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again: a pickle goes to another process, or another machine."""
+        return {"own": OnGraph(replace(self.own.answers)), "other": None}

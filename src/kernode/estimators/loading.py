@@ -1,0 +1,43 @@
+"""Back from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kernode.data import load_graph
+from kernode.data.registry import is_registered
+from kernode.errors import InputError
+from kernode.estimators.classifier import NodeKernelClassifier
+from kernode.graph import Graph
+from kernode.model import Model
+from kernode.sparse import Place
+
+
+def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu") -> NodeKernelClassifier:
+    """Read a model that an estimator's ``save`` or ``kernode fit`` wrote.
+
+    The graph of a built-in data set is found by its name; any other must be given.
+    """
+    model = Model.load(path)
+    if graph is None:
+        if not is_registered(model.dataset):
+            raise InputError(f"{path} was trained on {model.dataset!r}: pass that graph as graph=.")
+        graph = load_graph(model.dataset)
+    settings = {
+        name: value
+        for piece in (model.method, model.training)
+        for name, value in vars(piece).items()
+        if name in NodeKernelClassifier._get_param_names()
+    }
+    estimator = NodeKernelClassifier(
+        model.labels_of_choice.get("variant", "k3"),
+        **settings,
+        replicas=len(model.seeds),
+        random_state=model.seeds[0],
+        precision=model.precision,
+        device=device,
+    )
+    place = Place.of(model.precision, device)
+    return estimator._take(model, np.array(model.classes), graph, place.device.type)

@@ -1,0 +1,96 @@
+"""Nodes as people hand them over: names or indices, in a list or in a column, sometimes turned into floats."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+
+
+def as_nodes(nodes: Any) -> np.ndarray:
+    """One list of names or indices: m values, of which :meth:`Graph.find` knows what they are.
+
+    A column (m × 1) is a list, and 3.0 is 3: that is what scikit-learn makes of a list of indices.
+
+    >>> as_nodes([[3.0], [0.0]]), as_nodes(["eve", "ann"]).tolist()
+    (array([3, 0]), ['eve', 'ann'])
+    """
+    array = _plain(nodes)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise InputError(
+            f"nodes must be one list of indices or names. Got 0 feature(s) (shape={array.shape}) "
+            "while a minimum of 1 is required."
+        )
+    if array.ndim == 0:
+        raise InputError("nodes must be one list of indices or names. Reshape your data: [v] for one node v.")
+    if array.ndim != 1:
+        raise InputError(f"nodes must be one list of indices or names. Got shape {array.shape}.")
+    return array
+
+
+def as_pairs(pairs: Any) -> np.ndarray:
+    """Two nodes in each row, by name or by index: m × 2.
+
+    >>> as_pairs([("ann", "eve")]).tolist(), as_pairs([]).shape
+    ([['ann', 'eve']], (0, 2))
+    """
+    array = _plain(pairs)
+    if array.size == 0 and array.ndim < 2:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(
+            f"pairs must be an m × 2 list of nodes. Got shape {array.shape}. Reshape your data: "
+            "[(u, v)] for one pair."
+        )
+    return array
+
+
+def _plain(nodes: Any) -> np.ndarray:
+    """Text or integers as an array, or a sentence about what it is instead."""
+    if sparse.issparse(nodes):
+        raise InputError("nodes must be names or indices in a plain array. Got a sparse matrix.")
+    try:
+        array = np.asarray(nodes)
+    except (ValueError, TypeError):
+        raise InputError(
+            "nodes must be one regular array. Got rows of different lengths or kinds."
+        ) from None
+    if array.dtype.kind == "O":
+        array = _unboxed(array)
+    if array.dtype.kind == "c":
+        raise InputError("Complex data not supported: nodes must be names or integer indices.")
+    if array.dtype.kind == "f":
+        array = _whole(array)
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise InputError(
+            f"Negative values in data: node {array.min()} is not in the graph. Indices count from 0."
+        )
+    return array
+
+
+def _unboxed(array: np.ndarray) -> np.ndarray:
+    """Python's own values as text or numbers."""
+    values = array.ravel().tolist()
+    if all(isinstance(value, str) for value in values):
+        return array.astype(str)
+    if all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
+        return array.astype(np.int64)
+    if all(isinstance(value, float | Integral) and not isinstance(value, bool) for value in values):
+        return array.astype(np.float64)
+    raise InputError("nodes must be all names (text) or all integer indices. Got a mixture or other things.")
+
+
+def _whole(array: np.ndarray) -> np.ndarray:
+    bad = array[~np.isfinite(array)]
+    if bad.size:
+        raise InputError(f"nodes must be integer indices. Got {'NaN' if np.isnan(bad[0]) else 'inf'}.")
+    whole = array.astype(np.int64)
+    if (whole != array).any():
+        raise InputError(f"nodes must be integer indices. Got {array[whole != array][0]}.")
+    return whole
