@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
 from kernode.errors import InputError
 
@@ -43,12 +45,31 @@ def as_pairs(pairs: Any) -> np.ndarray:
     array = _plain(pairs)
     if array.size == 0 and array.ndim < 2:
         return np.empty((0, 2), dtype=np.int64)
+    if array.ndim == 2 and array.shape[1] < 2:
+        raise InputError(
+            f"pairs must be an m × 2 list of nodes. Got {array.shape[1]} feature(s) (shape={array.shape}) "
+            "while a minimum of 2 is required."
+        )
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputError(
             f"pairs must be an m × 2 list of nodes. Got shape {array.shape}. Reshape your data: "
             "[(u, v)] for one pair."
         )
     return array
+
+
+def as_classes(y: Any) -> np.ndarray:
+    """One class per row, of any type: m values."""
+    y = np.asarray(y)
+    if y.dtype.kind == "c":
+        raise InputError("Complex data not supported: y must hold classes.")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise InputError("y contains NaN or inf. Leave out the rows whose class is not known.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
+        warnings.warn(sentence, DataConversionWarning, stacklevel=3)
+        return y[:, 0]
+    return y
 
 
 def _plain(nodes: Any) -> np.ndarray:

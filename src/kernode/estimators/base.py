@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.checkpoint import Checkpoint
 from kernode.errors import InputError
 from kernode.estimators.answering import Answering, OnGraph
-from kernode.estimators.lessons import checked_classes, teach
+from kernode.estimators.lessons import teach
 from kernode.experiment import settings_key
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
@@ -21,7 +21,7 @@ from kernode.maps import FeatureMap
 from kernode.method import Objective
 from kernode.model import Answers, Model
 from kernode.node_kernel import NodeKernel
-from kernode.nodes import as_nodes
+from kernode.nodes import as_classes, as_nodes
 from kernode.settings import PerReplica, seeds_from
 from kernode.sparse import Place
 from kernode.variants import configure
@@ -101,7 +101,11 @@ class NodeKernelEstimator(BaseEstimator):
 
         ``validation``: nodes that choose the epoch, with the graph's own labels, or a pair (nodes, classes).
         """
-        nodes, y = as_nodes(X), checked_classes(y, type(self).__name__)
+        nodes = as_nodes(X)
+        if y is None:
+            who = type(self).__name__
+            raise InputError(f"{who} requires y to be passed, but the target y is None: pass the classes.")
+        y = as_classes(y)
         if not isinstance(graph, Graph):
             raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
         seeds = seeds_from(self.random_state, self.replicas)

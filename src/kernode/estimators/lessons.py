@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.nodes import as_nodes
-
-
-def checked_classes(y: Any, who: str) -> np.ndarray:
-    """One class per node, of any type, or a sentence."""
-    if y is None:
-        raise InputError(f"{who} requires y to be passed, but the target y is None: pass the nodes' classes.")
-    y = np.asarray(y)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise InputError("y contains NaN or inf. Keep nodes without a class out of the training nodes.")
-    if y.ndim == 2 and y.shape[1] == 1:
-        sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
-        warnings.warn(sentence, DataConversionWarning, stacklevel=3)
-        return y[:, 0]
-    return y
 
 
 def teach(

@@ -63,6 +63,11 @@ class LinkMethod(Recipe):
         divergence = (log_deviation.exp().square() + mean.square() - 1) / 2 - log_deviation
         return self.kernel.embed(sample), divergence.sum(dim=-1).mean(dim=-1) / mean.shape[1]
 
+    def represent(self, parameters: Parameters, prepared: Any) -> Tensor:
+        """g of every node outside training, which links are read from: r × n × d."""
+        g = self.map(part(parameters, "map."), prepared)
+        return g.chunk(2, dim=-1)[0] if self.variational else g
+
     def logits(self, parameters: Parameters, embedded: Tensor, pairs: Tensor) -> Tensor:
         """log-odds of links between pairs (q × t × 2): r × t."""
         x, y = take(embedded, pairs[..., 0]), take(embedded, pairs[..., 1])

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from kernode import store
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
-from kernode.graph import Graph, checked_nodes
+from kernode.graph import Graph
 from kernode.links.method import LinkMethod
 from kernode.links.training import train_links
 from kernode.loop import Progress
+from kernode.node_kernel import NodeKernel
+from kernode.nodes import as_nodes, as_pairs
 from kernode.ranking import link_metrics
 from kernode.settings import Training
 from kernode.sparse import Place
@@ -50,11 +51,12 @@ class LinkModel:
         seeds: list[int],
         place: Place,
         *,
+        others: np.ndarray | None = None,
         progress: Progress | None = None,
         **facts: Any,
     ) -> LinkModel:
-        """Train one replica per seed."""
-        trained = train_links(split, method, training, seeds, place, progress=progress)
+        """Train one replica per seed; ``others`` (p × 2) are known to be no links."""
+        trained = train_links(split, method, training, seeds, place, others=others, progress=progress)
         return cls(
             method,
             training,
@@ -70,23 +72,32 @@ class LinkModel:
 
     @torch.no_grad()
     def logits(self, pairs: Any) -> np.ndarray:
-        """log-odds of links, run by run: r × m for pairs (m × 2)."""
-        rows = torch.from_numpy(_checked_pairs(pairs, self.graph.n_nodes)).to(self._place.device)
-        return self.method.logits(self._on_place, self._embedded, rows[None]).cpu().numpy()
+        """log-odds of links, run by run: r × m for pairs (m × 2) of names or indices."""
+        rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self._place.device)
+        return self.method.logits(self._on_place, self.kernel.embedded, rows[None]).cpu().numpy()
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Probability of a link, the mean over runs: m numbers for pairs (m × 2)."""
         return (1 / (1 + np.exp(-self.logits(pairs).astype(np.float64)))).mean(axis=0)
 
-    def missing_links(self, node: int, k: int = 10) -> list[tuple[int, float]]:
+    def log_odds(self, pairs: Any) -> np.ndarray:
+        """log p / (1 − p) of those probabilities: m numbers, finite where p rounds to 0 or 1."""
+        logits = self.logits(pairs).astype(np.float64)
+        return np.logaddexp.reduce(-np.logaddexp(0, -logits), axis=0) - np.logaddexp.reduce(
+            -np.logaddexp(0, logits), axis=0
+        )
+
+    def missing_links(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """The k likeliest links that a node does not have, with their probabilities."""
-        (node,) = checked_nodes([node], self.graph.n_nodes).tolist()
+        (node,) = self.graph.find(as_nodes([node])).tolist()
         if k < 1:
             raise InputError(f"k must be an integer ≥ 1. Got {k}.")
         others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self._neighbours(node)])
         scores = self.score_pairs(np.stack([np.full_like(others, node), others], axis=1))
         best = np.argsort(-scores, kind="stable")[:k]
-        return [(int(others[i]), float(scores[i])) for i in best]
+        names = self.graph.node_names
+        found = others[best] if names is None else names[others[best]]
+        return list(zip(found.tolist(), scores[best].tolist(), strict=True))
 
     def _neighbours(self, node: int) -> np.ndarray:
         adjacency = self.graph.adjacency
@@ -143,17 +154,13 @@ class LinkModel:
 
     @cached_property
     @torch.no_grad()
-    def _embedded(self) -> Tensor:
-        return self.method.embed(self._on_place, self.method.map.prepare(self.graph, self._place))[0]
+    def kernel(self) -> NodeKernel:
+        """K(u, v) of the learned map, the mean over runs."""
+        g = self.method.represent(self._on_place, self.method.map.prepare(self.graph, self._place))
+        return NodeKernel(self.method.kernel, g, part(self._on_place, "kernel."), self.graph.node_names)
 
 
 def _training_graph(whole: Graph, split_seed: int | None) -> Graph:
     """The edges a model saw: those of the seeded split, or all where the split was its user's own."""
     return whole if split_seed is None else split_edges(whole, split_seed).graph
 
-
-def _checked_pairs(pairs: Any, n: int) -> np.ndarray:
-    array = checked_nodes(pairs, n)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"pairs must be an m × 2 list of nodes. Got shape {array.shape}.")
-    return array

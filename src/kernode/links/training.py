@@ -29,28 +29,34 @@ class EdgePairs:
     edges: Tensor  # m × 2
     keys: Tensor  # sorted u·n + v of both directions
     nodes: int
+    others: Tensor | None = None  # p × 2, pairs known to be none, beside those that are drawn
 
     @classmethod
-    def of(cls, split: EdgeSplit, device: torch.device) -> EdgePairs:
+    def of(cls, split: EdgeSplit, device: torch.device, others: np.ndarray | None = None) -> EdgePairs:
         """Read the edges of the training graph."""
         n = split.graph.n_nodes
         upper = sparse.triu(split.graph.adjacency).tocoo()
         edges = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
         both = np.concatenate([edges, edges[:, ::-1]])
         keys = np.sort(both[:, 0] * n + both[:, 1])
-        return cls(torch.from_numpy(edges).to(device), torch.from_numpy(keys).to(device), n)
+        known = None if others is None or not len(others) else torch.from_numpy(others).to(device)
+        return cls(torch.from_numpy(edges).to(device), torch.from_numpy(keys).to(device), n, known)
 
     def draw_negatives(self, draws: Draws) -> tuple[Tensor, Tensor]:
         """Uniform pairs, as many as edges: r × m × 2, and which of them count: r × m.
 
         A pair that is a training edge, or a node with itself, does not count. Held-out edges may be drawn:
-        nobody knows them while training.
+        nobody knows them while training. Pairs known to be none come after those drawn, and all count.
         """
         words = draws.words(PAIRS, torch.arange(len(self.edges), device=self.edges.device))  # m × r
         u, v = below(words, self.nodes, 0), below(words, self.nodes, 1)
         key = u * self.nodes + v
         at = torch.searchsorted(self.keys, key).clamp_max(len(self.keys) - 1)
-        return torch.stack([u, v], dim=-1).transpose(0, 1), ((u != v) & (self.keys[at] != key)).T
+        drawn, counts = torch.stack([u, v], dim=-1).transpose(0, 1), ((u != v) & (self.keys[at] != key)).T
+        if self.others is None:
+            return drawn, counts
+        known = self.others.expand(len(drawn), -1, -1)
+        return torch.cat([drawn, known], dim=1), torch.cat([counts, counts.new_ones(known.shape[:2])], dim=1)
 
 
 class LinkStack(Learner):
@@ -123,12 +129,16 @@ def train_links(
     seeds: list[int],
     place: Place,
     *,
+    others: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train one replica per seed on the training edges of a split; validation AUC keeps the epoch."""
+    """Train one replica per seed on the training edges of a split; validation AUC keeps the epoch.
+
+    ``others`` (p × 2) are pairs known to be no edges, learned from beside those drawn in every epoch.
+    """
     started = time.perf_counter()
     prepared = method.map.prepare(split.graph, place)
-    pairs = EdgePairs.of(split, place.device)
+    pairs = EdgePairs.of(split, place.device, others)
     one = method.initial(prepared, Draws(torch.tensor(seeds[:1], device=place.device)), place)
     stacks = [
         LinkStack(prepared, method, training, split, pairs, seeds, place, replicas)
