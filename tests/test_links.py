@@ -4,8 +4,10 @@ import sys
 import numpy as np
 import pytest
 import torch
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch.nn.functional import softplus
 
 import kernode as kn
@@ -260,3 +262,200 @@ def test_command_prints_one_json_object(tmp_path, monkeypatch, capsys):
         else:
             assert "test AUC" in printed
     assert (tmp_path / "clusters-links-gae.safetensors").is_file()
+
+
+# ---- scikit-learn's form: pairs and whether they are linked
+
+
+def pairs_and_links(graph=GRAPH, seed=0):
+    """All edges and as many pairs that are none, in random order."""
+    random = np.random.default_rng(seed)
+    edges = np.argwhere(np.triu(graph.adjacency.toarray()))
+    pairs = np.argwhere(np.triu(graph.adjacency.toarray() == 0, 1))
+    others = pairs[random.choice(len(pairs), len(edges), replace=False)]
+    order = random.permutation(2 * len(edges))
+    return np.concatenate([edges, others])[order], np.repeat([1, 0], len(edges))[order]
+
+
+PAIRS, LINKED = pairs_and_links()
+NAMED = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, node_names=[f"v{i}" for i in range(90)])
+
+
+def pair_predictor(**settings):
+    return kn.LinkPredictor(**{"epochs": 15, "device": "cpu"} | settings)
+
+
+def test_edges_outside_the_given_pairs_are_never_seen():
+    """Other edges are taken away, put elsewhere and weighted anew: to the last bit the same answers."""
+    known, y = PAIRS[:200], LINKED[:200]
+    given = {tuple(pair) for pair in known[y == 1].tolist()}
+    random = np.random.default_rng(1)
+    garbled = np.array([*given, *(sorted(random.choice(90, 2, replace=False)) for _ in range(300))])
+    weights = np.where([tuple(pair) in given for pair in garbled.tolist()], 1, random.uniform(1, 9, len(garbled)))
+    weights[len(given) :][[tuple(p) in given for p in garbled[len(given) :].tolist()]] = 0.5
+    other = kn.Graph.from_edges(garbled, GRAPH.features, weights=weights, name="clusters")
+    assert other.n_edges > len(given) + 100
+    usual, same = (pair_predictor().fit(known, y, graph=graph) for graph in (GRAPH, other))
+    assert usual.model_.graph.n_edges == len(given) - int(0.05 * len(given))
+    assert usual.model_.graph.fingerprint == same.model_.graph.fingerprint
+    assert np.array_equal(usual.decision_function(PAIRS), same.decision_function(PAIRS))
+
+
+def test_held_out_pairs_choose_the_epoch_and_never_teach():
+    links = pair_predictor().fit(PAIRS, LINKED, graph=GRAPH)
+    split, m = links.split_, int(LINKED.sum())
+    assert len(split.validation) == len(split.validation_negatives) == int(0.05 * m)
+    given = {(tuple(pair), y) for pair, y in zip(PAIRS.tolist(), LINKED.tolist(), strict=True)}
+    assert {(tuple(pair), 1) for pair in split.validation.tolist()} <= given
+    assert {(tuple(pair), 0) for pair in split.validation_negatives.tolist()} <= given
+    assert split.graph.n_edges == m - int(0.05 * m)
+    assert not is_edge(split.graph.adjacency, split.validation).any()
+    shuffled = np.random.default_rng(5).permutation(len(PAIRS))
+    turned = PAIRS[shuffled][:, ::-1]
+    again = pair_predictor().fit(turned, LINKED[shuffled], graph=GRAPH)
+    assert np.array_equal(again.score_pairs(PAIRS), links.score_pairs(PAIRS))
+    assert not np.array_equal(pair_predictor(random_state=1).fit(PAIRS, LINKED, graph=GRAPH).split_.validation,
+                              split.validation)  # fmt: skip
+
+
+@pytest.mark.parametrize("y", [None, "ones", "few"])
+def test_without_enough_unlinked_pairs_others_are_drawn(y):
+    pairs = PAIRS[LINKED == 1]
+    few = PAIRS[LINKED == 0][:3]
+    if y == "few":
+        pairs, y = np.concatenate([pairs, few]), np.repeat([1, 0], [len(pairs), 3])
+    else:
+        y = y and np.ones(len(pairs))
+    links = pair_predictor().fit(pairs, y, graph=GRAPH)
+    negatives = links.split_.validation_negatives
+    assert len(negatives) == len(links.split_.validation) == int(0.05 * LINKED.sum())
+    assert not is_edge(GRAPH.adjacency, negatives).any()
+    assert not {tuple(p) for p in few.tolist()} & {tuple(p) for p in negatives.tolist()} or y is None or y.all()
+
+
+def test_unlinked_pairs_teach():
+    told = pair_predictor(epochs=60).fit(PAIRS, LINKED, graph=GRAPH)
+    untold = pair_predictor(epochs=60).fit(PAIRS[LINKED == 1], graph=GRAPH)
+    chose = {tuple(pair) for pair in told.split_.validation_negatives.tolist()}
+    taught = np.array([pair for pair in PAIRS[LINKED == 0] if tuple(pair) not in chose])
+    assert told.decision_function(taught).mean() < untold.decision_function(taught).mean()
+
+
+def test_loss_counts_every_known_pair_that_is_no_edge():
+    others = np.array([(0, 1), (2, 7), (3, 5)])
+    pairs = EdgePairs.of(SPLIT, DOUBLE.device, others)
+    drawn, counts = pairs.draw_negatives(Draws(torch.arange(4), 1))
+    usual, usual_counts = EdgePairs.of(SPLIT, DOUBLE.device).draw_negatives(Draws(torch.arange(4), 1))
+    assert torch.equal(drawn[:, :-3], usual)
+    assert torch.equal(counts[:, :-3], usual_counts)
+    assert (drawn[:, -3:].numpy() == others).all()
+    assert counts[:, -3:].all()
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_answers_about_pairs_fit_together(replicas):
+    links = pair_predictor(replicas=replicas).fit(PAIRS, LINKED, graph=GRAPH)
+    chances, odds = links.predict_proba(PAIRS), links.decision_function(PAIRS)
+    assert chances.shape == (len(PAIRS), 2)
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert np.array_equal(chances[:, 1], links.score_pairs(PAIRS))
+    assert np.allclose(odds, np.log(chances[:, 1] / chances[:, 0]))
+    assert np.array_equal(links.predict(PAIRS), links.classes_[chances.argmax(axis=1)])
+    assert links.score(PAIRS, LINKED) == (links.predict(PAIRS) == LINKED).mean() > 0.7
+    assert links.classes_.tolist() == [0, 1]
+    extreme = LinkModel.log_odds(type("Sure", (), {"logits": lambda *_: np.array([[800.0, -900.0]])})(), None)
+    assert np.allclose(extreme, [800, -900])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_kernel_of_a_predictor_is_what_links_are_read_from(name):
+    method = METHODS[name]
+    trained = LinkModel.learn(GRAPH, SPLIT, method, SHORT, [0, 1], DOUBLE)
+    u, v = SPLIT.test.T
+    kernel = trained.kernel.pairs(u, v)
+    if method.scaled:
+        a, b = (trained.parameters[key].numpy() for key in ("log_scale", "offset"))
+        by_run = (trained.logits(SPLIT.test) - b[:, None]) / np.exp(a)[:, None]
+    else:
+        by_run = trained.logits(SPLIT.test)
+    assert np.allclose(kernel, by_run.mean(axis=0))
+    gram = trained.kernel.gram()
+    assert np.linalg.eigvalsh(gram).min() > -1e-8 * np.abs(gram).max()
+
+
+def test_nodes_of_links_have_names():
+    links, plain = (pair_predictor().fit(graph) for graph in (NAMED, GRAPH))
+    names = NAMED.node_names
+    assert np.array_equal(links.score_pairs(names[PAIRS]), plain.score_pairs(PAIRS))
+    found = links.missing_links("v5", k=3)
+    assert [(f"v{node}", score) for node, score in plain.missing_links(5, k=3)] == found
+    assert links.missing_links(5, k=3) == found
+    test, none = (names[part] for part in (links.split_.test, links.split_.test_negatives))
+    assert links.evaluate(test, none) == links.evaluate()
+    assert np.array_equal(links.kernel_.gram(["v3", "v4"]), plain.kernel_.gram([3, 4]))
+    by_name = pair_predictor().fit(names[PAIRS], LINKED, graph=NAMED)
+    by_index = pair_predictor().fit(PAIRS, LINKED, graph=GRAPH)
+    assert np.array_equal(by_name.predict_proba(names[PAIRS].tolist()), by_index.predict_proba(PAIRS))
+
+
+def test_folds_and_searches_over_pairs_run_unchanged():
+    auc = cross_val_score(
+        pair_predictor(), PAIRS, LINKED, params={"graph": GRAPH}, cv=3, scoring="roc_auc"
+    )
+    assert auc.shape == (3,)
+    assert auc.mean() > 0.6
+    search = GridSearchCV(pair_predictor(), {"method": ["kernel", "gae"], "learning_rate": [0.01, 0.05]}, cv=2)
+    search.fit(PAIRS, LINKED, graph=GRAPH)
+    assert search.best_estimator_.method == search.best_params_["method"]
+    assert 0.5 < search.score(PAIRS, LINKED) <= 1
+    with config_context(enable_metadata_routing=True):
+        routed = cross_val_score(
+            pair_predictor(), PAIRS, LINKED, params={"graph": GRAPH}, cv=3, scoring="roc_auc"
+        )
+    assert np.array_equal(auc, routed)
+
+
+def test_weights_of_linked_pairs_are_the_graphs():
+    weighted = kn.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)], np.eye(5), weights=[2, 3, 4, 5])
+    links = pair_predictor(epochs=1).fit([(0, 1), (2, 1), (3, 2), (0, 4)], graph=weighted)
+    seen = links.split_.graph.adjacency.toarray()
+    expected = {(0, 1): 2, (1, 2): 3, (2, 3): 4, (0, 4): 1}
+    held_out = tuple(links.split_.validation[0].tolist())
+    for pair, weight in expected.items():
+        assert seen[pair] == (0 if pair == held_out else weight)
+    assert seen[3, 4] == 0
+
+
+def test_predictor_of_pairs_answers_the_same_after_loading(tmp_path):
+    links = pair_predictor().fit(PAIRS, LINKED, graph=GRAPH)
+    again = LinkModel.load(links.save(tmp_path / "l"), links.split_.graph)
+    assert np.array_equal(again.score_pairs(PAIRS), links.score_pairs(PAIRS))
+    with pytest.raises(InputError, match="no test edges were held out"):
+        links.evaluate()
+    assert links.evaluate(PAIRS[LINKED == 1], PAIRS[LINKED == 0])["auc"] > 60
+
+
+@pytest.mark.parametrize(
+    ("pairs", "y", "graph", "sentence"),
+    [
+        (GRAPH, [1], None, "belong to pairs"),
+        (GRAPH, None, GRAPH, "belong to pairs"),
+        ([(0, 1)], None, None, "pass graph="),
+        ([(0, 1), (1, 2)], [1], GRAPH, r"one number per pair \(2\)"),
+        ([(0, 1), (1, 2)], [1, 2], GRAPH, "Only binary classification is supported.* Got 2"),
+        ([(0, 1), (1, 2)], [1, 0.5], GRAPH, "Got a continuous 0.5"),
+        ([(0, 1), (1, 0)], [1, 0], GRAPH, r"the pair \(0, 1\) is given both as linked and as not"),
+        ([(0, 1), (1, 1)], None, GRAPH, r"the pair \(1, 1\) joins a node with itself"),
+        ([(0, 1), (1, 0)], None, GRAPH, "1 linked pairs are too few"),
+        ([], None, GRAPH, "0 linked pairs are too few"),
+        ([(0, 1), (1, 2)], [0, 0], GRAPH, "0 linked pairs are too few"),
+        ([(0, 1, 2)], None, GRAPH, "m × 2 list of nodes"),
+        ([(0,), (1,)], None, GRAPH, r"1 feature\(s\)"),
+        ([(0, 900), (1, 2)], None, GRAPH, "node 900 is not in the graph"),
+        ([("a", "b"), ("b", "c")], None, GRAPH, "have no names"),
+        ([(0, 1), (0, 2), (1, 2)], None, kn.Graph.from_edges([(0, 1)], np.eye(3)), "y = 0"),
+    ],
+)  # fmt: skip
+def test_wrong_pairs_are_one_sentence(pairs, y, graph, sentence):
+    with pytest.raises(InputError, match=sentence):
+        pair_predictor(epochs=1).fit(pairs, y, graph=graph)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernode import kernels, maps
+    from kernode import gp, kernels, maps
     from kernode.data import Split, datasets, load, read_table
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
     from kernode.estimators import NodeKernelClassifier, NodeKernelTransformer, load_model
@@ -34,6 +34,7 @@ _HOMES = {
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",
     "from_scipy": "data.exchange",
+    "gp": "",
     "graph_kernel": "node_kernel",
     "kernels": "",
     "load": "data",
@@ -57,6 +58,7 @@ __all__ = [
     "from_networkx",
     "from_pyg",
     "from_scipy",
+    "gp",
     "graph_kernel",
     "kernels",
     "load",
