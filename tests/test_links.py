@@ -291,7 +291,9 @@ def test_edges_outside_the_given_pairs_are_never_seen():
     given = {tuple(pair) for pair in known[y == 1].tolist()}
     random = np.random.default_rng(1)
     garbled = np.array([*given, *(sorted(random.choice(90, 2, replace=False)) for _ in range(300))])
-    weights = np.where([tuple(pair) in given for pair in garbled.tolist()], 1, random.uniform(1, 9, len(garbled)))
+    weights = np.where(
+        [tuple(pair) in given for pair in garbled.tolist()], 1, random.uniform(1, 9, len(garbled))
+    )
     weights[len(given) :][[tuple(p) in given for p in garbled[len(given) :].tolist()]] = 0.5
     other = kn.Graph.from_edges(garbled, GRAPH.features, weights=weights, name="clusters")
     assert other.n_edges > len(given) + 100
@@ -330,7 +332,9 @@ def test_without_enough_unlinked_pairs_others_are_drawn(y):
     negatives = links.split_.validation_negatives
     assert len(negatives) == len(links.split_.validation) == int(0.05 * LINKED.sum())
     assert not is_edge(GRAPH.adjacency, negatives).any()
-    assert not {tuple(p) for p in few.tolist()} & {tuple(p) for p in negatives.tolist()} or y is None or y.all()
+    assert (
+        not {tuple(p) for p in few.tolist()} & {tuple(p) for p in negatives.tolist()} or y is None or y.all()
+    )
 
 
 def test_unlinked_pairs_teach():
@@ -399,12 +403,12 @@ def test_nodes_of_links_have_names():
 
 
 def test_folds_and_searches_over_pairs_run_unchanged():
-    auc = cross_val_score(
-        pair_predictor(), PAIRS, LINKED, params={"graph": GRAPH}, cv=3, scoring="roc_auc"
-    )
+    auc = cross_val_score(pair_predictor(), PAIRS, LINKED, params={"graph": GRAPH}, cv=3, scoring="roc_auc")
     assert auc.shape == (3,)
     assert auc.mean() > 0.6
-    search = GridSearchCV(pair_predictor(), {"method": ["kernel", "gae"], "learning_rate": [0.01, 0.05]}, cv=2)
+    search = GridSearchCV(
+        pair_predictor(), {"method": ["kernel", "gae"], "learning_rate": [0.01, 0.05]}, cv=2
+    )
     search.fit(PAIRS, LINKED, graph=GRAPH)
     assert search.best_estimator_.method == search.best_params_["method"]
     assert 0.5 < search.score(PAIRS, LINKED) <= 1

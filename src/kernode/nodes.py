@@ -1,4 +1,4 @@
-"""Nodes as people hand them over: names or indices, in a list or in a column, sometimes turned into floats."""
+"""Nodes as people hand them over: names or indices, in a list or a column, some turned into floats."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ def _plain(nodes: Any) -> np.ndarray:
     try:
         array = np.asarray(nodes)
     except (ValueError, TypeError):
-        raise InputError(
-            "nodes must be one regular array. Got rows of different lengths or kinds."
-        ) from None
+        raise InputError("nodes must be one regular array. Got rows of different lengths or kinds.") from None
     if array.dtype.kind == "O":
         array = _unboxed(array)
     if array.dtype.kind == "c":

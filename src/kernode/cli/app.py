@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli import bench, compare, data, estimate, fit, links, predict, reproduce, tune
+from kernode.cli import bench, compare, data, embed, estimate, fit, gram, links, predict, reproduce, tune
 from kernode.errors import KernodeError
 from kernode.summaries import SUMMARIES
 from kernode.version import __version__
@@ -26,6 +26,8 @@ app.command(
     epilog="Variants:\n\n" + "\n\n".join(f"[bold]{name}[/]: {text}" for name, text in SUMMARIES.items()),
 )(fit.fit)
 app.command("predict")(predict.predict)
+app.command("embed")(embed.embed)
+app.command("gram")(gram.gram)
 app.command("links")(links.links)
 app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)

@@ -163,4 +163,3 @@ class LinkModel:
 def _training_graph(whole: Graph, split_seed: int | None) -> Graph:
     """The edges a model saw: those of the seeded split, or all where the split was its user's own."""
     return whole if split_seed is None else split_edges(whole, split_seed).graph
-

@@ -79,9 +79,7 @@ def _distinct(pairs: np.ndarray) -> np.ndarray:
 def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
     n = graph.n_nodes
     if n * (n - 1) // 2 - len(known) < count:
-        raise InputError(
-            f"the pairs leave fewer than {count} others to compare with. Give some that are not linked, y = 0."
-        )
+        raise InputError(f"the pairs leave fewer than {count} others to compare with. Give some with y = 0.")
     return _draw_non_edges(graph, known, count, random)
 
 

@@ -77,7 +77,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         """
         if isinstance(X, Graph | EdgeSplit):
             if y is not None or graph is not None:
-                raise InputError("y and graph= belong to pairs. Leave them out where a graph is learned from.")
+                raise InputError("y and graph= belong to pairs. Leave them out beside a graph.")
             return self._learn_from(X)
         if isinstance(X, str):
             raise InputError(f"graph must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.")

@@ -1,0 +1,91 @@
+"""``kernode embed``: a saved model's vectors of nodes, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.console import JsonOption, QuietOption, print_json, progress, say
+from kernode.cli.nodes import (
+    NODES_HELP,
+    DataArgument,
+    DeviceOption,
+    ModelArgument,
+    check_place,
+    check_room,
+    chosen,
+    names_of,
+    open_model,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernode.cli.matrix_file import Matrix
+    from kernode.graph import Graph
+    from kernode.node_kernel import NodeKernel
+
+
+def embed(
+    model: ModelArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz, .parquet or .csv.", show_default=False)],
+    data: DataArgument = None,
+    only: Annotated[str | None, typer.Option(help=NODES_HELP)] = None,
+    device: DeviceOption = "auto",
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Write the vectors of nodes that the learned kernel compares, one row per node.
+
+    For the dot-product kernels (all but k2) the vectors' dot products are K itself; several runs stand side
+    by side, divided by √runs. An .npz file holds `vectors` and `nodes`; a table has a column `node` and
+    then v0, v1, …
+
+    Example: [bold]kernode embed cora-k3.safetensors -o vectors.parquet[/]
+    """
+    check_place(out, (".npz", ".parquet", ".csv"))
+    from kernode.cli.matrix_file import write_matrix
+
+    with progress("embed", quiet=quiet or json) as begin:
+        kernel, graph = open_model(model, data, device)
+        nodes = chosen(graph, only, "--only")
+        matrix = _vectors(kernel, graph, nodes)
+        # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
+        width = matrix.dtype.itemsize * (3 if out.suffix == ".csv" else 1)
+        check_room(out, len(nodes) * len(matrix.columns) * width)
+        size = write_matrix(out, matrix, begin(len(nodes)))
+    report = {
+        "model": str(model),
+        "dataset": graph.name,
+        "nodes": len(nodes),
+        "dimensions": len(matrix.columns),
+        "bytes": size,
+        "output": str(out),
+    }
+    if json:
+        print_json(report)
+    elif not quiet:
+        say(
+            f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
+            f"written to {escape(str(out))}"
+        )
+
+
+def _vectors(kernel: NodeKernel, graph: Graph, nodes: np.ndarray) -> Matrix:
+    import numpy as np
+
+    from kernode.cli.matrix_file import Matrix, rows_at_a_time
+
+    first = kernel.vectors(nodes[:1])
+    rows = rows_at_a_time(first.shape[1])
+    return Matrix(
+        names_of(graph, nodes),
+        np.array([f"v{i}" for i in range(first.shape[1])]),
+        first.dtype,
+        (kernel.vectors(nodes[start : start + rows]) for start in range(0, len(nodes), rows)),
+        "vectors",
+        ("nodes",),
+    )

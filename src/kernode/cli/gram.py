@@ -1,0 +1,105 @@
+"""``kernode gram``: a saved model's Gram matrix, as a file, never as a whole in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.console import JsonOption, QuietOption, print_json, progress, say
+from kernode.cli.nodes import (
+    NODES_HELP,
+    DataArgument,
+    DeviceOption,
+    ModelArgument,
+    check_place,
+    check_room,
+    chosen,
+    names_of,
+    open_model,
+)
+from kernode.errors import InputError
+from kernode.memory import readable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernode.cli.matrix_file import Matrix
+    from kernode.graph import Graph
+    from kernode.node_kernel import NodeKernel
+
+
+def gram(
+    model: ModelArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz or .parquet.", show_default=False)],
+    data: DataArgument = None,
+    only: Annotated[str | None, typer.Option(help=f"Rows: {NODES_HELP}")] = None,
+    others: Annotated[
+        str | None, typer.Option("--with", help="Columns, in the same form; the rows' nodes if not given.")
+    ] = None,
+    device: DeviceOption = "auto",
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Write K between nodes: p.s.d., ready for SVC(kernel="precomputed") and any other kernel machine.
+
+    With several runs in the model it is their mean. An .npz file holds `gram`, `rows` and `columns`; a
+    Parquet table has a column `node` and one for each node of --with.
+
+    Example: [bold]kernode gram cora-k3.safetensors -o gram.npz --only 0,1,2 --with nodes.txt[/]
+    """
+    check_place(out, (".npz", ".parquet"))
+    from kernode.cli.matrix_file import write_matrix
+
+    with progress("gram", quiet=quiet or json) as begin:
+        kernel, graph = open_model(model, data, device)
+        rows = chosen(graph, only, "--only")
+        columns = rows if others is None else chosen(graph, others, "--with")
+        matrix = _gram(kernel, graph, rows, columns)
+        _check_table(out, matrix)
+        check_room(out, len(rows) * len(columns) * matrix.dtype.itemsize)
+        size = write_matrix(out, matrix, begin(len(rows)))
+    report = {
+        "model": str(model),
+        "dataset": graph.name,
+        "rows": len(rows),
+        "columns": len(columns),
+        "bytes": size,
+        "output": str(out),
+    }
+    if json:
+        print_json(report)
+    elif not quiet:
+        say(
+            f"K of {len(rows):,} × {len(columns):,} nodes of [bold]{escape(graph.name)}[/], "
+            f"{readable(size)}, written to {escape(str(out))}"
+        )
+
+
+def _gram(kernel: NodeKernel, graph: Graph, rows: np.ndarray, columns: np.ndarray) -> Matrix:
+    from kernode.cli.matrix_file import Matrix, rows_at_a_time
+
+    return Matrix(
+        names_of(graph, rows),
+        names_of(graph, columns),
+        kernel.gram(rows[:1], columns[:1]).dtype,
+        kernel.blocks(rows, columns, rows_at_a_time(len(columns))),
+        "gram",
+        ("rows", "columns"),
+    )
+
+
+def _check_table(out: Path, matrix: Matrix) -> None:
+    if out.suffix != ".parquet":
+        return
+    from kernode.cli.matrix_file import MOST_COLUMNS
+
+    if len(matrix.columns) > MOST_COLUMNS:
+        raise InputError(
+            f"{out} would have {len(matrix.columns):,} columns, and a table should have {MOST_COLUMNS:,} at "
+            "most. Write an .npz file, or choose fewer with --with."
+        )
+    if "node" in matrix.columns.astype(str):
+        raise InputError(f"{out}: a node called 'node' would be a second column 'node'. Write an .npz file.")

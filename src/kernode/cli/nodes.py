@@ -1,0 +1,95 @@
+"""What ``embed`` and ``gram`` share: their arguments, which nodes they are about, and where there is room."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernode.cli.console import check_writable
+from kernode.cli.predict import graph_of
+from kernode.errors import InputError
+from kernode.memory import readable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernode.graph import Graph
+    from kernode.node_kernel import NodeKernel
+
+ModelArgument = Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
+DataArgument = Annotated[str | None, typer.Argument(help="Its graph, if it is not a built-in data set.")]
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+NODES_HELP = "a,b,c or a file with one per line; all nodes if not given."
+
+
+def open_model(path: Path, data: str | None, device: str) -> tuple[NodeKernel, Graph]:
+    """A saved model's kernel on its graph."""
+    from kernode.model import Model
+    from kernode.sparse import Place
+
+    model = Model.load(path)
+    graph = graph_of(model, path, data)
+    place = Place.of(model.precision, device)
+    return model.on(graph, place.device.type).kernel, graph
+
+
+def chosen(graph: Graph, given: str | None, option: str) -> np.ndarray:
+    """Indices of the nodes that an option names; all of them if it is not given."""
+    import numpy as np
+
+    if given is None:
+        return np.arange(graph.n_nodes)
+    names = [name.strip() for name in _listed(given)]
+    names = [name for name in names if name]
+    if not names:
+        raise InputError(f"{option}: {given} names no node. Give a,b,c or a file with one per line.")
+    nodes = graph.find(names if graph.node_names is not None else _numbers(names, option))
+    values, counts = np.unique(nodes, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"{option} has {names_of(graph, values[counts > 1])[0]} twice. List each node once.")
+    return nodes
+
+
+def _listed(given: str) -> list[str]:
+    path = Path(given)
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else given.split(",")
+
+
+def _numbers(names: list[str], option: str) -> list[int]:
+    for name in names:
+        if not name.isascii() or not name.isdigit():
+            raise InputError(
+                f"{option}: {name!r} is neither a file nor an index, and the graph's nodes have no names."
+            )
+    return [int(name) for name in names]
+
+
+def names_of(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    """Names of nodes, or their indices where the graph has no names."""
+    return nodes if graph.node_names is None else graph.node_names[nodes]
+
+
+def check_place(path: Path, extensions: Iterable[str]) -> None:
+    """Say before anything is computed that a file cannot be written, or is of no known kind."""
+    if path.suffix not in extensions:
+        raise InputError(f"{path}: the extension must be one of {', '.join(extensions)}.")
+    check_writable(path)
+    if path.suffix == ".parquet":
+        from kernode.cli.matrix_file import pyarrow_and_parquet
+
+        pyarrow_and_parquet()
+
+
+def check_room(path: Path, size: int) -> None:
+    """Refuse a file that the disk has no room for."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        raise InputError(
+            f"{path} would take {readable(size)}, and {folder} has {readable(free)} free. "
+            "Choose fewer nodes with --only, or another place."
+        )
