@@ -32,9 +32,7 @@ def main() -> None:
     print(f"GridSearchCV chose           {search.best_params_}")
     print(f"  test nodes                 {100 * search.score(test, truth):.1f} %")
 
-    pipeline = Pipeline(
-        [("embed", kn.NodeKernelTransformer("k1")), ("classify", LogisticRegression())]
-    )
+    pipeline = Pipeline([("embed", kn.NodeKernelTransformer("k1")), ("classify", LogisticRegression())])
     pipeline.fit(nodes, y, embed__graph=graph)
     print(f"vectors into a Pipeline      {100 * pipeline.score(test, truth):.1f} %")
 

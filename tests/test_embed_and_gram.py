@@ -112,6 +112,12 @@ def test_some_nodes_are_chosen_by_name_by_index_or_in_a_file(command, trained, t
     rows, columns, gram = read(out)
     assert (rows, [int(column) for column in columns]) == ([7, 3], [7, 3])
     assert np.allclose(gram, model.kernel_.gram([7, 3]), atol=1e-6)
+    many = ",".join(map(str, range(89, -1, -1)))  # longer than the name of a file can be
+    assert len(many) > 255
+    assert command("embed", path, data, "-o", out, "--only", many)[0] == 0
+    assert np.array_equal(read(out)[2], model.kernel_.vectors(range(89, -1, -1)))
+    (tmp_path / "odd.txt").write_bytes(b"\xff\xfe0\n")
+    fails(command("embed", path, data, "-o", out, "--only", tmp_path / "odd.txt"), 2, "not a text file")
 
 
 def test_a_person_hears_what_was_written_and_quiet_is_quiet(command, trained, tmp_path):

@@ -112,6 +112,7 @@ def test_every_call_of_a_kernel_is_the_gram_matrix():
     batch = torch.stack([x, x.flip(0)])
     assert np.array_equal(k(batch, y).to_dense().numpy(), np.stack([gram, gram[::-1]]))
     assert k(batch, diag=True).shape == (2, 6)
+    assert k.forward(x, x, diag=True).shape == (6,)  # not the diagonal of a whole matrix
     assert k(x.float(), y.float()).to_dense().dtype == torch.float32
     assert k(x.long(), y.long()).to_dense().dtype == torch.float64
     assert (k + GPKernel(learned))(x, y).to_dense().numpy() == pytest.approx(2 * gram)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -131,7 +132,7 @@ def test_answers_depend_neither_on_the_order_nor_on_the_company_of_nodes():
 
 def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
     models, asked, on = [fitted(), fitted(transformer)], [], Model.on
-    monkeypatch.setattr(Model, "on", lambda *given: asked.append(given[1]) or on(*given))
+    monkeypatch.setattr(Model, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named))
     twin = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, node_names=NAMES[::-1], name="twin")
     for model in models:
         asked.clear()
@@ -146,7 +147,9 @@ def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
             answer(SPLIT.test, graph="cora")
     truth = GRAPH.labels[SPLIT.test]
     assert models[0].score(SPLIT.test, truth, graph=twin) == models[0].score(SPLIT.test, truth)
-    assert np.array_equal(models[0].predict(SPLIT.test, graph=twin), models[0].predict(SPLIT.test))
+    there = models[0].predict(NAMES[::-1][SPLIT.test], graph=twin)
+    assert np.array_equal(there, models[0].predict(SPLIT.test))
+    assert models[0].score(NAMES[::-1][SPLIT.test], truth, graph=twin) == (there == truth).mean()
 
 
 @pytest.mark.parametrize("kernel", [Normalized(Linear()), Linear(), RBF(0.5)])
@@ -166,6 +169,8 @@ def test_similar_nodes_are_those_of_a_loop_over_all(kernel, graph):
     assert [value for _, value in found] == pytest.approx([-loop[v][0] for v in expected])
     assert all(type(node) is (str if graph is GRAPH else int) for node, _ in found)
     assert len(model.similar(0, k=1000)) == 119
+    boxed = replace(model.kernel_, names=NAMES.astype(object))
+    assert boxed.similar(7, k=1)[0][0] == NAMES[expected[0]]
     with pytest.raises(InputError, match="k must be an integer ≥ 1"):
         model.similar(0, k=0)
 

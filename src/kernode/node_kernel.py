@@ -146,7 +146,7 @@ class NodeKernel:
         return torch.cat(parts).cpu().numpy()
 
     def _name(self, i: int) -> Any:
-        return int(i) if self.names is None else self.names[i].item()
+        return int(i) if self.names is None else self.names[i : i + 1].tolist()[0]
 
     def _rows(self, nodes: Any) -> Tensor:
         rows = np.arange(self.n_nodes) if nodes is None else self.find(nodes)

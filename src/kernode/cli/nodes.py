@@ -55,8 +55,12 @@ def chosen(graph: Graph, given: str | None, option: str) -> np.ndarray:
 
 
 def _listed(given: str) -> list[str]:
-    path = Path(given)
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else given.split(",")
+    try:
+        return Path(given).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{given} is not a text file in UTF-8. Give one node per line.") from None
+    except (OSError, ValueError):  # no such file, or text that cannot be the name of one
+        return given.split(",")
 
 
 def _numbers(names: list[str], option: str) -> list[int]:
