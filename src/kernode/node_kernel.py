@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -172,6 +172,10 @@ class NodeKernel:
     def __repr__(self) -> str:
         replicas = len(self.g) if self.g.dim() == 3 else 1
         return f"NodeKernel({self.base!r} on {self.n_nodes:,} nodes, mean of {replicas})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again, for a pickle."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # A frozen value is its own copy. scikit-learn's clone() of a machine would otherwise duplicate g.
     def __copy__(self) -> NodeKernel:

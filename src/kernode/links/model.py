@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,10 @@ class LinkModel:
             {name: value.numpy() for name, value in part(tensors, "history.").items()},
             device,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again, for a pickle."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def _place(self) -> Place:
