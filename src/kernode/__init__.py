@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import gp, kernels, maps
-    from kernode.data import Split, datasets, load, read_table
+    from kernode.data import Split, datasets, extend, load, read_table
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
     from kernode.estimators import NodeKernelClassifier, NodeKernelTransformer, load_model
     from kernode.graph import Graph
@@ -31,6 +31,7 @@ _HOMES = {
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
+    "extend": "data",
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",
     "from_scipy": "data.exchange",
@@ -55,6 +56,7 @@ __all__ = [
     "Split",
     "__version__",
     "datasets",
+    "extend",
     "from_networkx",
     "from_pyg",
     "from_scipy",

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from kernode.baselines.kled import KLED
 from kernode.checkpoint import Checkpoint
+from kernode.choosing import Candidates, learn_best
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.estimate import Sizes, require_memory
@@ -24,7 +25,7 @@ from kernode.retrieval import kernel_retrieval
 from kernode.settings import Training
 from kernode.sparse import Place
 from kernode.stack import replica
-from kernode.variants import WORDS, configure
+from kernode.variants import WORDS, candidates
 
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
@@ -56,10 +57,9 @@ def run(
     ``progress`` is told the number of epochs.
     """
     tuned = split in (None, "fastgcn", "public")  # whose test nodes no search has seen
-    method, training = configure(variant, settings_key(graph), tuned=tuned, **(changes or {}))
-    return run_method(
-        graph, method, training, seeds, place,
-        split=split, progress=progress, checkpoint=checkpoint, variant=variant,
+    return run_candidates(
+        graph, candidates(variant, settings_key(graph), tuned=tuned, **(changes or {})), seeds, place,
+        split=split, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
@@ -76,22 +76,31 @@ def run_method(
     variant: str = "",
 ) -> tuple[Model, dict[str, Any], list[Split]]:
     """The same for any method; ``variant`` is what to call it."""
-    require_memory(Sizes.of(graph), method, training, place)
+    return run_candidates(
+        graph, {variant: (method, training)}, seeds, place,
+        split=split, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+
+
+def run_candidates(
+    graph: Graph,
+    methods: Candidates,
+    seeds: list[int],
+    place: Place,
+    *,
+    split: str | None = None,
+    progress: Callable[[int], Progress] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Model, dict[str, Any], list[Split]]:
+    """The same for whichever of some methods validates best."""
+    for method, training in methods.values():
+        require_memory(Sizes.of(graph), method, training, place)
     splits = split_nodes(graph, split, seeds)
     lesson, classes = lesson_of(graph, splits)
-    model = Model.learn(
-        graph,
-        method,
-        training,
-        lesson,
-        seeds,
-        place,
-        tuple(graph.class_names[label] for label in classes),
-        progress=progress(training.epochs) if progress else None,
-        checkpoint=checkpoint,
-        variant=variant,
-        split=split or ("fastgcn" if known_name(graph) else "jk"),
-    )
+    model = learn_best(
+        graph, methods, lesson, seeds, place, tuple(graph.class_names[label] for label in classes),
+        progress=progress, checkpoint=checkpoint, split=split or ("fastgcn" if known_name(graph) else "jk"),
+    )  # fmt: skip
     return model, _report(model, graph, splits, classes, place.device.type), splits
 
 
@@ -127,6 +136,7 @@ def _report(
     return {
         "dataset": graph.name,
         "variant": model.labels_of_choice["variant"],
+        "chosen_by_validation": model.labels_of_choice.get("chosen_by_validation"),
         "split": model.labels_of_choice["split"],
         "replicas": len(model.seeds),
         "seed": model.seeds[0],

@@ -138,8 +138,8 @@ class Model:
             )
         if self.encoding is not None and self.encoding.structure is not None:
             warnings.warn(
-                f"this model knows nodes by their positions in {self.dataset!r}. In {graph.name!r} it can make "
-                "sense only of those near nodes that are in both.",
+                f"this model knows nodes by their positions in {self.dataset!r}. In {graph.name!r} they mean "
+                "something only near nodes that are in both.",
                 stacklevel=3,
             )
 
@@ -263,7 +263,8 @@ class Answers:
     @cached_property
     def kernel(self) -> NodeKernel:
         """K(u, v), the mean over replicas."""
-        return NodeKernel(self._method.kernel, self.g, part(self._parameters, "kernel."))
+        own = part(self._parameters, "kernel.")
+        return NodeKernel(self._method.kernel, self.g, own, self.graph.node_names)
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:

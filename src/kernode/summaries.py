@@ -2,7 +2,9 @@
 
 SUMMARIES = {
     "k3": "dot-product kernel, L_K and softmax together, softmax classifier (the paper's best)",
-    "k3-tuned": "K3 with settings chosen on validation; what is used where nothing is said",
+    "auto": "k3-tuned or diffusion, whichever validates better; what is used where nothing is said",
+    "k3-tuned": "K3 with settings chosen on validation",
+    "diffusion": "K3 with ten steps of diffusion in place of exact hops: for few labels",
     "k1": "dot-product kernel, L_K, nearest centroids",
     "k2": "RBF kernel, L_K, nearest centroids",
     "n1": "no kernel loss: the same map with softmax alone",

@@ -8,6 +8,7 @@ rate stand in the paper's supplement; the rest (marked where the field is define
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +24,8 @@ from kernode.method import Method
 from kernode.recipe import take_fields
 from kernode.settings import Training
 
+AUTO = "auto"  # no variant of its own: whichever of these validates better
+CANDIDATES = ("k3-tuned", "diffusion")
 WORDS = "words"  # any graph with a sparse X that has no name of its own
 
 
@@ -85,7 +88,9 @@ _BASELINES = {
 
 # Not in the paper. On the citation graphs with what `kernode tune` found for each (tuned.py). Elsewhere
 # "k3-tuned" is K3 with the width, decay and dropout on X that validation picked most often on the random
-# splits of seven graphs (docs/comparison.md): what `kernode fit` uses where nothing is said.
+# splits of seven graphs (docs/comparison.md). "diffusion" is its sibling for graphs where more of the
+# neighbourhood must speak, above all with few labels; decay as chosen on Cora's and Citeseer's nodes outside
+# FastGCN's test set, 3 % and 10 % of them labelled.
 _OWN = {
     "k3-tuned": Variant(
         Method(HopMLP(hidden=(64,)), _DOT, "joint"),
@@ -93,6 +98,11 @@ _OWN = {
         # Dropout on X is for words, of which a node has many; of a few numbers none can be spared.
         {key: {"input_dropout": 0.5} for key in (WORDS, *tuned.K3)},
         tuned.K3,
+    ),
+    "diffusion": Variant(
+        Method(APPNP(), _DOT, "joint"),
+        Training(),
+        {key: {"input_dropout": 0.5} for key in (WORDS, *tuned.K3)},
     ),
     "similarity": Variant(
         Method(_WIDE, _DOT, "kernel"),
@@ -120,7 +130,7 @@ def configure(
     (3, (16, 16), 50)
     """
     if name not in VARIANTS:
-        raise InputError(f"{name!r} is not a variant. Choose one of {', '.join(VARIANTS)}.")
+        raise InputError(f"{name!r} is not a variant. Choose one of {', '.join((AUTO, *VARIANTS))}.")
     variant = VARIANTS[name]
     changes = {key: value for key, value in changes.items() if value is not None}
     if "map" not in changes:  # they are of the variant's own map
@@ -139,6 +149,28 @@ def configure(
     if changes:
         raise InputError(f"{type(method.map).__name__} has no setting {next(iter(changes))!r}: leave it out.")
     return method, training
+
+
+def candidates(
+    name: str, dataset: str = "", *, tuned: bool = True, **changes: Any
+) -> dict[str, tuple[Method | KLED, Training]]:
+    """What a variant stands for: itself, or for "auto" those of its candidates that have all the changes.
+
+    Where a search has found settings for the data set, or a map is given, or nothing is to be chosen by
+    validation, "auto" is its first candidate.
+
+    >>> list(candidates("auto")), list(candidates("auto", hops=3)), list(candidates("k1"))
+    (['k3-tuned', 'diffusion'], ['k3-tuned'], ['k1'])
+    """
+    first, *others = CANDIDATES if name == AUTO else (name,)
+    found = {first: configure(first, dataset, tuned=tuned, **changes)}
+    settled = (tuned and dataset in VARIANTS[first].tuned_on) or changes.get("map") is not None
+    if settled or found[first][1].selection == "last":
+        return found
+    for other in others:
+        with suppress(InputError):  # it has no such setting
+            found[other] = configure(other, dataset, tuned=tuned, **changes)
+    return found
 
 
 def without_effect(method: Method | KLED, given: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from kernode.data.registry import DataSet, datasets, find
 from kernode.data.split import Split, check_split
 from kernode.data.splits import random_split, split_nodes
 from kernode.data.synthetic import Synthetic, is_synthetic
-from kernode.data.tables import is_table, read_table
+from kernode.data.tables import extend, is_table, read_table
 from kernode.data.tables.files import SUFFIXES
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -23,6 +23,7 @@ __all__ = [
     "Synthetic",
     "check_split",
     "datasets",
+    "extend",
     "load",
     "load_graph",
     "random_split",

@@ -74,7 +74,7 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
     random = np.random.Generator(np.random.PCG64(int(seed)))
     order = random.permutation(len(edges))
-    negatives = _draw_non_edges(graph, edges, held_out, random)
+    negatives = draw_non_edges(graph, edges, held_out, random)
     kept = order[held_out:]
     return EdgeSplit(
         graph=replace(graph, adjacency=_adjacency(edges[kept], weights[kept], graph.n_nodes)),
@@ -169,7 +169,7 @@ def _adjacency(edges: np.ndarray, weights: np.ndarray, n: int) -> sparse.csr_arr
     return from_upper(sparse.csr_array((weights, (edges[:, 0], edges[:, 1])), shape=(n, n)))
 
 
-def _draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
+def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
     """Draw distinct non-edges, all equally likely, in random order: count × 2, in memory O(n + m + count).
 
     The n(n−1)/2 pairs are ranked as (0, 1), (0, 2), …, (n−2, n−1). Numbers are drawn among the non-edges

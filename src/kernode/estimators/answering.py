@@ -24,7 +24,7 @@ class OnGraph:
     @cached_property
     def kernel(self) -> NodeKernel:
         """K(u, v), which knows the nodes' names."""
-        return replace(self.answers.kernel, names=self.answers.graph.node_names)
+        return self.answers.kernel
 
     def find(self, nodes: Any) -> np.ndarray:
         """Indices of nodes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -11,6 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.checkpoint import Checkpoint
+from kernode.choosing import learn_again, learn_best
+from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.answering import Answering, OnGraph
 from kernode.estimators.lessons import teach
@@ -24,7 +27,7 @@ from kernode.node_kernel import NodeKernel
 from kernode.nodes import as_classes, as_nodes
 from kernode.settings import PerReplica, seeds_from
 from kernode.sparse import Place
-from kernode.variants import configure
+from kernode.variants import candidates
 
 
 class NodeKernelEstimator(BaseEstimator):
@@ -35,7 +38,7 @@ class NodeKernelEstimator(BaseEstimator):
 
     def __init__(
         self,
-        variant: str = "k3-tuned",
+        variant: str = "auto",
         *,
         map: FeatureMap | None = None,
         kernel: BaseKernel | None = None,
@@ -99,7 +102,8 @@ class NodeKernelEstimator(BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
         """Learn from nodes X (m names or indices of the graph) and their classes y.
 
-        ``validation``: nodes that choose the epoch, with the graph's own labels, or a pair (nodes, classes).
+        ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
+        or a pair (nodes, classes). Without them a share of X (``holdout``) chooses, and then teaches.
         """
         nodes = as_nodes(X)
         if y is None:
@@ -110,14 +114,16 @@ class NodeKernelEstimator(BaseEstimator):
             raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
         seeds = seeds_from(self.random_state, self.replicas)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
-        method, training = configure(self.variant, settings_key(graph), tuned=False, **changes)
-        place = Place.of(self.precision, self.device)
-        holdout = self.holdout if training.selection == "best" else None
-        classes, lesson = teach(graph.find(nodes), y, graph, validation, holdout, seeds[0])
-        model = Model.learn(
-            graph, method, training, lesson, seeds, place, tuple(classes.tolist()),
-            checkpoint=self.checkpoint, variant=self.variant,
-        )  # fmt: skip
+        methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
+        place, nodes = Place.of(self.precision, self.device), graph.find(nodes)
+        chooses = validation is None and any(training.selection == "best" for _, training in methods.values())
+        classes, lesson = teach(nodes, y, graph, validation, self.holdout if chooses else None, seeds[0])
+        model = learn_best(
+            graph, methods, lesson, seeds, place, tuple(classes.tolist()), checkpoint=self.checkpoint
+        )
+        if chooses:  # what was held out to choose teaches when the choice is made
+            _, lesson = teach(nodes, y, graph, None, None, seeds[0])
+            model = learn_again(graph, model, lesson, place, checkpoint=self.checkpoint)
         return self._take(model, classes, graph, place.device.type)
 
     def _take(self, model: Model, classes: np.ndarray, graph: Graph, device: str) -> Self:
@@ -138,6 +144,31 @@ class NodeKernelEstimator(BaseEstimator):
         Exact: the node is compared with every other. Nodes have their names where the graph has names.
         """
         return self.kernel_.similar(node, k)
+
+    def extend(self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None) -> Self:
+        """The same model after nodes and edges arrived, as :func:`kernode.extend` takes them.
+
+        Answers equal those computed on the whole larger graph, degrees of old neighbours included; computed
+        anew is only what can differ (``recomputed_``: those nodes). ``graph`` is the one that grows, None for
+        the one that was learned from; ``graph_`` of what comes back is the larger one. This estimator stays
+        as it is.
+        """
+        known = self._on(graph).answers
+        larger = extend(known.graph, nodes, edges, names=names)
+        grown = copy(self)
+        grown._answering = Answering(known.on_extended(larger))
+        return grown
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph that answers are about where no other is given."""
+        return self._answers.graph
+
+    @property
+    def recomputed_(self) -> np.ndarray:
+        """Nodes whose vectors were computed when the graph last grew; all of them where it did not."""
+        found = self._answers.recomputed
+        return np.arange(self.graph_.n_nodes) if found is None else found
 
     def save(self, path: str | Path) -> Path:
         """Write the model to one .safetensors file."""

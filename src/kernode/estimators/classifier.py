@@ -15,10 +15,11 @@ from kernode.graph import Graph
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph and classifies nodes with it.
 
-    Start from a ``variant`` of the paper and change what you like; None leaves a setting as the variant
-    has it. With ``replicas`` > 1 that many models train together, with seeds ``random_state`` + i, and
-    answers are the mean over them. Without validation nodes a seeded part of the training nodes
-    (``holdout``) is held out to choose the epoch.
+    Start from a ``variant`` and change what you like; None leaves a setting as the variant has it. The
+    default, "auto", tries two and keeps the one that validates better. With ``replicas`` > 1 that many
+    models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
+    validation nodes a seeded part of the training nodes (``holdout``) is held out to choose method and
+    epoch; the choice is then trained again on all of them.
 
     X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and stays the one that is
     asked about unless another with the same feature columns is given.

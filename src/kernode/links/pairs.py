@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.adjacency import from_upper
-from kernode.data.edge_split import EdgeSplit, _draw_non_edges
+from kernode.data.edge_split import EdgeSplit, draw_non_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.nodes import as_classes
@@ -80,7 +80,7 @@ def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Genera
     n = graph.n_nodes
     if n * (n - 1) // 2 - len(known) < count:
         raise InputError(f"the pairs leave fewer than {count} others to compare with. Give some with y = 0.")
-    return _draw_non_edges(graph, known, count, random)
+    return draw_non_edges(graph, known, count, random)
 
 
 def _adjacency(graph: Graph, edges: np.ndarray) -> sparse.csr_array:
