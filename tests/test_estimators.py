@@ -8,9 +8,10 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.data import random_split
 from kernode.errors import InputError
+from kernode.estimators.lessons import teach
 from kernode.method import Method
 from kernode.settings import Training
-from kernode.variants import configure
+from kernode.variants import candidates, configure
 
 GRAPH = clustered_graph(n=120)
 SPLIT = random_split(GRAPH.labels, (0.5, 0.25, 0.25), 0)
@@ -105,10 +106,22 @@ def test_classes_may_have_names():
     assert np.array_equal(again.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
 
 
-def test_without_validation_nodes_a_seeded_part_is_held_out():
-    first, second = (quick().fit(SPLIT.train, LABELS, graph=GRAPH) for _ in range(2))
-    assert first.model_.train.shape[1] == 48  # 60 less a fifth
+def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_teaches():
+    first, second = (
+        quick(variant="k3-tuned", patience=5).fit(SPLIT.train, LABELS, graph=GRAPH) for _ in range(2)
+    )
+    assert first.model_.train.shape[1] == 60
     assert np.array_equal(first.predict_proba(SPLIT.test), second.predict_proba(SPLIT.test))
+    _, lesson = teach(SPLIT.train, LABELS, GRAPH, None, 0.2, 0)
+    assert lesson.train.shape[1] == 48  # 60 less a fifth
+    chosen = quick(variant="k3-tuned", patience=5).fit(
+        lesson.train[0], LABELS[np.isin(SPLIT.train, lesson.train[0])], graph=GRAPH,
+        validation=lesson.validation[0],
+    )  # fmt: skip
+    epochs = int(chosen.model_.kept_epochs[0])
+    again = quick(variant="k3-tuned", selection="last", epochs=epochs).fit(SPLIT.train, LABELS, graph=GRAPH)
+    assert first.model_.training.epochs == epochs
+    assert np.array_equal(first.predict_proba(SPLIT.test), again.predict_proba(SPLIT.test))
     last = quick(selection="last").fit(SPLIT.train, LABELS, graph=GRAPH)
     assert last.model_.train.shape[1] == 60
 
@@ -158,7 +171,7 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         (SPLIT.train, LABELS, {"map": "gcn"}, "map and kernel must be pieces"),
         (SPLIT.train, LABELS, {"holdout": 2.0}, "holdout must be a share between 0 and 1"),
         ([], [], {}, "there are no training nodes"),
-        (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of k3"),
+        (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of auto, k3"),
         (SPLIT.train, LABELS, {"hops": -1}, "hops must be an integer ≥ 1. Got -1."),
         (SPLIT.train, LABELS, {"variant": "smoother", "hidden": 4}, "Smoother has no setting 'hidden'"),
         (SPLIT.train, LABELS, {"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'"),
@@ -246,3 +259,61 @@ def test_k3_reaches_its_figure_on_cora(cora):
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
     runs = model._answers.probabilities(split.test).argmax(axis=-1) == graph.labels[split.test]
     assert 100 * runs.mean() > 85.5
+
+
+def test_auto_keeps_the_candidate_that_validates_better(tmp_path):
+    auto, *others = (
+        kn.NodeKernelClassifier(variant, epochs=8).fit(
+            SPLIT.train, LABELS, graph=GRAPH, validation=SPLIT.validation
+        )
+        for variant in ("auto", "k3-tuned", "diffusion")
+    )
+    validated = auto.model_.labels_of_choice["chosen_by_validation"]
+    best = {
+        model.variant: 100 * model.score(SPLIT.validation, GRAPH.labels[SPLIT.validation]) for model in others
+    }
+    assert validated == pytest.approx(best, abs=1e-3)
+    chosen = max(validated, key=validated.get)
+    kept = next(model for model in others if model.variant == chosen)
+    assert np.array_equal(auto.predict_proba(range(120)), kept.predict_proba(range(120)))
+    assert kn.load_model(auto.save(tmp_path / "m"), graph=GRAPH).get_params()["variant"] == chosen
+
+
+def test_auto_with_a_worse_first_candidate_takes_the_second(monkeypatch):
+    from kernode import variants
+
+    monkeypatch.setattr(variants, "CANDIDATES", ("smoother", "k3-tuned"))
+    good = kn.NodeKernelClassifier().fit(SPLIT.train, LABELS, graph=GRAPH, validation=SPLIT.validation)
+    monkeypatch.setattr(variants, "CANDIDATES", ("k3-tuned", "smoother"))
+    same = kn.NodeKernelClassifier().fit(SPLIT.train, LABELS, graph=GRAPH, validation=SPLIT.validation)
+    assert np.array_equal(good.predict_proba(range(120)), same.predict_proba(range(120)))
+
+
+def test_auto_is_its_first_candidate_where_only_that_has_a_setting():
+    assert list(candidates("auto", hops=3)) == ["k3-tuned"]
+    assert list(candidates("auto", map=kn.maps.GCN())) == ["k3-tuned"]
+    assert list(candidates("auto", "cora")) == ["k3-tuned"]
+    assert list(candidates("auto", "cora", tuned=False)) == ["k3-tuned", "diffusion"]
+    assert list(candidates("auto", selection="last")) == ["k3-tuned"]
+    with pytest.raises(InputError, match="hops must be an integer"):
+        candidates("auto", hops=0)
+
+
+def test_extended_estimator_answers_as_one_on_the_whole_graph():
+    model = fitted(variant="k1", replicas=2)
+    features = np.abs(np.random.default_rng(0).normal(size=(2, GRAPH.n_features)))
+    later = model.extend(GRAPH, features, [(120, 3), (121, 120), (5, 9)])
+    whole = kn.extend(GRAPH, features, [(120, 3), (121, 120), (5, 9)])
+    assert later.graph_.fingerprint == whole.fingerprint
+    assert later.predict([120, 121]).shape == (2,)
+    assert model.graph_ is GRAPH
+    assert 0 < len(later.recomputed_) < 122
+    once_more = later.extend(None, features[:1], [(122, 121)])
+    assert once_more.graph_.n_nodes == 123
+    assert np.allclose(
+        later.predict_proba(range(122)),
+        model.extend(None, None, [(5, 9)])
+        .extend(None, features, [(120, 3), (121, 120)])
+        .predict_proba(range(122)),
+        atol=1e-6,
+    )

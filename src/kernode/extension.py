@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,17 @@ def extended(
         encoding=graph.encoding,
         repairs=graph.repairs,
     )
+
+
+def with_edges(graph: Graph, adjacency: sparse.csr_array) -> Graph:
+    """The same nodes with other edges; what features say of their place in the graph is computed anew.
+
+    So that features do not tell of edges that are held out.
+    """
+    features: Any = graph.features
+    if graph.encoding is not None and graph.node_names is not None:
+        features = graph.encoding.placed(features, adjacency, graph.node_names)
+    return replace(graph, adjacency=adjacency, features=features)
 
 
 def touched(old: Graph, new: Graph) -> np.ndarray:

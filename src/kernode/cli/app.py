@@ -34,7 +34,9 @@ app.command("compare")(compare.compare)
 app.command("estimate")(estimate.estimate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
-app.add_typer(data.app, name="data", help="Data sets: list them, look at one, fetch one.")
+app.add_typer(
+    data.app, name="data", help="Data sets: list them, look at one, fetch one; tables into one file."
+)
 
 
 def _print_version(wanted: bool) -> None:

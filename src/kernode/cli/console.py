@@ -22,7 +22,7 @@ from kernode.progress import Listener, heard_by
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-DATA_HELP = "cora, citeseer, pubmed, the path of an .npz graph, or synthetic:nodes=20000,degree=10,…"
+DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
 Advance = Callable[[int, str], None]  # how far, and what to say beside the bar
 
 

@@ -11,7 +11,28 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kernode.cli.console import DATA_HELP, JsonOption, QuietOption, print_json, say
+from kernode.cli.console import (
+    DATA_HELP,
+    JsonOption,
+    QuietOption,
+    check_writable,
+    print_json,
+    progress,
+    say,
+)
+from kernode.cli.tables import (
+    FeaturesOption,
+    IdOption,
+    LabelOption,
+    NodesOption,
+    PositionsOption,
+    SourceOption,
+    TargetOption,
+    WeightOption,
+    graph_from,
+    print_notes,
+)
+from kernode.errors import InputError
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -92,6 +113,55 @@ def info(
         say(f"  {count:>8,}  {escape(name)}")
     for note in graph.notes:
         say(f"  on the way in: {note}")
+
+
+@app.command()
+def convert(
+    data: Annotated[str, typer.Argument(help="Table of edges: CSV, TSV, Parquet or Arrow.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz.", show_default=False)],
+    nodes: NodesOption = None,
+    label: LabelOption = None,
+    id: IdOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    weight: WeightOption = None,
+    features: FeaturesOption = None,
+    positions: PositionsOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Turn tables into one .npz graph, which every command takes: tune, compare, links, estimate, …
+
+    It holds what was done to columns and rows, so that a model of it can predict for other tables.
+
+    Example: [bold]kernode data convert edges.csv --nodes nodes.csv --label topic -o graph.npz[/]
+    """
+    from kernode.data import write_npz
+
+    if out.suffix != ".npz":
+        raise InputError(f"{out}: a graph is written as FILE.npz.")
+    check_writable(out)
+    with progress("convert", quiet=quiet or json):
+        graph = graph_from(
+            data, nodes, label=label, id=id, source=source, target=target, weight=weight,
+            features=features, positions=positions,
+        )  # fmt: skip
+    write_npz(graph, out)
+    report = {
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": graph.n_features,
+        "classes": list(graph.class_names),
+        "output": str(out),
+        "notes": list(graph.notes),
+        "repairs": [repair.to_json() for repair in graph.repairs],
+    }
+    if json:
+        print_json(report)
+    elif not quiet:
+        print_notes(graph)
+        say(f"{escape(repr(graph))} written to {escape(str(out))}")
 
 
 @app.command()

@@ -20,6 +20,7 @@ from kernode.cli.nodes import (
     names_of,
     open_model,
 )
+from kernode.cli.tables import NodesOption
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,7 @@ def embed(
     model: ModelArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz, .parquet or .csv.", show_default=False)],
     data: DataArgument = None,
+    nodes: NodesOption = None,
     only: Annotated[str | None, typer.Option(help=NODES_HELP)] = None,
     device: DeviceOption = "auto",
     quiet: QuietOption = False,
@@ -50,17 +52,17 @@ def embed(
     from kernode.cli.matrix_file import write_matrix
 
     with progress("embed", quiet=quiet or json) as begin:
-        kernel, graph = open_model(model, data, device)
-        nodes = chosen(graph, only, "--only")
-        matrix = _vectors(kernel, graph, nodes)
+        kernel, graph = open_model(model, data, nodes, device)
+        rows = chosen(graph, only, "--only")
+        matrix = _vectors(kernel, graph, rows)
         # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
         width = matrix.dtype.itemsize * (3 if out.suffix == ".csv" else 1)
-        check_room(out, len(nodes) * len(matrix.columns) * width)
-        size = write_matrix(out, matrix, begin(len(nodes)))
+        check_room(out, len(rows) * len(matrix.columns) * width)
+        size = write_matrix(out, matrix, begin(len(rows)))
     report = {
         "model": str(model),
         "dataset": graph.name,
-        "nodes": len(nodes),
+        "nodes": len(rows),
         "dimensions": len(matrix.columns),
         "bytes": size,
         "output": str(out),
@@ -69,7 +71,7 @@ def embed(
         print_json(report)
     elif not quiet:
         say(
-            f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
+            f"{len(rows):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
             f"written to {escape(str(out))}"
         )
 

@@ -21,6 +21,20 @@ from kernode.cli.console import (
     say,
     telling,
 )
+from kernode.cli.predictions import check_suffix, write_predictions
+from kernode.cli.tables import (
+    FeaturesOption,
+    IdOption,
+    LabelOption,
+    NodesOption,
+    PositionsOption,
+    SourceOption,
+    TargetOption,
+    WeightOption,
+    graph_from,
+    print_notes,
+    require_labels,
+)
 from kernode.errors import InputError
 from kernode.tune.settings_file import with_settings
 
@@ -33,8 +47,16 @@ Run = {"rich_help_panel": "Run"}
 
 def fit(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
+    nodes: NodesOption = None,
+    label: LabelOption = None,
+    id: IdOption = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    weight: WeightOption = None,
+    features: FeaturesOption = None,
+    positions: PositionsOption = None,
     variant: Annotated[
-        str | None, typer.Option(help="A method by name; all are listed below.", show_default="k3-tuned")
+        str | None, typer.Option(help="A method by name; all are listed below.", show_default="auto")
     ] = None,
     settings: Annotated[
         Path | None,
@@ -69,6 +91,10 @@ def fit(
     select_by: Annotated[str | None, typer.Option(help="best by accuracy, or by map.", **Method)] = None,
     patience: Annotated[int | None, typer.Option(help="Stop early after so many epochs.", **Method)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Model file.", **Run)] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **Run),
+    ] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="File for interrupted training.", **Run)] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Write it after so many epochs.", **Run)] = 10,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint.", **Run)] = False,
@@ -81,51 +107,70 @@ def fit(
     """Train a kernel on a graph, print test accuracy, save the model.
 
     Example: [bold]kernode fit cora --variant k1 --replicas 10 --json[/]
+
+    Your own tables: [bold]kernode fit edges.csv --nodes nodes.parquet --label topic --predictions out.csv[/]
     """
     started = time.perf_counter()
     given = locals()
     changes = {name: given[name] for name in _CHANGES}
     changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
-    variant, changes = with_settings(settings, "variant", variant, "k3-tuned", changes)
+    named = f"-{variant}" if variant else ""
+    variant, changes = with_settings(settings, "variant", variant, "auto", changes)
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
-    out = out or Path(f"{data_name(data)}-{variant}.safetensors")
-    for path in (out, checkpoint):
+    out = out or Path(f"{data_name(data)}{named}.safetensors")
+    for path in (out, checkpoint, predictions):
         check_writable(path)
+    check_suffix(predictions)
 
     from kernode import experiment
     from kernode.checkpoint import Checkpoint
-    from kernode.data import load_graph
     from kernode.data.synthetic import is_synthetic
     from kernode.estimate import look_up, require_memory
     from kernode.settings import seeds_from
     from kernode.sparse import Place, set_threads
-    from kernode.variants import configure, without_effect
+    from kernode.variants import candidates, without_effect
 
-    method = configure(variant, **changes)  # what is wrong with the options is said before a graph is fetched
-    if idle := without_effect(method[0], [name for name in _CHANGES if given[name] is not None]):
-        raise InputError(f"--{idle.replace('_', '-')} has no effect on {variant}: leave it out.")
+    methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
+    for name, (method, _) in methods.items():
+        if idle := without_effect(method, [change for change in _CHANGES if given[change] is not None]):
+            raise InputError(f"--{idle.replace('_', '-')} has no effect on {name}: leave it out.")
     set_threads(threads)
     place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
     if is_synthetic(data):  # and what cannot fit before it is made
-        require_memory(look_up(data), *method, place)
+        for method, training in methods.values():
+            require_memory(look_up(data), method, training, place)
     saving = Checkpoint(checkpoint, checkpoint_every, resume) if checkpoint is not None else None
     with progress(f"{data_name(data)} {variant}", quiet=quiet or json) as begin:
-        graph = load_graph(data)
+        graph = graph_from(
+            data, nodes, label=label, id=id, source=source, target=target, weight=weight,
+            features=features, positions=positions,
+        )  # fmt: skip
+        require_labels(graph, label)
         model, report, splits = experiment.run(
             graph, variant, seeds, place,
             split=split, changes=changes, checkpoint=saving,
             progress=lambda steps: telling(begin(steps), "validation_accuracy", "validation"),
         )  # fmt: skip
     model.save(out)
+    if predictions is not None:
+        write_predictions(predictions, model, graph, place.device.type)
     epochs_run = max((len(values) for values in model.history.values()), default=0)
     report |= {
         "seconds_total": round(time.perf_counter() - started, 3),
         "seconds_per_epoch": round(model.seconds / max(1, epochs_run), 5),
         "peak_memory_mb": peak_memory_mb(place.device.type),
         "model": str(out),
+        "predictions": None if predictions is None else str(predictions),
+        "notes": list(graph.notes),
+        "repairs": [repair.to_json() for repair in graph.repairs],
     }
-    print_json(report) if json else _print_report(report, splits, data)
+    if json:
+        print_json(report)
+        return
+    if graph.encoding is not None:
+        print_notes(graph)
+    _print_report(report, splits, _own_files(data, nodes))
 
 
 # Options that change a variant, by the names that `configure` takes.
@@ -136,11 +181,21 @@ _CHANGES = (
 )  # fmt: skip
 
 
-def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> None:
+def _own_files(data: str, nodes: Path | None) -> str:
+    """What a later command needs to be told of the data: files; any other is found by its name."""
+    if not Path(data).suffix:
+        return ""
+    return f" {data}" + (f" --nodes {nodes}" if nodes else "")
+
+
+def _print_report(report: dict[str, Any], splits: list[Split], files: str) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (splits[0].train, splits[0].validation, splits[0].test))
     r, seed, name = report["replicas"], report["seed"], escape(report["dataset"])
     runs = f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
     say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
+    if report["chosen_by_validation"]:
+        tried = ", ".join(f"{name} {figure:.2f} %" for name, figure in report["chosen_by_validation"].items())
+        say(f"  {'chosen by validation':<20} {tried}")
     for part in ("test", "validation"):
         values = report[part]
         if values["accuracy_mean"] is None:
@@ -163,8 +218,10 @@ def _print_report(report: dict[str, Any], splits: list[Split], data: str) -> Non
     say(f"  {'time and memory':<20} {cost}")
     model = escape(report["model"])
     say(f"  {'model':<20} {model}")
-    own = f" {escape(data)}" if Path(data).suffix else ""  # any other is found by its name
-    say(f"Next: [bold]kernode predict {model}{own} -o predictions.csv[/]")
+    if report["predictions"]:
+        say(f"  {'predictions':<20} {escape(report['predictions'])}")
+    else:
+        say(f"Next: [bold]kernode predict {model}{escape(files)} -o predictions.csv[/]")
 
 
 def _figure(values: dict[str, Any], mean: str, std: str, runs: int) -> str:

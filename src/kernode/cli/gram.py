@@ -20,6 +20,7 @@ from kernode.cli.nodes import (
     names_of,
     open_model,
 )
+from kernode.cli.tables import NodesOption
 from kernode.errors import InputError
 from kernode.memory import readable
 
@@ -35,6 +36,7 @@ def gram(
     model: ModelArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz or .parquet.", show_default=False)],
     data: DataArgument = None,
+    nodes: NodesOption = None,
     only: Annotated[str | None, typer.Option(help=f"Rows: {NODES_HELP}")] = None,
     others: Annotated[
         str | None, typer.Option("--with", help="Columns, in the same form; the rows' nodes if not given.")
@@ -54,7 +56,7 @@ def gram(
     from kernode.cli.matrix_file import write_matrix
 
     with progress("gram", quiet=quiet or json) as begin:
-        kernel, graph = open_model(model, data, device)
+        kernel, graph = open_model(model, data, nodes, device)
         rows = chosen(graph, only, "--only")
         columns = rows if others is None else chosen(graph, others, "--with")
         matrix = _gram(kernel, graph, rows, columns)

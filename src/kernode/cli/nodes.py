@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_writable
-from kernode.cli.predict import graph_of
+from kernode.cli.tables import graph_of
 from kernode.errors import InputError
 from kernode.memory import readable
 
@@ -26,13 +26,13 @@ DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 NODES_HELP = "a,b,c or a file with one per line; all nodes if not given."
 
 
-def open_model(path: Path, data: str | None, device: str) -> tuple[NodeKernel, Graph]:
+def open_model(path: Path, data: str | None, nodes: Path | None, device: str) -> tuple[NodeKernel, Graph]:
     """A saved model's kernel on its graph."""
     from kernode.model import Model
     from kernode.sparse import Place
 
     model = Model.load(path)
-    graph = graph_of(model, path, data)
+    graph = graph_of(model, path, data, nodes)
     place = Place.of(model.precision, device)
     return model.on(graph, place.device.type).kernel, graph
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json as json_module
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import JsonOption, QuietOption, print_json, say
-from kernode.errors import InputError
-
-if TYPE_CHECKING:
-    from kernode.graph import Graph
-    from kernode.model import Model
-
-Table = dict[str, list[Any]]  # column by column
+from kernode.cli.console import JsonOption, QuietOption, check_writable, print_json, progress, say
+from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
+from kernode.cli.tables import NodesOption, graph_of, print_notes
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")],
-    data: Annotated[str | None, typer.Argument(help="Its graph, if it is not a built-in data set.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Argument(help="Its graph, or another with the same columns; a built-in one is found by name."),
+    ] = None,
+    nodes: NodesOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
     ] = None,
@@ -37,85 +33,42 @@ def predict(
     With several runs in the model, probabilities are their mean. For the nearest-centroid variants
     (k1, k2) they are a softmax over class similarities: an order, not a calibrated probability.
 
-    Example: [bold]kernode predict cora-k3.safetensors -o predictions.csv[/]
+    Tables are read as those were that the model learned from; only their paths are needed.
+
+    Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
+
+    Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
     from kernode.model import Model
     from kernode.sparse import Place
 
-    if out is not None and out.suffix not in _WRITERS:
-        raise InputError(f"{out}: the extension must be one of {', '.join(_WRITERS)}.")
+    check_suffix(out)
+    check_writable(out)
     trained = Model.load(model)
-    graph = graph_of(trained, model, data)
+    with progress("predict", quiet=quiet or json):
+        graph = graph_of(trained, model, data, nodes)
     place = Place.of(trained.precision, device)
-    mean = trained.on(graph, place.device.type).probabilities().mean(axis=0)
-    table = _table(mean, trained, graph)
-    if out is not None:
-        from kernode.data.atomic import write_whole
-
-        write_whole(out, _WRITERS[out.suffix](table))
-    elif not json:
-        sys.stdout.write(_as_csv(table).decode())
+    if out is None and not json:
+        sys.stdout.write(as_csv(predictions(trained, graph, place.device.type)).decode())
         return
-    counts = {name: table["class"].count(name) for name in trained.classes}
+    if out is None:
+        table = predictions(trained, graph, place.device.type)
+    else:
+        table = write_predictions(out, trained, graph, place.device.type)
     report: dict[str, Any] = {
         "model": str(model),
         "dataset": graph.name,
         "nodes": graph.n_nodes,
-        "classes": counts,
+        "classes": {name: table["class"].count(name) for name in trained.classes},
         "output": None if out is None else str(out),
+        "notes": list(graph.notes),
+        "repairs": [repair.to_json() for repair in graph.repairs],
     }
     if out is None:
-        report["predictions"] = _rows(table)
+        report["predictions"] = rows_of(table)
     if json:
         print_json(report)
     elif not quiet:
+        if graph.encoding is not None:
+            print_notes(graph)
         say(f"{graph.n_nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
-
-
-def graph_of(model: Model, path: Path, data: str | None) -> Graph:
-    """The graph a model needs: the one named, or the built-in one it was trained on."""
-    from kernode.data import load_graph
-    from kernode.data.registry import is_registered
-
-    if data is None and not is_registered(model.dataset):
-        raise InputError(f"{path} was trained on {model.dataset!r}: give that graph's file after the model.")
-    return load_graph(data or model.dataset)
-
-
-def _table(probabilities: Any, model: Model, graph: Graph) -> Table:
-    names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
-    table: Table = {
-        "node": list(names),
-        "class": [model.classes[best] for best in probabilities.argmax(axis=1)],
-    }
-    for number, name in enumerate(model.classes):
-        table[f"p_{name}"] = [float(value) for value in probabilities[:, number]]
-    return table
-
-
-def _as_csv(table: Table) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    return text.getvalue().encode()
-
-
-def _rows(table: Table) -> list[dict[str, Any]]:
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
-def _as_json(table: Table) -> bytes:
-    return (json_module.dumps(_rows(table), ensure_ascii=False, indent=1) + "\n").encode()
-
-
-def _as_parquet(table: Table) -> bytes:
-    import pyarrow
-    from pyarrow import parquet
-
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(table), sink)
-    return sink.getvalue().to_pybytes()
-
-
-_WRITERS = {".csv": _as_csv, ".parquet": _as_parquet, ".json": _as_json}

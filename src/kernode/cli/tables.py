@@ -12,6 +12,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
+    from kernode.model import Model
 
 _PANEL = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
 
@@ -49,6 +50,27 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
         option = "nodes" if nodes is not None else next(iter(given))
         raise InputError(
             f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
+        )
+    return load_graph(data)
+
+
+def graph_of(model: Model, path: Path, data: str | None, nodes: Path | None = None) -> Graph:
+    """The graph a model is to answer about: the one named, or the built-in one it was trained on.
+
+    Tables are read as those were that it learned from.
+    """
+    from kernode.data import load_graph, read_table
+    from kernode.data.registry import is_registered
+    from kernode.data.tables import is_table
+
+    if data is None and not is_registered(model.dataset):
+        raise InputError(f"{path} was trained on {model.dataset!r}: give that graph's file after the model.")
+    data = data or model.dataset
+    if is_table(data) and model.encoding is not None:
+        return read_table(data, nodes, like=model.encoding)
+    if nodes is not None:
+        raise InputError(
+            f"--nodes is for a model and a graph from tables, which {path if is_table(data) else data} is not."
         )
     return load_graph(data)
 

@@ -61,6 +61,16 @@ class Encoding(Recipe):
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
         return np.hstack([part.astype(np.float32, copy=False) for part in dense])
 
+    def placed(self, x: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
+        """X with the places of nodes in a graph computed anew, and all else as it is."""
+        if self.structure is None:
+            return x
+        own = x[:, : x.shape[1] - len(self.structure.feature_names)]
+        place = self.structure.encode(adjacency, names)
+        if sparse.issparse(x):
+            return sparse.csr_array(sparse.hstack([own, sparse.csr_array(place)], format="csr"))
+        return np.hstack([own, place])
+
     def of_columns(self, table: Any, n: int) -> sparse.csr_array:
         """The part of X that n nodes of a table have by themselves, without their place in a graph."""
         stacked = sparse.hstack([sparse.csr_array(part) for part in self._parts(table, n)], format="csr")

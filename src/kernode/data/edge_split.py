@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ from scipy import sparse
 
 from kernode.adjacency import from_upper
 from kernode.errors import InputError
+from kernode.extension import with_edges
 from kernode.graph import Graph
 
 _PARTS = ("validation", "validation_negatives", "test", "test_negatives")
@@ -77,7 +78,7 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     negatives = draw_non_edges(graph, edges, held_out, random)
     kept = order[held_out:]
     return EdgeSplit(
-        graph=replace(graph, adjacency=_adjacency(edges[kept], weights[kept], graph.n_nodes)),
+        graph=with_edges(graph, _adjacency(edges[kept], weights[kept], graph.n_nodes)),
         validation=edges[order[:n_validation]],
         validation_negatives=negatives[:n_validation],
         test=edges[order[n_validation:held_out]],

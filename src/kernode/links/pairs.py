@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 from kernode.adjacency import from_upper
 from kernode.data.edge_split import EdgeSplit, draw_non_edges
 from kernode.errors import InputError
+from kernode.extension import with_edges
 from kernode.graph import Graph
 from kernode.nodes import as_classes
 
@@ -64,7 +64,7 @@ def split_pairs(
         negatives, others = others[:held_out], others[held_out:]
     else:
         negatives = _drawn(graph, known, held_out, random)
-    training = replace(graph, adjacency=_adjacency(graph, edges[held_out:]))
+    training = with_edges(graph, _adjacency(graph, edges[held_out:]))
     return EdgeSplit(training, edges[:held_out], negatives, np.empty((0, 2)), np.empty((0, 2))), others
 
 

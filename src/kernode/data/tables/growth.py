@@ -17,7 +17,7 @@ from kernode.data.tables.ids import node_names, places
 from kernode.data.tables.nodes import aligned, read_labels, read_nodes
 from kernode.data.tables.reading import require_columns, unreadable
 from kernode.errors import InputError
-from kernode.extension import extended
+from kernode.extension import extended, with_edges
 from kernode.graph import Graph
 from kernode.repairs import Repair
 
@@ -78,14 +78,7 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
     )
     notes = (*larger.notes, *map(str, new.repairs))
     larger = replace(larger, repairs=(*graph.repairs, *new.repairs), notes=notes)
-    if encoding.structure is None:
-        return larger
-    own = larger.n_features - len(encoding.structure.feature_names)
-    placed = encoding.structure.encode(larger.adjacency, names)
-    x: Any = larger.features
-    if sparse.issparse(x):
-        return replace(larger, features=sparse.hstack([x[:, :own], sparse.csr_array(placed)], format="csr"))
-    return replace(larger, features=np.hstack([x[:, :own], placed]))
+    return with_edges(larger, larger.adjacency)
 
 
 def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arrivals:
