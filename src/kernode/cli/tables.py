@@ -69,9 +69,8 @@ def graph_of(model: Model, path: Path, data: str | None, nodes: Path | None = No
     if is_table(data) and model.encoding is not None:
         return read_table(data, nodes, like=model.encoding)
     if nodes is not None:
-        raise InputError(
-            f"--nodes is for a model and a graph from tables, which {path if is_table(data) else data} is not."
-        )
+        other = path if is_table(data) else data
+        raise InputError(f"--nodes is for a model and a graph from tables, which {other} is not.")
     return load_graph(data)
 
 
