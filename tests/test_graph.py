@@ -1,4 +1,5 @@
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -115,3 +116,14 @@ def test_nodes_are_found_by_name_and_by_index():
     assert numbered.find([0, 1]).tolist() == [0, 1]
     with pytest.raises(InputError, match="have no names"):
         kn.Graph.from_edges([(0, 1)], np.eye(3)).find(["a"])
+
+
+def test_graph_from_a_pickle_is_as_frozen_as_it_was():
+    graph = kn.Graph.from_edges([(0, 1)], np.eye(3), [0, 1, -1], node_names=["b", "c", "a"])
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.fingerprint == graph.fingerprint
+    assert again.find(["a"]).tolist() == [2]
+    for array in (again.adjacency.data, again.features, again.labels, again.node_names):
+        assert not array.flags.writeable
+    larger = kn.Graph(again.adjacency, again.features, again.labels)
+    assert larger.adjacency is again.adjacency  # known, so neither copied nor checked again

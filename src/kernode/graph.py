@@ -15,7 +15,7 @@ from kernode.blocks import is_mapped, row_blocks
 from kernode.columns import Encoding
 from kernode.errors import InputError
 from kernode.repairs import Repair
-from kernode.sealed import FEATURES, buffers
+from kernode.sealed import ADJACENCIES, FEATURES, buffers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,6 +163,15 @@ class Graph:
             f"Graph({self.name!r}: {self.n_nodes:,} nodes, {self.n_edges:,} edges, "
             f"{self.n_features:,} features, {self.n_classes} classes)"
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle, whose arrays anybody could write to: as frozen as it was."""
+        self.__dict__.update(state)
+        ADJACENCIES.add(self.adjacency)
+        FEATURES.add(self.features)
+        for array in (self.labels, self.node_names):
+            if array is not None:
+                array.setflags(write=False)
 
     # A frozen value is its own copy. scikit-learn's clone() would otherwise duplicate gigabytes.
     def __copy__(self) -> Graph:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-_SHOWN = 8  # rows in a sentence; all of them stand in ``rows``
+_SHOWN = 20  # rows in a sentence; all of them stand in ``rows``
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _LIBRARIES = 0.3  # seconds that libraries take to begin, when they are first us
 def estimate(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
     variant: Annotated[
-        str, typer.Option(help="A method by name; `kernode fit --help` lists them.")
+        str, typer.Option(help="A method by name; auto, the default of fit, is k3-tuned and then diffusion.")
     ] = "k3-tuned",
     replicas: Annotated[int, typer.Option(help="Runs, trained together.")] = 10,
     hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.")] = None,

@@ -14,6 +14,7 @@ from kernode.columns.kinds import KINDS, Column, Date, Number
 from kernode.columns.structure import Structure
 from kernode.columns.values import days, numbers
 from kernode.errors import InputError
+from kernode.progress import tell
 from kernode.recipe import Recipe
 
 Features = Sequence[str] | Mapping[str, str | None]
@@ -97,7 +98,8 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
     """
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     columns, left_out = [], []
-    for name, kind in kinds.items():
+    for done, (name, kind) in enumerate(kinds.items()):
+        tell("columns", done, len(kinds))
         if kind is not None and kind not in KINDS:
             raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
         values = table[name]
