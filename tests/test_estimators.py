@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
@@ -8,7 +10,8 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.data import random_split
 from kernode.errors import InputError
-from kernode.estimators.lessons import teach
+from kernode.estimators.lessons import folds, teach
+from kernode.lesson import Lesson
 from kernode.method import Method
 from kernode.settings import Training
 from kernode.variants import candidates, configure
@@ -112,13 +115,16 @@ def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_t
     )
     assert first.model_.train.shape[1] == 60
     assert np.array_equal(first.predict_proba(SPLIT.test), second.predict_proba(SPLIT.test))
-    _, lesson = teach(SPLIT.train, LABELS, GRAPH, None, 0.2, 0)
-    assert lesson.train.shape[1] == 48  # 60 less a fifth
-    chosen = quick(variant="k3-tuned", patience=5).fit(
-        lesson.train[0], LABELS[np.isin(SPLIT.train, lesson.train[0])], graph=GRAPH,
-        validation=lesson.validation[0],
-    )  # fmt: skip
-    epochs = int(chosen.model_.kept_epochs[0])
+    _, lesson = teach(SPLIT.train, LABELS, GRAPH, None)
+    parts = folds(lesson, 0.2, seed=0)
+    assert parts.train.shape == (5, 48)  # 60 less a fifth
+    assert np.array_equal(np.sort(parts.validation.ravel()), SPLIT.train)  # each once
+    kept = []
+    for fold, (train, validation) in enumerate(zip(parts.train, parts.validation, strict=True)):
+        alone = quick(variant="k3-tuned", patience=5, random_state=fold)
+        alone.fit(train, GRAPH.labels[train], graph=GRAPH, validation=validation)
+        kept.append(alone.model_.kept_epochs[0])
+    epochs = round(float(np.mean(kept)))
     again = quick(variant="k3-tuned", selection="last", epochs=epochs).fit(SPLIT.train, LABELS, graph=GRAPH)
     assert first.model_.training.epochs == epochs
     assert np.array_equal(first.predict_proba(SPLIT.test), again.predict_proba(SPLIT.test))
@@ -317,3 +323,24 @@ def test_extended_estimator_answers_as_one_on_the_whole_graph():
         .predict_proba(range(122)),
         atol=1e-6,
     )
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.sampled_from([0.1, 0.2, 0.34, 0.5]))
+def test_folds_hold_every_node_out_at_most_once_and_no_class_as_a_whole(labels, holdout):
+    y = np.unique(labels, return_inverse=True)[1]
+    lesson = Lesson(
+        np.arange(len(y))[None] + 7, y[None], np.empty((1, 0), int), np.empty((1, 0), int), y.max() + 1
+    )
+    if (np.bincount(y) > 1).sum() == 0:
+        return
+    parts = folds(lesson, holdout, seed=3)
+    held_out = parts.validation.ravel()
+    assert len(np.unique(held_out)) == len(held_out)
+    for train, train_labels, out, out_labels in zip(
+        parts.train, parts.train_labels, parts.validation, parts.validation_labels, strict=True
+    ):
+        assert np.array_equal(np.sort(np.concatenate([train, out])), lesson.train[0])
+        assert np.array_equal(train_labels, y[train - 7])
+        assert np.array_equal(out_labels, y[out - 7])
+        assert set(train_labels) == set(y)
+    assert folds(lesson, holdout, 3, replicas=7).train.shape[0] == 7

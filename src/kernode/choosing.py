@@ -61,7 +61,13 @@ def learn_best(
 
 
 def learn_again(
-    graph: Graph, chosen: Model, lesson: Lesson, place: Place, *, checkpoint: Checkpoint | None = None
+    graph: Graph,
+    chosen: Model,
+    lesson: Lesson,
+    seeds: list[int],
+    place: Place,
+    *,
+    checkpoint: Checkpoint | None = None,
 ) -> Model:
     """Train a chosen method anew on more nodes, for as many epochs as its replicas kept on average.
 
@@ -70,7 +76,7 @@ def learn_again(
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training, selection="last", epochs=epochs, patience=None)
     again = Model.learn(
-        graph, chosen.method, training, lesson, list(chosen.seeds), place, chosen.classes,
+        graph, chosen.method, training, lesson, seeds, place, chosen.classes,
         checkpoint=_of_candidate(checkpoint, "all", 2), **chosen.labels_of_choice,
     )  # fmt: skip
     return replace(again, seconds=again.seconds + chosen.seconds)

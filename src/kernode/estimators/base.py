@@ -16,7 +16,7 @@ from kernode.choosing import learn_again, learn_best
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.answering import Answering, OnGraph
-from kernode.estimators.lessons import teach
+from kernode.estimators.lessons import folds, teach
 from kernode.experiment import settings_key
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
@@ -25,7 +25,7 @@ from kernode.method import Objective
 from kernode.model import Answers, Model
 from kernode.node_kernel import NodeKernel
 from kernode.nodes import as_classes, as_nodes
-from kernode.settings import PerReplica, seeds_from
+from kernode.settings import PER_REPLICA, PerReplica, seeds_from
 from kernode.sparse import Place
 from kernode.variants import candidates
 
@@ -103,7 +103,7 @@ class NodeKernelEstimator(BaseEstimator):
         """Learn from nodes X (m names or indices of the graph) and their classes y.
 
         ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
-        or a pair (nodes, classes). Without them a share of X (``holdout``) chooses, and then teaches.
+        or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it teaches.
         """
         nodes = as_nodes(X)
         if y is None:
@@ -116,14 +116,17 @@ class NodeKernelEstimator(BaseEstimator):
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
         place, nodes = Place.of(self.precision, self.device), graph.find(nodes)
+        classes, lesson = teach(nodes, y, graph, validation)
+        names = tuple(classes.tolist())
         chooses = validation is None and any(training.selection == "best" for _, training in methods.values())
-        classes, lesson = teach(nodes, y, graph, validation, self.holdout if chooses else None, seeds[0])
-        model = learn_best(
-            graph, methods, lesson, seeds, place, tuple(classes.tolist()), checkpoint=self.checkpoint
-        )
-        if chooses:  # what was held out to choose teaches when the choice is made
-            _, lesson = teach(nodes, y, graph, None, None, seeds[0])
-            model = learn_again(graph, model, lesson, place, checkpoint=self.checkpoint)
+        if not chooses:
+            model = learn_best(graph, methods, lesson, seeds, place, names, checkpoint=self.checkpoint)
+            return self._take(model, classes, graph, place.device.type)
+        own = any(np.ndim(changes[name] or 0) for name in PER_REPLICA)  # settings that belong to replicas
+        parts = folds(lesson, self.holdout, seeds[0], len(seeds) if own else None)
+        stack = seeds_from(self.random_state, len(parts.train))
+        best = learn_best(graph, methods, parts, stack, place, names, checkpoint=self.checkpoint)
+        model = learn_again(graph, best, lesson, seeds, place, checkpoint=self.checkpoint)
         return self._take(model, classes, graph, place.device.type)
 
     def _take(self, model: Model, classes: np.ndarray, graph: Graph, device: str) -> Self:

@@ -1,4 +1,4 @@
-"""From nodes and their classes to a lesson: which nodes teach, which choose the epoch."""
+"""From nodes and their classes to a lesson: which nodes teach, which choose."""
 
 from __future__ import annotations
 
@@ -12,24 +12,14 @@ from kernode.lesson import Lesson
 from kernode.nodes import as_nodes
 
 
-def teach(
-    nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any, holdout: float | None, seed: int
-) -> tuple[np.ndarray, Lesson]:
-    """The classes that there are, and the lesson about them.
-
-    Where no validation nodes are given, a seeded share of the nodes (``holdout``) chooses the epoch; None
-    where nothing is to be chosen.
-    """
+def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tuple[np.ndarray, Lesson]:
+    """The classes that there are, and the lesson about them: all nodes teach, validation nodes choose."""
     if y.shape != nodes.shape:
         raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
     if len(nodes) == 0:
         raise InputError("there are no training nodes. Give at least one labelled node per class.")
     if y.dtype.kind in "iu" and (y < 0).any():
         raise InputError(f"node {nodes[y < 0][0]} has no label: keep it out of the training nodes.")
-    if validation is None and holdout is not None:
-        held_out = _held_out(y, holdout, seed)
-        validation = nodes[held_out], y[held_out]
-        nodes, y = nodes[~held_out], y[~held_out]
     classes = np.unique(y)
     chosen, chosen_labels = _with_labels(validation, y, graph)
     lesson = Lesson(
@@ -42,21 +32,32 @@ def teach(
     return classes, lesson
 
 
-def _held_out(y: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A seeded part of the training nodes, never a class's last one."""
-    if not 0 < share < 1:
-        raise InputError(f"holdout must be a share between 0 and 1. Got {share}.")
+def folds(lesson: Lesson, holdout: float, seed: int, replicas: int | None = None) -> Lesson:
+    """The same nodes for a choice without validation nodes: each replica has a share of its own held out.
+
+    A share of 0.2 makes five folds, and so five replicas, of which each node is held out in one; or as many
+    ``replicas`` as are asked for, which take the folds in turn. Classes are dealt out evenly, and no fold
+    holds the last node of a class.
+    """
+    if not 0 < holdout < 1:
+        raise InputError(f"holdout must be a share between 0 and 1. Got {holdout}.")
+    y = lesson.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
-    held_out = np.zeros(len(y), dtype=bool)
-    for members in (np.flatnonzero(y == one) for one in np.unique(y)):
-        count = min(len(members) - 1, round(share * len(members)))
-        held_out[random.permutation(members)[:count]] = True
-    if not held_out.any():
+    order = random.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
+    order = order[np.bincount(y)[y[order]] > 1]
+    count = min(max(2, round(1 / holdout)), len(order))
+    if count < 2:
         raise InputError(
             f"{len(y)} training nodes (n_samples={len(y)}) are too few to hold some out. "
             "Pass validation= or selection='last'."
         )
-    return held_out
+    size = len(order) // count
+    held_out = np.stack([order[fold::count][:size] for fold in range(count)])
+    held_out = held_out[np.arange(count if replicas is None else replicas) % count]
+    teaching = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
+    nodes = lesson.train[0]
+    return Lesson(nodes[teaching], y[teaching], nodes[held_out], y[held_out], lesson.classes)
 
 
 def _with_labels(validation: Any, y: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
