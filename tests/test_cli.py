@@ -49,7 +49,7 @@ def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
     report = json.loads(out)
     expected = {
         "dataset": "clusters", "variant": "k3-tuned", "split": "jk", "replicas": 2, "seed": 3,
-        "device": "cpu", "epochs": 8, "model": "clusters-k3-tuned.safetensors",
+        "device": "cpu", "epochs": 8, "model": "clusters.safetensors",
     }  # fmt: skip
     assert {name: report[name] for name in expected} == expected
     for part in ("test", "validation"):
@@ -69,8 +69,8 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     assert "clusters · k3-tuned · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
     assert "test accuracy" in out
     assert "±" in out
-    assert f"kernode predict clusters-k3-tuned.safetensors {graph_file} -o predictions.csv" in out
-    assert (kernode.folder / "clusters-k3-tuned.safetensors").is_file()
+    assert f"kernode predict clusters.safetensors {graph_file} -o predictions.csv" in out
+    assert (kernode.folder / "clusters.safetensors").is_file()
 
 
 def test_report_is_what_the_saved_model_gives(kernode):
@@ -91,7 +91,7 @@ def test_report_is_what_the_saved_model_gives(kernode):
 
 def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph_file):
     _, out, _ = kernode("fit", graph_file, *QUICK, "--json")
-    answers = kn.load_model("clusters-k3-tuned.safetensors", graph=GRAPH)._answers
+    answers = kn.load_model("clusters.safetensors", graph=GRAPH)._answers
     splits = split_nodes(GRAPH, "jk", [0, 1])
     for i, run in enumerate(json.loads(out)["test"]["runs"]):
         found = answers.probabilities(splits[i].test)[i].argmax(axis=-1)
@@ -240,7 +240,7 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
 
 def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
     kernode("fit", graph_file, *QUICK)
-    status, out, _ = kernode("predict", "clusters-k3-tuned.safetensors", graph_file)
+    status, out, _ = kernode("predict", "clusters.safetensors", graph_file)
     assert status == 0
     assert out.splitlines()[0] == "node,class,p_0,p_1,p_2"
     assert len(out.splitlines()) == 91
@@ -363,22 +363,22 @@ def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file
     kernode("fit", graph_file, *QUICK)
     other = tmp_path / "other.npz"
     write_npz(clustered_graph(n=70, seed=5), other)
-    assert kernode("predict", "clusters-k3-tuned.safetensors", other)[0] == 0
+    assert kernode("predict", "clusters.safetensors", other)[0] == 0
     write_npz(clustered_graph(n=90, features=9), other)
-    result = kernode("predict", "clusters-k3-tuned.safetensors", other, "-o", "p.csv")
+    result = kernode("predict", "clusters.safetensors", other, "-o", "p.csv")
     fails(result, 2, "takes 8 features")
-    fails(kernode("predict", "clusters-k3-tuned.safetensors"), 2, "give that graph's file after the model")
+    fails(kernode("predict", "clusters.safetensors"), 2, "give that graph's file after the model")
     fails(
-        kernode("predict", "clusters-k3-tuned.safetensors", graph_file, "-o", "p.xls"),
+        kernode("predict", "clusters.safetensors", graph_file, "-o", "p.xls"),
         2,
         ".csv, .parquet, .json",
     )
-    assert sorted(file.name for file in kernode.folder.iterdir()) == ["clusters-k3-tuned.safetensors"]
+    assert sorted(file.name for file in kernode.folder.iterdir()) == ["clusters.safetensors"]
 
 
 def test_damaged_model_is_one_sentence(kernode, graph_file):
     kernode("fit", graph_file, *QUICK)
-    path = kernode.folder / "clusters-k3-tuned.safetensors"
+    path = kernode.folder / "clusters.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     fails(kernode("predict", path, graph_file), 1, "damaged")
     fails(kernode("predict", "none.safetensors"), 1, "does not exist")
