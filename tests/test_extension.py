@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
+import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode import store
 from kernode.baselines.kled import KLED
@@ -49,6 +50,14 @@ METHODS = {
     "smoother": Method(Smoother(1), DOT, "kernel"),
 }
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def always_in_part():
+    """These graphs are small: most of one is still computed in part, not all at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernode.model.LARGEST_PART", 2.0)
+        yield
 
 
 @pytest.fixture
@@ -424,3 +433,14 @@ def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp
 
 def test_ball_covers_the_touched_themselves():
     assert ball(path(5), np.array([2]), 0).tolist() == [2]
+
+
+def test_when_most_of_the_graph_can_change_all_of_it_is_computed_at_once(monkeypatch):
+    monkeypatch.setattr("kernode.model.LARGEST_PART", 0.5)
+    graph = clustered_graph(n=40)
+    model = kn.NodeKernelClassifier("diffusion", epochs=2, selection="last", precision=64)
+    model.fit(range(20), graph.labels[:20], graph=graph)
+    later = model.extend(graph, graph.features[:1], [(40, 3)])
+    assert len(later.recomputed_) == 41
+    whole = model.model_.on(later.graph_).probabilities().mean(axis=0)
+    assert np.allclose(later.predict_proba(range(41)), whole)

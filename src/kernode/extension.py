@@ -177,7 +177,7 @@ def _all_names(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:
         return None
     if new is None and arrived:
         raise InputError(
-            f"the nodes of {graph.name!r} have names. Name the {arrived} new ones in node_names."
+            f"the nodes of {graph.name!r} have names. Name the {arrived} new ones, too: names=[…]."
         )
     names = np.asarray([] if new is None else new)
     if names.shape != (arrived,):

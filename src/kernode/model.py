@@ -25,6 +25,7 @@ from kernode.extension import touched
 from kernode.graph import Graph, checked_nodes
 from kernode.lesson import Lesson
 from kernode.loop import Progress
+from kernode.maps.base import LARGEST_PART
 from kernode.method import Method
 from kernode.neighbourhood import ball
 from kernode.node_kernel import NodeKernel
@@ -256,6 +257,8 @@ class Answers:
         # Within reach in the larger graph. Where an edge is gone, the ends of it are touched themselves, and
         # from the last touched node of any old path on, that path is still there.
         around = ball(larger, new, feature_map.reach)
+        if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
+            return replace(self, graph=larger, known=None, recomputed=None)
         own = part(self._parameters, "map.")
         g = _replaced(self.g, feature_map.rows(own, larger, around, self.place), around, larger.n_nodes)
         return replace(self, graph=larger, known=g, recomputed=around)
