@@ -350,7 +350,7 @@ def test_files_that_are_no_tables(tmp_path):
         kn.read_table({"source": ["a"], "target": ["b"]}, label="x")
     with pytest.raises(InputError, match="the columns do not make a table"):
         kn.read_table({"source": ["a"], "target": ["b", "c"]})
-    with pytest.raises(InputError, match="holds no edge and no node"):
+    with pytest.raises(InputError, match="hold no edge and no node"):
         kn.read_table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())})
 
 

@@ -36,6 +36,7 @@ class Encoding(Recipe):
     target: str
     weight: str | None
     label: str | None
+    classes: tuple[str, ...] = ()  # of the label column, in the order of their numbers
     left_out: tuple[str, ...] = ()  # columns that say nothing, with the reason
 
     @property

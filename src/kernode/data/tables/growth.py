@@ -59,8 +59,7 @@ class _Arrivals:
     ids: Any  # large_string, n + k
     ends: np.ndarray  # m × 2
     weights: np.ndarray | None
-    table: Table | None  # of the new nodes that have features
-    listed: int  # how many of the new nodes it lists, which come before those that only edges mention
+    table: Table | None  # of new nodes that come before those that only edges mention
     repairs: tuple[Repair, ...]
 
 
@@ -70,10 +69,10 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
     arrived, names = len(new.ids) - n, node_names(new.ids)
     larger = extended(
         replace(graph, node_names=names[:n]),  # integers become text where a new name is none
-        _features(graph, encoding, new.table, new.listed, arrived),
+        _features(graph, encoding, new.table, arrived),
         new.ends,
         weights=new.weights,
-        labels=_labels(graph, encoding, new.table, new.listed, arrived),
+        labels=_labels(graph, encoding, new.table, arrived),
         node_names=names[n:],
     )
     notes = (*larger.notes, *map(str, new.repairs))
@@ -87,7 +86,7 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arri
 
     assert graph.node_names is not None
     ids = pa.array(graph.node_names.astype(str).tolist(), pa.large_string())
-    table, listed = None, 0
+    table = None
     repairs: tuple[Repair, ...] = ()
     if nodes is not None:
         _, new, table = read_nodes(read(nodes, "nodes"), encoding.id)
@@ -99,25 +98,25 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arri
                 f"{table.name}, row {table.rows[row]}: {new[row].as_py()!r} is in the graph already. "
                 "Leave it out: nodes that are there keep their features."
             )
-        ids, listed = pa.concat_arrays([ids, new]), len(new)
+        ids = pa.concat_arrays([ids, new])
         repairs = (*table.repairs, *unreadable(encoding, table))
     if edges is None:
-        return _Arrivals(ids, np.empty((0, 2), np.int64), None, table, listed, repairs)
+        return _Arrivals(ids, np.empty((0, 2), np.int64), None, table, repairs)
     pairs = read_edges(read(edges, "edges"), encoding.source, encoding.target, encoding.weight, guess=False)
     mentioned = pairs.ids.take(np.unique(pairs.ends))
     added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
     ids = pa.concat_arrays([ids, added])
     ends = places(pairs.ids, ids)[pairs.ends]
-    return _Arrivals(ids, ends, pairs.weights, table, listed, (*repairs, *pairs.repairs))
+    return _Arrivals(ids, ends, pairs.weights, table, (*repairs, *pairs.repairs))
 
 
-def _features(graph: Graph, encoding: Encoding, table: Table | None, listed: int, arrived: int) -> Any:
+def _features(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> Any:
     """Rows for the new nodes; their place in the graph is filled in when there is one."""
     if not arrived:
         return None
     columns = None
     if table is not None:
-        columns = aligned(table, np.arange(listed), arrived).columns
+        columns = aligned(table, arrived).columns
     elif encoding.columns:
         columns = {column.name: _nothing(arrived) for column in encoding.columns}
     rows = encoding.of_columns(columns, arrived)
@@ -131,13 +130,11 @@ def _nothing(n: int) -> Any:
     return pa.nulls(n, pa.large_string())
 
 
-def _labels(
-    graph: Graph, encoding: Encoding, table: Table | None, listed: int, arrived: int
-) -> np.ndarray | None:
+def _labels(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> np.ndarray | None:
     """Classes of new nodes where their table knows them; a class that the graph does not have is unknown."""
     if table is None or encoding.label is None or encoding.label not in table.column_names:
         return None
-    labels, _ = read_labels(table[encoding.label], np.arange(listed), arrived, graph.class_names)
+    labels, _ = read_labels(table[encoding.label], arrived, graph.class_names)
     return np.where(labels < graph.n_classes, labels, -1)
 
 

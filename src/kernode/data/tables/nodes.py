@@ -30,24 +30,20 @@ def read_nodes(table: Table, id: str | None) -> tuple[str, Any, Table]:
     return id, written.take(codes), table
 
 
-def read_labels(
-    values: Any, at_nodes: np.ndarray, n: int, classes: tuple[str, ...] | None = None
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class numbers of n nodes, −1 where there is none, and the classes' names.
+def read_labels(values: Any, n: int, known: tuple[str, ...] = ()) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Class numbers of n nodes, of which the first have these values, −1 where there is none; and names.
 
-    Names are sorted, integers by value; ``at_nodes`` are the nodes of the column's rows. Known classes come
-    first, in their order.
+    Known classes come first, in their order; others are sorted, integers by value.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     written = _whole(values)
     found = pc.unique(written.drop_null()).to_pylist()
-    known = list(classes or ())
     names = [*known, *sorted(set(found) - set(known), key=_by_value(found))]
     at = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
     labels = np.full(n, -1, np.int64)
-    labels[at_nodes] = at.to_numpy(zero_copy_only=False)
+    labels[: len(written)] = at.to_numpy(zero_copy_only=False)
     return labels, tuple(names)
 
 
@@ -76,11 +72,11 @@ def _by_value(names: list[str]) -> Any:
     return numbers_of.__getitem__
 
 
-def aligned(table: Table, at_nodes: np.ndarray, n: int) -> Table:
-    """A table with a row for each of n nodes, empty where the table has none."""
+def aligned(table: Table, n: int) -> Table:
+    """A table of the first of n nodes with rows for all of them, empty where it has none."""
     import pyarrow as pa
 
-    rows = np.full(n, -1, np.int64)
-    rows[at_nodes] = np.arange(len(at_nodes))
-    take = pa.array(rows, mask=rows < 0)
-    return replace(table, columns=table.columns.take(take), rows=np.where(rows < 0, -1, table.rows[rows]))
+    rows = np.arange(n)
+    beyond = rows >= len(table)
+    columns = table.columns.take(pa.array(np.where(beyond, 0, rows), mask=beyond))
+    return replace(table, columns=columns, rows=np.append(table.rows, np.full(n - len(table), -1)))

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from kernode.adjacency import undirected
-from kernode.columns import Encoding, Structure
+from kernode.columns import Column, Encoding, Structure
 from kernode.columns.encoding import Features, learn_columns
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.edges import Edges, read_edges
@@ -67,42 +68,28 @@ def read_table(
     vet: yes or no
     """
     like = _encoding_of(like)
+    guess = like is None
     if like is not None:
         _refuse_beside_like(locals())
         id, source, target, weight, label = like.id, like.source, like.target, like.weight, like.label
-    table = None if nodes is None else read(nodes, "nodes")
-    if table is None and (id, label, features) != (None, None, None) and like is None:
+    elif nodes is None and (id, label, features) != (None, None, None):
         raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
-    listed = _Listed.of(table, id)
-    pairs = read_edges(read(edges, "edges"), source, target, weight, guess=like is None)
-    ends, ids, added = _indices(pairs, listed)
-    n = len(ids)
-    if n == 0:
-        raise InputError(f"{_name_of(edges, 'edges')} holds no edge and no node. Check the file.")
-    adjacency, notes = undirected(ends, pairs.weights, n)
-    names = node_names(ids)
-    repairs = (*listed.repairs, *pairs.repairs)
-    rows = np.arange(len(listed.ids)) if table is not None else np.empty(0, np.int64)
-    label = _label(listed.table, label, guess=like is None)
-    if like is None:
-        encoding = _learned(listed, pairs, adjacency, label, features, positions)
-    else:
-        encoding = like
-        require_columns(listed.table, encoding)
-    whole = None if listed.table is None else aligned(listed.table, rows, n)
-    labels = np.full(n, -1)
-    classes: tuple[str, ...] = ()
-    if label is not None and listed.table is not None:
-        labels, classes = read_labels(listed.table[label], rows, n)
-    repairs += unreadable(encoding, listed.table)
+    listed = _Listed.of(None if nodes is None else read(nodes, "nodes"), id)
+    pairs = read_edges(read(edges, "edges"), source, target, weight, guess=guess)
+    found = _Found.of(listed, pairs)
+    label = _label(listed.table, label, guess=guess)
+    labels, classes = found.labels(label, () if like is None else like.classes)
+    encoding = like or _learned(found, label, classes, features, positions)
+    require_columns(listed.table, encoding)
+    repairs = (*listed.repairs, *pairs.repairs, *unreadable(encoding, listed.table))
     return Graph(
-        adjacency,
-        encoding.features(None if whole is None else whole.columns, adjacency, names),
+        found.adjacency,
+        encoding.features(found.columns, found.adjacency, found.names),
         labels,
         class_names=classes,
-        node_names=names,
+        node_names=found.names,
         name=name or _name_of(edges, "edges"),
-        notes=(*notes, *_added(added), *map(str, repairs), *encoding.describe()),
+        notes=(*found.notes, *map(str, repairs), *encoding.describe()),
         encoding=encoding,
         repairs=repairs,
     )
@@ -129,36 +116,61 @@ class _Listed:
         return () if self.table is None else self.table.repairs
 
 
-def _indices(pairs: Edges, listed: _Listed) -> tuple[np.ndarray, Any, Any]:
-    """Edges as m × 2 indices, the ids of all nodes, and those of them that only edges mention."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+@dataclass(frozen=True)
+class _Found:
+    """Both tables together: n nodes, those listed first, and the edges between them."""
 
-    named = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
-    mentioned = pc.unique(pairs.ids.filter(pa.array(named)))
-    added = mentioned.filter(pc.is_null(pc.index_in(mentioned, value_set=listed.ids)))
-    if len(listed.ids) and len(added) == len(mentioned) > 0:
-        assert listed.table is not None
-        raise InputError(
-            f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is listed "
-            f"in column {listed.id!r} of {listed.table.name}. Pass id=, source= and target=."
-        )
-    ids = pa.concat_arrays([listed.ids, added])
-    return places(pairs.ids, ids)[pairs.ends], ids, added
+    listed: _Listed
+    pairs: Edges
+    names: np.ndarray  # n
+    adjacency: sparse.csr_array  # n × n
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, listed: _Listed, pairs: Edges) -> _Found:
+        """Nodes that only edges mention are added."""
+        import pyarrow as pa
+
+        named = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
+        mentioned = pairs.ids.filter(pa.array(named)).unique()
+        added = mentioned.filter(pa.array(places(mentioned, listed.ids) < 0))
+        if listed.table is not None and len(listed.ids) and len(added) == len(mentioned) > 0:
+            raise InputError(
+                f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is "
+                f"listed in column {listed.id!r} of {listed.table.name}. Pass id=, source= and target=."
+            )
+        ids = pa.concat_arrays([listed.ids, added])
+        if not len(ids):
+            raise InputError("the tables hold no edge and no node. Check the files.")
+        adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
+        return cls(listed, pairs, node_names(ids), adjacency, (*notes, *_added(added)))
+
+    @property
+    def columns(self) -> Any:
+        """The table of nodes with a row for each of the n, empty for those it does not list."""
+        table = self.listed.table
+        return None if table is None else aligned(table, len(self.names)).columns
+
+    def labels(self, column: str | None, known: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Classes of the n nodes, and their names, known ones first."""
+        table = self.listed.table
+        if table is None or column is None:
+            return np.full(len(self.names), -1), known
+        return read_labels(table[column], len(self.names), known)
 
 
 def _learned(
-    listed: _Listed,
-    pairs: Edges,
-    adjacency: Any,
+    found: _Found,
     label: str | None,
+    classes: tuple[str, ...],
     features: str | Features | None,
     positions: int | None,
 ) -> Encoding:
-    columns: tuple[Any, ...] = ()
+    """What these tables' columns become, to be repeated on others."""
+    listed, pairs, table = found.listed, found.pairs, found.listed.table
+    columns: tuple[Column, ...] = ()
     left_out: tuple[str, ...] = ()
-    if listed.table is not None:
-        table = listed.table
+    if table is not None:
         if features is None:
             features = [name for name in table.column_names if name not in (listed.id, label)]
         features = [features] if isinstance(features, str) else features
@@ -173,8 +185,9 @@ def _learned(
         raise InputError(f"positions must be an integer ≥ 0. Got {positions}.")
     structure = None
     if positions or (positions is None and not columns):
-        structure = Structure.learn(adjacency, positions or _POSITIONS)
-    return Encoding(columns, structure, listed.id, pairs.source, pairs.target, pairs.weight, label, left_out)
+        structure = Structure.learn(found.adjacency, positions or _POSITIONS)
+    roles = (listed.id, pairs.source, pairs.target, pairs.weight, label)
+    return Encoding(columns, structure, *roles, classes, left_out)
 
 
 def _label(table: Table | None, label: str | None, *, guess: bool) -> str | None:
