@@ -10,7 +10,7 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.data import random_split
 from kernode.errors import InputError
-from kernode.estimators.lessons import folds, teach
+from kernode.estimators.lessons import in_folds, teach
 from kernode.lesson import Lesson
 from kernode.method import Method
 from kernode.settings import Training
@@ -116,8 +116,8 @@ def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_t
     assert first.model_.train.shape[1] == 60
     assert np.array_equal(first.predict_proba(SPLIT.test), second.predict_proba(SPLIT.test))
     _, lesson = teach(SPLIT.train, LABELS, GRAPH, None)
-    parts = folds(lesson, 0.2, seed=0)
-    assert parts.train.shape == (5, 48)  # 60 less a fifth
+    parts = in_folds(lesson, 3, seed=0)
+    assert parts.train.shape == (3, 40)
     assert np.array_equal(np.sort(parts.validation.ravel()), SPLIT.train)  # each once
     kept = []
     for fold, (train, validation) in enumerate(zip(parts.train, parts.validation, strict=True)):
@@ -175,7 +175,8 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         (SPLIT.train, LABELS, {"random_state": None}, "the seed must be an integer. Got None"),
         (SPLIT.train, LABELS, {"epochs": "many"}, "epochs must be an integer"),
         (SPLIT.train, LABELS, {"map": "gcn"}, "map and kernel must be pieces"),
-        (SPLIT.train, LABELS, {"holdout": 2.0}, "holdout must be a share between 0 and 1"),
+        (SPLIT.train, LABELS, {"folds": 1}, "folds must be an integer ≥ 2"),
+        (SPLIT.train, LABELS, {"folds": 2.5}, "folds must be an integer. Got 2.5"),
         ([], [], {}, "there are no training nodes"),
         (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of auto, k3"),
         (SPLIT.train, LABELS, {"hops": -1}, "hops must be an integer ≥ 1. Got -1."),
@@ -325,15 +326,15 @@ def test_extended_estimator_answers_as_one_on_the_whole_graph():
     )
 
 
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.sampled_from([0.1, 0.2, 0.34, 0.5]))
-def test_folds_hold_every_node_out_at_most_once_and_no_class_as_a_whole(labels, holdout):
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.integers(2, 10))
+def test_folds_hold_every_node_out_at_most_once_and_no_class_as_a_whole(labels, count):
     y = np.unique(labels, return_inverse=True)[1]
     lesson = Lesson(
         np.arange(len(y))[None] + 7, y[None], np.empty((1, 0), int), np.empty((1, 0), int), y.max() + 1
     )
     if (np.bincount(y) > 1).sum() == 0:
         return
-    parts = folds(lesson, holdout, seed=3)
+    parts = in_folds(lesson, count, seed=3)
     held_out = parts.validation.ravel()
     assert len(np.unique(held_out)) == len(held_out)
     for train, train_labels, out, out_labels in zip(
@@ -343,4 +344,4 @@ def test_folds_hold_every_node_out_at_most_once_and_no_class_as_a_whole(labels, 
         assert np.array_equal(train_labels, y[train - 7])
         assert np.array_equal(out_labels, y[out - 7])
         assert set(train_labels) == set(y)
-    assert folds(lesson, holdout, 3, replicas=7).train.shape[0] == 7
+    assert in_folds(lesson, count, 3, replicas=7).train.shape[0] == 7

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.checkpoint import Checkpoint
-from kernode.choosing import learn_again, learn_best
+from kernode.choosing import hurried, learn_again, learn_best
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.answering import Answering, OnGraph
-from kernode.estimators.lessons import folds, teach
+from kernode.estimators.lessons import in_folds, teach
 from kernode.experiment import settings_key
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
@@ -63,7 +63,7 @@ class NodeKernelEstimator(BaseEstimator):
         class_weights: Literal["balanced"] | None = None,
         replicas: int = 1,
         random_state: int = 0,
-        holdout: float = 0.2,
+        folds: int = 3,
         precision: int = 32,
         device: str = "auto",
         checkpoint: Checkpoint | None = None,
@@ -92,12 +92,12 @@ class NodeKernelEstimator(BaseEstimator):
         self.class_weights = class_weights
         self.replicas = replicas
         self.random_state = random_state
-        self.holdout = holdout
+        self.folds = folds
         self.precision = precision
         self.device = device
         self.checkpoint = checkpoint
 
-    _OWN = ("variant", "replicas", "random_state", "holdout", "precision", "device", "checkpoint")
+    _OWN = ("variant", "replicas", "random_state", "folds", "precision", "device", "checkpoint")
 
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
         """Learn from nodes X (m names or indices of the graph) and their classes y.
@@ -123,9 +123,9 @@ class NodeKernelEstimator(BaseEstimator):
             model = learn_best(graph, methods, lesson, seeds, place, names, checkpoint=self.checkpoint)
             return self._take(model, classes, graph, place.device.type)
         own = any(np.ndim(changes[name] or 0) for name in PER_REPLICA)  # settings that belong to replicas
-        parts = folds(lesson, self.holdout, seeds[0], len(seeds) if own else None)
+        parts = in_folds(lesson, self.folds, seeds[0], len(seeds) if own else None)
         stack = seeds_from(self.random_state, len(parts.train))
-        best = learn_best(graph, methods, parts, stack, place, names, checkpoint=self.checkpoint)
+        best = learn_best(graph, hurried(methods), parts, stack, place, names, checkpoint=self.checkpoint)
         model = learn_again(graph, best, lesson, seeds, place, checkpoint=self.checkpoint)
         return self._take(model, classes, graph, place.device.type)
 

@@ -18,8 +18,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     Start from a ``variant`` and change what you like; None leaves a setting as the variant has it. The
     default, "auto", tries two and keeps the one that validates better. With ``replicas`` > 1 that many
     models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
-    validation nodes method and number of epochs are chosen by cross-validation, all folds in one stack
-    (``holdout`` = 0.2 makes five); the choice is then trained again on all nodes.
+    validation nodes method and number of epochs are chosen by cross-validation over ``folds``, which
+    train together, too; the choice is then trained again on all nodes.
 
     X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and stays the one that is
     asked about unless another with the same feature columns is given.

@@ -10,6 +10,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.lesson import Lesson
 from kernode.nodes import as_nodes
+from kernode.settings import whole
 
 
 def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tuple[np.ndarray, Lesson]:
@@ -32,21 +33,20 @@ def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tu
     return classes, lesson
 
 
-def folds(lesson: Lesson, holdout: float, seed: int, replicas: int | None = None) -> Lesson:
-    """The same nodes for a choice without validation nodes: each replica has a share of its own held out.
+def in_folds(lesson: Lesson, folds: int, seed: int, replicas: int | None = None) -> Lesson:
+    """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
 
-    A share of 0.2 makes five folds, and so five replicas, of which each node is held out in one; or as many
-    ``replicas`` as are asked for, which take the folds in turn. Classes are dealt out evenly, and no fold
-    holds the last node of a class.
+    There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
+    Classes are dealt out evenly, and no fold holds the last node of a class.
     """
-    if not 0 < holdout < 1:
-        raise InputError(f"holdout must be a share between 0 and 1. Got {holdout}.")
+    if whole("folds", folds) < 2:
+        raise InputError(f"folds must be an integer ≥ 2. Got {folds}.")
     y = lesson.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
     order = random.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
     order = order[np.bincount(y)[y[order]] > 1]
-    count = min(max(2, round(1 / holdout)), len(order))
+    count = min(folds, len(order))
     if count < 2:
         raise InputError(
             f"{len(y)} training nodes (n_samples={len(y)}) are too few to hold some out. "
