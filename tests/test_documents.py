@@ -24,3 +24,9 @@ def test_links_and_pictures_of_documents_exist(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
         if not target.startswith("http"):
             assert (document.parent / target).exists(), target
+
+
+def test_api_page_is_what_the_docstrings_say():
+    import write_api
+
+    assert write_api.page() == write_api.PAGE.read_text(), "run python scripts/write_api.py"

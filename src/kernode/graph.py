@@ -27,6 +27,9 @@ class Graph:
     - ``adjacency``: n × n, symmetric, no self-loops, weights > 0.
     - ``features``: n × f, finite; dense, or sparse and then kept sparse. A mapped file stays mapped.
     - ``labels``: n integers in 0 … c−1, or −1 where the class is not known.
+    - ``class_names``: c names; the numbers as text where none are given. ``node_names``: n names, or None.
+    - ``notes``: what was done to the input, in words. Of a graph from tables also ``encoding``, what its
+      columns became, and ``repairs``, its rows that were dropped or changed.
 
     Edges as they come (directed, repeated, with loops) go through :meth:`from_edges`.
 

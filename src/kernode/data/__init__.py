@@ -37,7 +37,9 @@ __all__ = [
 def load(
     data: str | os.PathLike[str] | Graph, split: str | None = None, seed: int = 0
 ) -> tuple[Graph, Split]:
-    """Load a graph and split its nodes; see :func:`load_graph` and :func:`split_nodes`.
+    """Load a graph and split its nodes: "fastgcn", "public", "jk", fractions "0.6/0.2/0.2" or counts.
+
+    More on what ``data`` and ``split`` may be: :func:`load_graph` and :func:`split_nodes`.
 
     >>> graph, split = load("cora", split="fastgcn")
     >>> graph, split

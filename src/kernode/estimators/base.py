@@ -174,7 +174,10 @@ class NodeKernelEstimator(BaseEstimator):
         return np.arange(self.graph_.n_nodes) if found is None else found
 
     def save(self, path: str | Path) -> Path:
-        """Write the model to one .safetensors file."""
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads.
+
+        It holds weights, settings, class names and what was done to a table's columns; not the graph.
+        """
         check_is_fitted(self, "model_")
         return self.model_.save(path)
 

@@ -24,6 +24,29 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and stays the one that is
     asked about unless another with the same feature columns is given.
 
+    What is made and learned:
+
+    - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
+    - ``map``, ``kernel``: a feature map and a base kernel in place of the variant's.
+    - ``objective``: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint" (L_Y + λ L_K, softmax).
+    - ``kernel_loss``: what L_K is: "hinge" on triplets, "squared" or "logistic" on pairs.
+    - ``hops``, ``powers``, ``hop_weights``: of the hop operator, as in :class:`~kernode.maps.HopMLP`.
+    - ``layers``, ``hidden``: number of layers of the MLP, widths of the hidden ones.
+
+    How it is trained (a tuple in place of a number gives each replica its own):
+
+    - ``epochs``, ``learning_rate``, ``weight_decay``: of Adam, each epoch one step on all training nodes.
+    - ``dropout``, ``input_dropout``: rates after hidden layers and on the features.
+    - ``kernel_weight``, ``margin``, ``triplets``: λ, the hinge's α, and triplets drawn each epoch.
+    - ``selection``: "best" keeps the best validation epoch, "last" the last; ``select_by``: best by
+      "accuracy" or by mean average precision, "map"; ``patience``: stop after so many epochs without a
+      better one.
+    - ``class_weights``: "balanced" for rare classes.
+    - ``replicas``, ``random_state``: how many models, and the seed of the first.
+    - ``holdout``: the share of training nodes that chooses where no validation nodes are given.
+    - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu" or "cuda"; ``checkpoint``: a
+      :class:`~kernode.checkpoint.Checkpoint`, for training that can be interrupted.
+
     >>> import kernode as kn
     >>> graph, split = kn.load("cora", split="fastgcn")
     >>> model = kn.NodeKernelClassifier(variant="n1", epochs=30)

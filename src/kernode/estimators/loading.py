@@ -18,7 +18,9 @@ from kernode.sparse import Place
 def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu") -> NodeKernelClassifier:
     """Read a model that an estimator's ``save`` or ``kernode fit`` wrote.
 
-    The graph of a built-in data set is found by its name; any other must be given.
+    The graph of a built-in data set is found by its name; any other must be given: the one that was
+    learned from, or another with the same feature columns. A link model is read by
+    :meth:`kernode.links.model.LinkModel.load`.
     """
     model = Model.load(path)
     if graph is None:

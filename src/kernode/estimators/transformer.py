@@ -35,7 +35,7 @@ class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, N
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
         """Learn from nodes X (m names or indices of the graph) and their classes y.
 
-        ``validation``: nodes that choose the epoch, with the graph's own labels, or a pair (nodes, classes).
+        ``validation``: as :class:`NodeKernelClassifier` takes it.
         """
         super().fit(X, y, graph=graph, validation=validation)
         self._n_features_out = self.kernel_.vectors([0]).shape[1]

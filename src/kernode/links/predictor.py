@@ -25,6 +25,8 @@ from kernode.sparse import Place
 class LinkPredictor(ClassifierMixin, BaseEstimator):
     """Learns which pairs of nodes are linked.
 
+    ``method``: "kernel", the learned kernel, or a baseline, "gae" or "vgae" (Kipf & Welling 2016).
+
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
     :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
     the operator.

@@ -48,8 +48,9 @@ def read_table(
       flag, category, text, date, vector. Kinds that are not given are guessed.
     - ``positions``: how many random-projection positions every node gets beside its degree; None for 64
       where there are no feature columns and for none (no degree either) elsewhere.
-    - ``like``: a graph, model or :class:`~kernode.columns.Encoding` whose columns these tables have too;
-      then everything is done to them as it was done there.
+    - ``like``: a graph that was read from tables with the same columns, or its ``encoding``; then
+      everything is done to these tables as it was done to those.
+    - ``name``: of the graph; the edges' file name without its endings if None.
 
     Rows that cannot be used are dropped or repaired, and named: ``graph.repairs``. What was done to the
     columns stands in ``graph.encoding``, and both in words in ``graph.notes``.
