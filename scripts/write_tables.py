@@ -1,4 +1,4 @@
-"""Write the tables of README.md and docs/ from results/: `python scripts/write_tables.py`.
+"""Write the tables of README.md and docs/ from results/ and from the code: `python scripts/write_tables.py`.
 
 A test compares them.
 """
@@ -12,18 +12,20 @@ from pathlib import Path
 from bench_tables import bench_tables
 from comparison_tables import comparison_tables
 from reproduction_tables import reproduction_tables
+from variant_tables import variant_tables
 
 ROOT = Path(__file__).parents[1]
 # Those with tables.
 DOCUMENTS = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance")),
+    *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance", "variants")),
 )
 
 TABLES: dict[str, Callable[[], str]] = {
     **reproduction_tables(),
     **comparison_tables(),
     **bench_tables(ROOT / "results", ROOT / "docs"),
+    **variant_tables(),
 }
 
 

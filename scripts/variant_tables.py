@@ -1,0 +1,60 @@
+"""The table of docs/variants.md, from the variants themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernode.baselines.kled import KLED
+from kernode.summaries import SUMMARIES
+from kernode.variants import CANDIDATES, VARIANTS
+
+# What one epoch, or all of it, has to do.
+COSTS = {
+    "auto": "both are trained, and without validation nodes the better one again",
+    "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
+    "diffusion": "an MLP and ten products with Ā, triplets",
+    "similarity": "a wide MLP (512) and one product with the hop operator, triplets",
+    "k3": "an MLP (16 wide) and one product with the hop operator, triplets",
+    "k1": "a wide MLP (512) and one product with the hop operator, triplets",
+    "k2": "as k1",
+    "n1": "as k3, without triplets",
+    "k1-gcn": "two products with Ā, 512 and 128 wide, triplets",
+    "k2-gat": "attention on every edge, 8 heads and then one, triplets",
+    "presmoothed": "an MLP on features smoothed once before: no graph while training",
+    "gcn": "two products with Ā",
+    "gat": "attention on every edge, 8 heads and then one",
+    "jk": "two products with Ā; runs one after the other",
+    "fastgcn": "two products with Ā",
+    "sgc": "one linear layer on features smoothed once before: no graph while training",
+    "appnp": "an MLP and ten products with Ā",
+    "kled": "nothing is trained: products with the Laplacian, or its eigenvectors, for each scale tried",
+    "smoother": "nothing is trained: one smoothing of the features",
+}
+ANSWERS = {"softmax": "softmax", "centroid": "nearest centroids"}
+
+
+def variant_tables() -> dict[str, Callable[[], str]]:
+    """All tables by name."""
+    return {"variants": variants_table}
+
+
+def variants_table() -> str:
+    """Every variant: what it is, how it answers, its epochs, how far a new node is felt, what it costs."""
+    head = ["`--variant`", "what it is", "answers by", "epochs", "reach", "an epoch costs"]
+    rows = [head, ["---"] * len(head)]
+    rows += [[f"`{name}`", SUMMARIES[name], *_facts(name), cost] for name, cost in COSTS.items()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _facts(name: str) -> list[str]:
+    if name not in VARIANTS:
+        return [_both(*(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
+    method, training = VARIANTS[name].method, VARIANTS[name].training
+    if isinstance(method, KLED):
+        return ["class sums or SVC", "–", "all"]
+    epochs = str(training.epochs) if training.epochs else "–"
+    return [ANSWERS[method.classifier], epochs, str(method.map.reach)]
+
+
+def _both(one: str, other: str) -> str:
+    return one if one == other else f"{one} or {other}"
