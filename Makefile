@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint reproduce bench bench-check bench-results clean
+.PHONY: demo test test-slow lint docs reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -18,6 +18,12 @@ lint: .venv/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Tables and the API page from what they are about; every block of the tutorial is run.
+docs: .venv/.tested
+	$(BIN)/python scripts/write_tables.py
+	$(BIN)/python scripts/write_api.py
+	$(BIN)/python -m pytest tests/test_tutorial.py tests/test_documents.py
 
 # Runs what is not stored yet, draws the figures, and writes the tables of the documents.
 reproduce: .venv/.benched
