@@ -21,9 +21,19 @@ def test_readme_tables_are_what_the_results_say():
     "document", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], ids=lambda path: path.name
 )
 def test_links_and_pictures_of_documents_exist(document):
-    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
-        if not target.startswith("http"):
-            assert (document.parent / target).exists(), target
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        if target.startswith("http"):
+            continue
+        path, _, heading = target.partition("#")
+        linked = document.parent / path if path else document
+        assert linked.exists(), target
+        assert not heading or heading in anchors(linked.read_text()), target
+
+
+def anchors(text):
+    """What GitHub calls the headings of a document."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_api_page_is_what_the_docstrings_say():
