@@ -232,7 +232,7 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
     model = kn.load_model("m.safetensors")
     graph, _ = kn.load("cora")
     proba = model.predict_proba(range(graph.n_nodes))
-    assert [int(row["node"]) for row in rows] == graph.node_names.tolist()
+    assert [str(row["node"]) for row in rows] == graph.node_names.tolist()
     assert [row["class"] for row in rows] == model.predict(range(graph.n_nodes)).tolist()
     written = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
     assert np.allclose(written, proba, atol=1e-6)

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 import tracemalloc
 from collections import namedtuple
 
@@ -181,8 +180,6 @@ def test_what_cannot_be_written_is_refused_before(command, trained, tmp_path, mo
     assert [found.name for found in tmp_path.iterdir()] == ["g.parquet"]
     monkeypatch.setattr(nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 1000))
     fails(command("embed", path, data, "-o", tmp_path / "v.csv"), 2, "would take")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    fails(command("gram", path, data, "-o", tmp_path / "g2.parquet"), 1, "kernode[tables]")
 
 
 def test_an_interrupted_file_is_no_file(command, trained, tmp_path, monkeypatch):

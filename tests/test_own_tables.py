@@ -65,9 +65,9 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     assert found == {
         ("nodes.csv", "did not have 4 values"): [11],
         ("nodes.csv", "had no id"): [31],
-        ("nodes.csv", "have no number in 'year'"): [21],
+        ("nodes.csv", "had no number there"): [21],
         ("edges.csv", "did not have 2 values"): [6, 8],
-        ("edges.csv", "lacked one of its two nodes"): [7],
+        ("edges.csv", "lacked one of the two nodes"): [7],
     }
     assert report["test"]["accuracy_mean"] > 70
     with (tmp_path / "out.csv").open() as file:
@@ -79,6 +79,34 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     model = Model.load(tmp_path / "edges.safetensors")
     assert {(repair.table, repair.what): list(repair.rows) for repair in model.repairs} == found
     assert [column.kind for column in model.encoding.columns] == ["text", "number"]
+
+
+def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
+    folder, _, _ = tables
+    model = tmp_path / "m.safetensors"
+    fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
+    report = json.loads(command(*fit, *QUICK, "--all-labels")[1])
+    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
+    labelled = np.flatnonzero(graph.labels >= 0)
+    assert report["trained_again_on"] == len(labelled)
+    saved, tested = Model.load(model), json.loads(command(*fit, *QUICK)[1])
+    assert np.array_equal(saved.train, labelled[None])
+    names = np.array(saved.classes)[saved.train_labels[0]]
+    assert names.tolist() == [graph.class_names[label] for label in graph.labels[labelled]]
+    assert report["test"] == tested["test"]  # what is reported is what was tested
+    fails(command(*fit, "--variant", "kled", "--all-labels"), 2, "--all-labels leaves no validation nodes")
+
+
+def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path):
+    folder, _, _ = tables
+    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
+    known = np.flatnonzero(graph.labels >= 0)
+    kn.NodeKernelClassifier("n1", epochs=5).fit(known, graph.labels[known], graph=graph).save(tmp_path / "m")
+    model = kn.load_model(tmp_path / "m")
+    with pytest.raises(InputError, match="the model was read without 'edges'"):
+        model.predict(["p1"])
+    again = kn.read_table(folder / "edges.csv", folder / "nodes.csv", like=model)
+    assert model.predict(["p1", "p2"], graph=again).shape == (2,)
 
 
 def test_what_fit_prints_names_every_row(tables, tmp_path, command):
@@ -220,7 +248,7 @@ def test_model_on_tables_made_otherwise_is_refused(tables):
     known = np.flatnonzero(first.labels >= 0)
     model = kn.NodeKernelClassifier("n1", epochs=2).fit(known, first.labels[known], graph=first)
     rows = {"id": ["a", "b"], "text": ["ship", "wave"], "year": [1, 2]}
-    other = kn.read_table({"source": ["a"], "target": ["b"]}, rows, like=model.model_)
+    other = kn.read_table({"source": ["a"], "target": ["b"]}, rows, like=model)
     assert model.predict(["a", "b"], graph=other).shape == (2,)
     changed = kn.Graph(other.adjacency, other.features, other.labels, node_names=["a", "b"])
     with pytest.raises(InputError, match=r"read_table\(…, like=model\)"):

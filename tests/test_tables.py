@@ -85,11 +85,11 @@ def test_every_format_and_memory_give_the_same_graph(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "names"),
     [
-        (["7", "12", "3"], [7, 12, 3]),
+        (["7", "12", "3"], ["7", "12", "3"]),
         (["007", "12", "3"], ["007", "12", "3"]),
-        ([2**62, 5, 1], [2**62, 5, 1]),
+        ([2**62, 5, 1], [str(2**62), "5", "1"]),
         ([2**64 - 1, 5, 1], [str(2**64 - 1), "5", "1"]),
-        ([7.0, 12.0, 3.0], [7, 12, 3]),
+        ([7.0, 12.0, 3.0], ["7", "12", "3"]),
         (["Ünï", "𝔘", "a b"], ["Ünï", "𝔘", "a b"]),
     ],
 )
@@ -107,7 +107,7 @@ def test_ids_of_two_files_may_have_different_types(tmp_path):
     (edges,) = write(tmp_path, edges_csv="source,target\n17 , 18\n18,19\n")
     nodes = pa.table({"id": pa.array([17.0, 18.0, 19.0, None]), "x": [1.0, 2.0, 3.0, 4.0]})
     graph = kn.read_table(edges, nodes)
-    assert graph.node_names.tolist() == [17, 18, 19]
+    assert graph.node_names.tolist() == ["17", "18", "19"]
     assert repaired(graph) == {("nodes", "had no id"): [3]}
 
 
@@ -125,13 +125,13 @@ def test_every_bad_row_is_counted_and_named(tmp_path):
     )
     assert repaired(graph) == {
         ("edges.csv", "did not have 3 values"): [3, 11],
-        ("edges.csv", "lacked one of its two nodes"): [4],
+        ("edges.csv", "lacked one of the two nodes"): [4],
         ("edges.csv", "had no weight above 0 in 'weight'"): [5, 6, 12],
         ("nodes.csv", "did not have 4 values"): [7],
-        ("nodes.csv", "were not UTF-8"): [5],
+        ("nodes.csv", "had some outside UTF-8"): [5],
         ("nodes.csv", "had no id"): [4],
         ("nodes.csv", "repeated an id"): [6],
-        ("nodes.csv", "have no number in 'year'"): [5, 8],
+        ("nodes.csv", "had no number there"): [5, 8],
     }
     assert graph.node_names.tolist() == ["a", "b", "c", "d"]
     assert graph.labels.tolist() == [0, 1, -1, -1]
@@ -297,7 +297,7 @@ def test_nodes_without_features_get_degree_and_positions():
 def test_edge_list_without_header_and_load_by_path(tmp_path):
     (path,) = write(tmp_path, graph_tsv="1\t2\n2\t3\n")
     graph = load_graph(path)
-    assert graph.node_names.tolist() == [1, 2, 3]
+    assert graph.node_names.tolist() == ["1", "2", "3"]
     assert graph.n_edges == 2
     assert graph.name == "graph"
 
@@ -352,6 +352,25 @@ def test_files_that_are_no_tables(tmp_path):
         kn.read_table({"source": ["a"], "target": ["b", "c"]})
     with pytest.raises(InputError, match="hold no edge and no node"):
         kn.read_table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())})
+
+
+def test_integer_ids_are_names_and_never_indices():
+    ids = np.random.default_rng(0).permutation(20)
+    edges = {"source": ids[:-1], "target": ids[1:]}
+    graph = kn.read_table(edges, {"id": ids, "x": np.arange(20.0)})
+    assert graph.find(graph.node_names).tolist() == list(range(20))
+    assert graph.find([3, 0]).tolist() == [3, 0]
+
+
+def test_streams_of_record_batches_and_kinds_that_do_not_fit():
+    edges = pa.table({"source": ["a"], "target": ["b"]})
+    assert kn.read_table(edges.to_reader()).n_edges == 1
+    nodes = {"id": ["a", "b"], "t": ["some words", "other words"]}
+    for kind in ("number", "date"):
+        with pytest.raises(InputError, match=f"column 't' holds no {kind}. Choose another kind"):
+            kn.read_table(edges, nodes, features={"t": kind})
+    with pytest.raises(InputError, match=r"^nodes: there is no column 'x' for id="):
+        kn.read_table(edges, nodes, id="x")
 
 
 def test_table_without_rows_is_only_its_header(tmp_path):

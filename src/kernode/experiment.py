@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kernode.baselines.kled import KLED
 from kernode.checkpoint import Checkpoint
-from kernode.choosing import Candidates, learn_best
+from kernode.choosing import Candidates, learn_again, learn_best
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.estimate import Sizes, require_memory
@@ -102,6 +102,17 @@ def run_candidates(
         progress=progress, checkpoint=checkpoint, split=split or ("fastgcn" if known_name(graph) else "jk"),
     )  # fmt: skip
     return model, _report(model, graph, splits, classes, place.device.type), splits
+
+
+def learn_from_all(graph: Graph, model: Model, place: Place) -> Model:
+    """What an experiment chose, trained again on every node that has a class: to be used, not scored."""
+    labelled = np.flatnonzero(graph.labels >= 0)
+    numbers = {name: number for number, name in enumerate(model.classes)}
+    taught = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
+    nodes, taught = labelled[taught >= 0], taught[taught >= 0]
+    none = np.empty((1, 0), np.int64)
+    lesson = Lesson(nodes[None], taught[None], none, none, len(model.classes))
+    return learn_again(graph, model, lesson, list(model.seeds), place)
 
 
 def lesson_of(graph: Graph, splits: list[Split]) -> tuple[Lesson, np.ndarray]:

@@ -157,9 +157,8 @@ class Graph:
     def _sorted_names(self) -> tuple[np.ndarray, np.ndarray]:
         """Names as text in ascending order, and the node that each belongs to."""
         assert self.node_names is not None
-        names = self.node_names.astype(str)
-        order = np.argsort(names)
-        return names[order], order
+        order = np.argsort(self.node_names)
+        return self.node_names[order], order
 
     def __repr__(self) -> str:
         return (
@@ -193,6 +192,19 @@ def checked_nodes(nodes: Any, n: int) -> np.ndarray:
     if outside.size:
         raise InputError(f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {n - 1}.")
     return nodes.astype(np.int64)
+
+
+def typed_names(names: np.ndarray) -> np.ndarray:
+    """Names as they are written to files: integers where all of them are, text otherwise.
+
+    >>> typed_names(np.array(["7", "12"])), typed_names(np.array(["07", "12"]))
+    (array([ 7, 12]), array(['07', '12'], dtype='<U2'))
+    """
+    try:
+        numbers = names.astype(np.int64)
+    except (ValueError, OverflowError):
+        return names
+    return numbers if np.array_equal(numbers.astype(str), names) else names
 
 
 def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
@@ -272,7 +284,8 @@ def _checked_labels(labels: Any, n: int) -> np.ndarray:
 
 
 def _checked_node_names(names: Any, n: int) -> np.ndarray:
-    names = np.array(names)
+    # Text, whatever they were: an integer is an index, and a name must not be taken for one.
+    names = np.array(names).astype(str)
     if names.shape != (n,):
         raise InputError(f"node_names must hold one name per node ({n}). Got shape {names.shape}.")
     if len(np.unique(names)) != n:

@@ -203,7 +203,7 @@ def test_a_seed_is_a_whole_number(small, seed):
 
 def test_a_graph_without_labels_cannot_be_split():
     graph = Graph.from_edges([(0, 1)], np.eye(3))
-    with pytest.raises(InputError, match="no training nodes among the 0 labelled ones"):
+    with pytest.raises(InputError, match="no node has a class"):
         load(graph)
 
 

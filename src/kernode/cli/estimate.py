@@ -24,7 +24,7 @@ def estimate(
     data: Annotated[str, typer.Argument(help=DATA_HELP)],
     variant: Annotated[
         str, typer.Option(help="A method by name; auto, the default of fit, is k3-tuned and then diffusion.")
-    ] = "k3-tuned",
+    ] = "auto",
     replicas: Annotated[int, typer.Option(help="Runs, trained together.")] = 10,
     hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.")] = None,
     hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.")] = None,
@@ -47,18 +47,25 @@ def estimate(
     from kernode import estimate as estimates
     from kernode.settings import seeds_from
     from kernode.sparse import Place
-    from kernode.variants import WORDS, configure
+    from kernode.variants import WORDS, candidates
 
     starting = time.perf_counter() - started + _LIBRARIES
-    configure(variant, **changes)  # what is wrong with the options is said before a file is read
+    candidates(variant, **changes)  # what is wrong with the options is said before a file is read
     place, replicas = Place.of(precision, device), len(seeds_from(0, replicas))
     sizes = estimates.look_up(data)
-    method, training = configure(
-        variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes
-    )
-    estimated = estimates.estimate(sizes, method, training, replicas, place, starting=starting)
-    values = {"variant": variant, **estimated.to_json()}
-    print_json(values) if json else _print(estimated, variant)
+    tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+    found = {
+        name: estimates.estimate(sizes, method, training, replicas, place, starting=starting)
+        for name, (method, training) in tried.items()
+    }
+    if json:
+        values = [{"variant": name, **one.to_json()} for name, one in found.items()]
+        print_json(values[0] | ({"then": values[1:]} if len(values) > 1 else {}))
+        return
+    for name, one in found.items():
+        _print(one, name)
+    if len(found) > 1:
+        say(f"auto trains these one after another and keeps one: {' and '.join(found)}.")
 
 
 _COLUMNS: tuple[Literal["left", "right"], ...] = ("left", "right", "right", "left")

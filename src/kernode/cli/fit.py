@@ -91,6 +91,10 @@ def fit(
     select_by: Annotated[str | None, typer.Option(help="best by accuracy, or by map.", **Method)] = None,
     patience: Annotated[int | None, typer.Option(help="Stop early after so many epochs.", **Method)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Model file.", **Run)] = None,
+    all_labels: Annotated[
+        bool,
+        typer.Option("--all-labels", help="After testing, train again on all labels; save that.", **Run),
+    ] = False,
     predictions: Annotated[
         Path | None,
         typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **Run),
@@ -116,6 +120,8 @@ def fit(
     changes |= {"hidden": _widths(hidden), "hop_weights": _hop_weights(hop_weights)}
     named = f"-{variant}" if variant else ""
     variant, changes = with_settings(settings, "variant", variant, "auto", changes)
+    if all_labels and variant == "kled":
+        raise InputError("--all-labels leaves no validation nodes, by which kled chooses: leave it out.")
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
     out = out or Path(f"{data_name(data)}{named}.safetensors")
@@ -152,6 +158,8 @@ def fit(
             split=split, changes=changes, checkpoint=saving,
             progress=lambda steps: telling(begin(steps), "validation_accuracy", "validation"),
         )  # fmt: skip
+        if all_labels:
+            model = experiment.learn_from_all(graph, model, place)
     model.save(out)
     if predictions is not None:
         write_predictions(predictions, model, graph, place.device.type)
@@ -161,6 +169,7 @@ def fit(
         "seconds_per_epoch": round(model.seconds / max(1, epochs_run), 5),
         "peak_memory_mb": peak_memory_mb(place.device.type),
         "model": str(out),
+        "trained_again_on": model.train.shape[1] if all_labels else None,
         "predictions": None if predictions is None else str(predictions),
         "notes": list(graph.notes),
         "repairs": [repair.to_json() for repair in graph.repairs],
@@ -217,7 +226,8 @@ def _print_report(report: dict[str, Any], splits: list[Split], files: str) -> No
         cost += f", {report['peak_memory_mb']:.0f} MB at most"
     say(f"  {'time and memory':<20} {cost}")
     model = escape(report["model"])
-    say(f"  {'model':<20} {model}")
+    again = report["trained_again_on"]
+    say(f"  {'model':<20} {model}" + (f" (trained again on all {again:,} labelled nodes)" if again else ""))
     if report["predictions"]:
         say(f"  {'predictions':<20} {escape(report['predictions'])}")
     else:

@@ -8,13 +8,12 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from kernode.cli.console import Advance
 from kernode.data.atomic import writing_whole
-from kernode.errors import MissingExtraError
 
 MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
 _NUMBERS = 2**22  # in a block of rows
@@ -74,7 +73,9 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _write_parquet(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> None:
-    pyarrow, parquet = pyarrow_and_parquet()
+    import pyarrow
+    from pyarrow import parquet
+
     columns = [str(name) for name in matrix.columns.tolist()]
     kind = pyarrow.from_numpy_dtype(matrix.dtype)
     names = pyarrow.array(matrix.rows.tolist())
@@ -98,16 +99,6 @@ def _write_csv(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> 
             # numpy's shortest text that reads back as the same float32 or float64
             writer.writerow([next(names), *(str(value) for value in row)])
     text.detach()  # the file is its owner's to close
-
-
-def pyarrow_and_parquet() -> tuple[Any, Any]:
-    """Import pyarrow, or say how to get it."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'kernode[tables]'.") from None
-    return pyarrow, parquet
 
 
 WRITERS: dict[str, Callable[[BinaryIO, Matrix, Iterator[np.ndarray]], None]] = {

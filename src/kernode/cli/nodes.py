@@ -74,7 +74,9 @@ def _numbers(names: list[str], option: str) -> list[int]:
 
 def names_of(graph: Graph, nodes: np.ndarray) -> np.ndarray:
     """Names of nodes, or their indices where the graph has no names."""
-    return nodes if graph.node_names is None else graph.node_names[nodes]
+    from kernode.graph import typed_names
+
+    return nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
 
 
 def check_place(path: Path, extensions: Iterable[str]) -> None:
@@ -82,10 +84,6 @@ def check_place(path: Path, extensions: Iterable[str]) -> None:
     if path.suffix not in extensions:
         raise InputError(f"{path}: the extension must be one of {', '.join(extensions)}.")
     check_writable(path)
-    if path.suffix == ".parquet":
-        from kernode.cli.matrix_file import pyarrow_and_parquet
-
-        pyarrow_and_parquet()
 
 
 def check_room(path: Path, size: int) -> None:

@@ -25,8 +25,10 @@ def check_suffix(path: Path | None) -> None:
 
 def predictions(model: Model, graph: Graph, device: str) -> Table:
     """For every node of a graph, the mean over the model's runs."""
+    from kernode.graph import typed_names
+
     mean = model.on(graph, device).probabilities().mean(axis=0)
-    names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
+    names = range(graph.n_nodes) if graph.node_names is None else typed_names(graph.node_names).tolist()
     table: Table = {"node": list(names), "class": [model.classes[best] for best in mean.argmax(axis=1)]}
     for number, name in enumerate(model.classes):
         table[f"p_{name}"] = [float(value) for value in mean[:, number]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,10 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
     if is_table(data):
         if "features" in given:
             given["features"] = parse_features(given["features"])
-        return read_table(data, nodes, **given)
+        try:
+            return read_table(data, nodes, **given)
+        except InputError as error:
+            raise InputError(_as_options(str(error))) from error
     if nodes is not None or given:
         option = "nodes" if nodes is not None else next(iter(given))
         raise InputError(
@@ -72,6 +76,15 @@ def graph_of(model: Model, path: Path, data: str | None, nodes: Path | None = No
         other = path if is_table(data) else data
         raise InputError(f"--nodes is for a model and a graph from tables, which {other} is not.")
     return load_graph(data)
+
+
+def _as_options(sentence: str) -> str:
+    """Python's keywords as the options of a command.
+
+    >>> _as_options("there is no column 'x' for label=. Pass id= and source=.")
+    "there is no column 'x' for --label. Pass --id and --source."
+    """
+    return re.sub(r"\b(nodes|id|source|target|weight|label|features|positions)=", r"--\1", sentence)
 
 
 def parse_features(text: str) -> dict[str, str | None]:

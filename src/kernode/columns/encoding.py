@@ -105,6 +105,10 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
             raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
         values = table[name]
         column = (KINDS[kind] if kind else guess_kind(name, values)).learn(name, values)
+        if isinstance(column, Number) and values.null_count < len(values) and not column.saw_any(values):
+            raise InputError(
+                f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
+            )
         if reason := _says_nothing(column, values):
             left_out.append(f"{name}: left out, {reason}")
         else:
@@ -116,7 +120,7 @@ def _says_nothing(column: Column, values: Any) -> str | None:
     if values.null_count == len(values):
         return "every value is missing"
     if not column.feature_names:
-        return "no word or value occurs twice"
+        return "no word is left: each is in one text only, or in more than half of them"
     encoded = column.encode(values)
     if sparse.issparse(encoded):
         same = encoded.shape[1] == 1 and encoded.nnz == len(values)

@@ -72,6 +72,10 @@ class Number(Column):
         """Values as float64, NaN where there is none."""
         return numbers(values)[0]
 
+    def saw_any(self, values: Any) -> bool:
+        """Whether some of the values can be read."""
+        return not np.isnan(self._read(values)).all()
+
     def encode(self, values: Any) -> np.ndarray:
         """n × 1 or n × 2."""
         x = (self._read(values) - self.mean) / self.scale

@@ -27,7 +27,7 @@ from kernode.columns import Encoding
 from kernode.data.archive import Archive
 from kernode.data.csr import checked_csr
 from kernode.errors import FileError, InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, typed_names
 from kernode.repairs import Repair
 
 MARK = "kernode"  # the array that tells this layout from others
@@ -46,8 +46,9 @@ def pack(graph: Graph) -> Arrays:
     arrays["labels"] = _smallest(graph.labels)
     arrays["class_names"] = np.array(graph.class_names, dtype=str)
     if graph.node_names is not None:
-        names = graph.node_names
-        arrays["node_names"] = names.astype(str) if names.dtype.hasobject else names
+        names = typed_names(graph.node_names)
+        small = names.dtype.kind == "i" and abs(names).max() < 2**31
+        arrays["node_names"] = names.astype(np.int32) if small else names
     header: dict[str, Any] = {
         "layout": _LAYOUT,
         "name": graph.name,

@@ -140,6 +140,11 @@ def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int,
         test = min(round(sizes[2] * labelled), total)
         validation = min(round(sizes[1] * labelled), total - test)
         train = total - validation - test
+    if labelled == 0:
+        raise InputError(
+            "no node has a class. Label some; for tables name the column of the classes, with read_table(…, "
+            "label=…) or `kernode data convert … --label COLUMN -o graph.npz`."
+        )
     if train == 0:
         raise InputError(
             f"The split {given} leaves no training nodes among the {labelled:,} labelled ones. "

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.model import Answers
+from kernode.model import Answers, Model
 from kernode.node_kernel import NodeKernel
 from kernode.nodes import as_nodes
 
@@ -32,23 +32,29 @@ class OnGraph:
 
 
 class Answering:
-    """Remembers what was computed of two graphs: its own, and the last other one."""
+    """Remembers what was computed of two graphs: its own, where it has one, and the last other one."""
 
-    def __init__(self, own: Answers) -> None:
-        self.own = OnGraph(own)
+    def __init__(self, model: Model, own: Answers | None, device: str) -> None:
+        self.model, self.device = model, device
+        self.own = None if own is None else OnGraph(own)
         self.other: OnGraph | None = None
 
     def on(self, graph: Graph | None) -> OnGraph:
         """Answers about a graph; None is the one that was learned from."""
-        own = self.own.answers
-        if graph is None or graph is own.graph:
+        if graph is None and self.own is None:
+            raise InputError(
+                f"the model was read without {self.model.dataset!r}, the graph it learned from. "
+                "Pass graph=, or read it with load_model(…, graph=…)."
+            )
+        if self.own is not None and (graph is None or graph is self.own.answers.graph):
             return self.own
         if not isinstance(graph, Graph):
             raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
         if self.other is None or self.other.answers.graph is not graph:
-            self.other = OnGraph(own.model.on(graph, own.place.device.type))
+            self.other = OnGraph(self.model.on(graph, self.device))
         return self.other
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be computed again: a pickle goes to another process, or another machine."""
-        return {"own": OnGraph(replace(self.own.answers)), "other": None}
+        own = None if self.own is None else OnGraph(replace(self.own.answers))
+        return {"model": self.model, "device": self.device, "own": own, "other": None}

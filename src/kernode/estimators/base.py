@@ -47,7 +47,7 @@ class NodeKernelEstimator(BaseEstimator):
         hops: int | None = None,
         layers: int | None = None,
         hidden: Sequence[int] | int | None = None,
-        powers: Literal["each", "last"] | None = None,
+        powers: Literal["each", "last", "plain"] | None = None,
         hop_weights: Literal["learned"] | float | None = None,
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
@@ -129,11 +129,11 @@ class NodeKernelEstimator(BaseEstimator):
         model = learn_again(graph, best, lesson, seeds, place, checkpoint=self.checkpoint)
         return self._take(model, classes, graph, place.device.type)
 
-    def _take(self, model: Model, classes: np.ndarray, graph: Graph, device: str) -> Self:
+    def _take(self, model: Model, classes: np.ndarray, graph: Graph | None, device: str) -> Self:
         """Become the estimator of a trained model."""
         self.model_, self.classes_, self.history_ = model, classes, model.history
         self.n_features_in_ = 1  # X is one column: the node
-        self._answering = Answering(model.on(graph, device))
+        self._answering = Answering(model, None if graph is None else model.on(graph, device), device)
         return self
 
     @property
@@ -159,7 +159,7 @@ class NodeKernelEstimator(BaseEstimator):
         known = self._on(graph).answers
         larger = extend(known.graph, nodes, edges, names=names)
         grown = copy(self)
-        grown._answering = Answering(known.on_extended(larger))
+        grown._answering = Answering(known.model, known.on_extended(larger), known.place.device.type)
         return grown
 
     @property

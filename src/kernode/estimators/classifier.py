@@ -43,7 +43,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
       better one.
     - ``class_weights``: "balanced" for rare classes.
     - ``replicas``, ``random_state``: how many models, and the seed of the first.
-    - ``holdout``: the share of training nodes that chooses where no validation nodes are given.
+    - ``folds``: parts of the training nodes that choose in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu" or "cuda"; ``checkpoint``: a
       :class:`~kernode.checkpoint.Checkpoint`, for training that can be interrupted.
 

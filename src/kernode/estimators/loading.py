@@ -8,7 +8,6 @@ import numpy as np
 
 from kernode.data import load_graph
 from kernode.data.registry import is_registered
-from kernode.errors import InputError
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.graph import Graph
 from kernode.model import Model
@@ -18,14 +17,12 @@ from kernode.sparse import Place
 def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu") -> NodeKernelClassifier:
     """Read a model that an estimator's ``save`` or ``kernode fit`` wrote.
 
-    The graph of a built-in data set is found by its name; any other must be given: the one that was
-    learned from, or another with the same feature columns. A link model is read by
-    :meth:`kernode.links.model.LinkModel.load`.
+    The graph of a built-in data set is found by its name. Without ``graph`` a model of any other knows none:
+    ask about one with ``predict(nodes, graph=…)``. A model of tables reads others by
+    ``read_table(edges, nodes, like=load_model(path))``.
     """
     model = Model.load(path)
-    if graph is None:
-        if not is_registered(model.dataset):
-            raise InputError(f"{path} was trained on {model.dataset!r}: pass that graph as graph=.")
+    if graph is None and is_registered(model.dataset):
         graph = load_graph(model.dataset)
     settings = {
         name: value

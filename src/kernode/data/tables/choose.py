@@ -26,4 +26,4 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
         if column not in names:
             close = difflib.get_close_matches(column, names, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
-            raise InputError(f"{table.name}, row 1: there is no column {column!r} for {role}=. {hint}")
+            raise InputError(f"{table.header}: there is no column {column!r} for {role}=. {hint}")

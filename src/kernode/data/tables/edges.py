@@ -44,7 +44,7 @@ def read_edges(
     ends, ids = coded_ids(table, [source, target])
     lacking = (ends[:, 0] < 0) | (ends[:, 1] < 0)
     if lacking.any():
-        table, ends = table.without(lacking, "lacked one of its two nodes"), ends[~lacking]
+        table, ends = table.without(lacking, "lacked one of the two nodes"), ends[~lacking]
     if weight is None:
         return Edges(source, target, None, ends, ids, None, table.repairs)
     with np.errstate(over="ignore"):
@@ -74,6 +74,6 @@ def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, st
     if one is None or other is None or one == other:
         missing = "source" if one is None else "target"
         raise InputError(
-            f"{table.name}, row 1: which column is the {missing}? Pass {missing}=, one of {', '.join(names)}."
+            f"{table.header}: which column is the {missing}? Pass {missing}=, one of {', '.join(names)}."
         )
     return one, other

@@ -40,6 +40,11 @@ class Table:
         return int(self.columns.num_rows)
 
     @property
+    def header(self) -> str:
+        """Where the names of its columns stand."""
+        return f"{self.name}, row 1" if self.written else self.name
+
+    @property
     def column_names(self) -> list[str]:
         """In the table's order."""
         return list(self.columns.column_names)
@@ -83,8 +88,10 @@ def read(source: Any, what: str) -> Table:
             columns = source
         elif isinstance(source, Mapping):
             columns = pa.table({str(name): pa.array(values) for name, values in source.items()})
-        elif hasattr(source, "__dataframe__") or hasattr(source, "__arrow_c_stream__"):
+        elif type(source).__module__.startswith("pandas"):
             columns = pa.Table.from_pandas(source, preserve_index=False)
+        elif hasattr(source, "__arrow_c_stream__"):  # polars, DuckDB, a stream of record batches, …
+            columns = pa.table(source)
         else:
             raise InputError(
                 f"{what} must be a file's path, a pyarrow table, a data frame or a dictionary of columns. "
@@ -207,7 +214,7 @@ def _decoded(table: Table) -> Table:
             text = [None if cell is None else cell.decode(errors="replace") for cell in raw]
             broken |= [cell is not None and "\ufffd" in cell for cell in text]
             columns[name] = pa.chunked_array([pa.array(text, pa.large_string())])
-    repaired = Repair.of(table.name, "were not UTF-8", "replaced bytes in", table.rows[broken])
+    repaired = Repair.of(table.name, "had some outside UTF-8", "replaced bytes in", table.rows[broken])
     return replace(table, columns=pa.table(columns), repairs=(*table.repairs, *repaired))
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from kernode.columns import Encoding
 from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import Table, read
-from kernode.data.tables.ids import node_names, places
+from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import aligned, read_labels, read_nodes
 from kernode.data.tables.reading import require_columns, unreadable
 from kernode.errors import InputError
@@ -66,9 +66,9 @@ class _Arrivals:
 def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> Graph:
     n = graph.n_nodes
     new = _arrivals(graph, encoding, nodes, edges)
-    arrived, names = len(new.ids) - n, node_names(new.ids)
+    arrived, names = len(new.ids) - n, np.array(new.ids.to_pylist(), dtype=str)
     larger = extended(
-        replace(graph, node_names=names[:n]),  # integers become text where a new name is none
+        graph,
         _features(graph, encoding, new.table, arrived),
         new.ends,
         weights=new.weights,
@@ -85,7 +85,7 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arri
     import pyarrow.compute as pc
 
     assert graph.node_names is not None
-    ids = pa.array(graph.node_names.astype(str).tolist(), pa.large_string())
+    ids = pa.array(graph.node_names.tolist(), pa.large_string())
     table = None
     repairs: tuple[Repair, ...] = ()
     if nodes is not None:
@@ -145,7 +145,7 @@ def _indices(graph: Graph, edges: Any, names: Any) -> Any:
         return pairs
     if graph.node_names is None:
         raise InputError(f"the nodes of {graph.name!r} have no names. Give edges as indices.")
-    everyone = np.concatenate([graph.node_names.astype(str), np.asarray([] if names is None else names, str)])
+    everyone = np.concatenate([graph.node_names, np.asarray([] if names is None else names, str)])
     order = np.argsort(everyone)
     text = pairs.astype(str)
     at = np.minimum(np.searchsorted(everyone, text, sorter=order), len(everyone) - 1)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from kernode.data.tables.files import Table
-
-_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"  # as an integer is written: 007 is not 7
 
 
 def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
@@ -58,19 +55,3 @@ def places(ids: Any, known: Any) -> np.ndarray:
 
     at = pc.index_in(ids, value_set=known).fill_null(-1)
     return at.to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def node_names(ids: Any) -> np.ndarray:
-    """Ids as node names: integers where all of them are, text otherwise.
-
-    >>> import pyarrow as pa
-    >>> node_names(pa.array(["7", "12"])), node_names(pa.array(["07", "12"]))
-    (array([ 7, 12]), array(['07', '12'], dtype='<U2'))
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pc.all(pc.match_substring_regex(ids, _INTEGER)).as_py():
-        with suppress(pa.ArrowInvalid):  # more than 64 bits hold
-            return ids.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return np.array(ids.to_pylist(), dtype=str)

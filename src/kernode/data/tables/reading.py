@@ -16,7 +16,7 @@ from kernode.columns.encoding import Features, learn_columns
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import Table, read
-from kernode.data.tables.ids import node_names, places
+from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -144,7 +144,9 @@ class _Found:
         if not len(ids):
             raise InputError("the tables hold no edge and no node. Check the files.")
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
-        return cls(listed, pairs, node_names(ids), adjacency, (*notes, *_added(added)))
+        names = np.array(ids.to_pylist(), dtype=str)
+        said = _added(added) if listed.table is not None else ()  # without a table edges mention all of them
+        return cls(listed, pairs, names, adjacency, (*notes, *said))
 
     @property
     def columns(self) -> Any:
@@ -216,7 +218,7 @@ def unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
         repair
         for name, rows in found
         for repair in Repair.of(
-            table.name, f"have no {kinds[name]} in {name!r}", "took as missing a value of", table.rows[rows]
+            table.name, f"had no {kinds[name]} there", f"took {name!r} as missing in", table.rows[rows]
         )
     )
 
@@ -233,7 +235,7 @@ def _added(ids: Any) -> tuple[str, ...]:
 def _encoding_of(like: Any) -> Encoding | None:
     if like is None or isinstance(like, Encoding):
         return like
-    encoding = getattr(like, "encoding", None)
+    encoding = getattr(getattr(like, "model_", like), "encoding", None)  # an estimator holds a model
     if not isinstance(encoding, Encoding):
         raise InputError(
             f"like= must be a graph or model that was read from tables. Got {type(like).__name__}"
