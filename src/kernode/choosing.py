@@ -18,8 +18,6 @@ from kernode.model import Model
 from kernode.settings import Training
 from kernode.sparse import Place
 
-_PATIENCE = 30  # epochs without a better one, after which none is expected
-
 Candidates = Mapping[str, tuple[Method | KLED, Training]]
 
 
@@ -60,14 +58,6 @@ def learn_best(
         labels_of_choice={**best.labels_of_choice, "chosen_by_validation": validated},
         seconds=sum(model.seconds for model in models.values()),
     )
-
-
-def hurried(candidates: Candidates) -> Candidates:
-    """The same candidates where only the choice counts: training ends soon after it stops getting better."""
-    return {
-        name: (method, replace(training, patience=training.patience or _PATIENCE))
-        for name, (method, training) in candidates.items()
-    }
 
 
 def learn_again(

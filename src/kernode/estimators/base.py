@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.checkpoint import Checkpoint
-from kernode.choosing import hurried, learn_again, learn_best
+from kernode.choosing import learn_again, learn_best
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.answering import Answering, OnGraph
@@ -125,7 +125,7 @@ class NodeKernelEstimator(BaseEstimator):
         own = any(np.ndim(changes[name] or 0) for name in PER_REPLICA)  # settings that belong to replicas
         parts = in_folds(lesson, self.folds, seeds[0], len(seeds) if own else None)
         stack = seeds_from(self.random_state, len(parts.train))
-        best = learn_best(graph, hurried(methods), parts, stack, place, names, checkpoint=self.checkpoint)
+        best = learn_best(graph, methods, parts, stack, place, names, checkpoint=self.checkpoint)
         model = learn_again(graph, best, lesson, seeds, place, checkpoint=self.checkpoint)
         return self._take(model, classes, graph, place.device.type)
 
