@@ -126,7 +126,7 @@ def measure(path: str, wanted: list[str], seeds: int, device: str, timed_epochs:
                 "accuracies": accuracies,
                 "seconds": [round(factor * run[1], 3) for run in runs],
                 "chosen": [run[2] for run in runs if len(run) > 2],
-                "extrapolated": not whole,
+                "timed_epochs": EPOCHS if whole else timed_epochs,
             }
             rows.append(row)
             mean = f"{np.mean(accuracies):.2f}" if accuracies else "–"

@@ -1,6 +1,7 @@
 """People's own tables: real files, every kind of bad row, and what is said about each."""
 
 import gzip
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from kernode.columns.guess import guess_kind
 from kernode.data import load_graph, read_npz, write_npz
 from kernode.errors import FileError, InputError, KernodeError
 from kernode.recipe import Recipe
+from kernode.repairs import Repair
 
 EDGES = "source,target\na,b\nb,c\nc,a\nc,d\n"
 NODES = "id,year,venue,topic\na,1999,NIPS,x\nb,2001,ICML,y\nc,2005,NIPS,\nd,2007,ICML,x\n"
@@ -132,6 +134,7 @@ def test_every_bad_row_is_counted_and_named(tmp_path):
         ("nodes.csv", "had no id"): [4],
         ("nodes.csv", "repeated an id"): [6],
         ("nodes.csv", "had no number there"): [5, 8],
+        ("nodes.csv", "say that there is none"): [8],
     }
     assert graph.node_names.tolist() == ["a", "b", "c", "d"]
     assert graph.labels.tolist() == [0, 1, -1, -1]
@@ -313,7 +316,7 @@ WRONG = [
     ({"positions": -1}, "positions must be an integer ≥ 0"),
     ({"e": "source,target\nq,r\n"}, "such as 'q', is listed in column 'id' of n.csv. Pass id="),
     ({"e": ""}, "e.csv, row 1: there is no header"),
-    ({"e": "source\na\n"}, "e.csv has only the column 'source'. A table of edges needs two"),
+    ({"e": "source\na\n"}, "e.csv has only the column 'source'. It needs two"),
     ({"e": "a,a\n1,2\n"}, "e.csv, row 1: two columns are called 'a'. Rename one"),
     ({"e": "target,x\na,b\n"}, "which column is the source. Pass source=, one of target, x"),
     ({"e": "source,target,weight\na,b,no\n"}, "e.csv, row 2: column 'weight' holds no weight above 0"),
@@ -377,3 +380,102 @@ def test_table_without_rows_is_only_its_header(tmp_path):
     edges, nodes = write(tmp_path, e_csv="source,target\n", n_csv="id,x\na,1\nb,2\n")
     graph = kn.read_table(edges, nodes)
     assert (graph.n_nodes, graph.n_edges) == (2, 0)
+
+
+def test_index_of_a_data_frame_is_a_column_if_it_has_a_name(tmp_path):
+    import pandas as pd
+
+    edges = {"source": [1, 2], "target": [2, 3]}
+    frame = pd.DataFrame({"age": [2, 1, 3]}, index=pd.Index([1, 2, 3], name="id"))
+    graph = kn.read_table(edges, frame)
+    assert graph.node_names.tolist() == ["1", "2", "3"]
+    assert graph.encoding.feature_names == ("constant", "age")
+    with pytest.raises(InputError, match="the data frame's index has no name"):
+        kn.read_table(edges, pd.DataFrame({"age": [2, 1, 3]}, index=[1, 2, 3]))
+    # What to_csv writes of an index without a name is left out, and said.
+    e, n = write(tmp_path, e_csv=",a,b\n0,1,2\n1,2,3\n", n_csv=",id,x\n0,1,5\n1,2,6\n2,3,9\n")
+    graph = kn.read_table(e, n)
+    assert (graph.n_nodes, graph.n_edges) == (3, 2)
+    assert graph.encoding.feature_names == ("constant", "x")
+    assert "n.csv: left out column 1, which has no name" in graph.notes
+    assert "e.csv: took 'a' as source and 'b' as target" in graph.notes
+
+
+def test_whole_numbers_are_the_same_however_they_are_written(tmp_path):
+    e, n = write(tmp_path, e_csv="source,target\n1,2.0\n2,3.0\n3,\n", n_csv="id,x\n1,5\n2,6\n3,7\n")
+    assert kn.read_table(e, n).node_names.tolist() == ["1", "2", "3"]
+    decimals = {"source": [Decimal("1.00")], "target": [Decimal("2.00")]}
+    assert kn.read_table(decimals, n).n_nodes == 3
+    first = kn.read_table(
+        {"source": [1], "target": [2]},
+        {"id": [1, 2], "c": [1, 3], "b": [True, False], "label": [True, False]},
+        features={"c": "category", "b": "category"},
+    )
+    (other,) = write(tmp_path, o_csv="id,c,b,label\n1,1.0,True,False\n2,,False,True\n")
+    again = kn.read_table({"source": [1], "target": [2]}, other, like=first)
+    assert again.class_names == ("false", "true")
+    assert again.labels.tolist() == [0, 1]
+    assert dense(again).tolist() == [[1, 1, 0, 0, 1], [1, 0, 0, 1, 0]]
+
+
+def test_class_called_none_is_a_class_and_na_is_named():
+    nodes = {"id": ["a", "b", "c"], "x": [1, 2, 3], "label": ["none", "mild", "NA"]}
+    graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes)
+    assert graph.class_names == ("mild", "none")
+    assert repaired(graph) == {("nodes", "say that there is none"): [2]}
+
+
+def test_files_of_other_kinds(tmp_path):
+    (wide,) = write(tmp_path, w_csv="source,target\n1,2\n".encode("utf-16"))
+    with pytest.raises(FileError, match="is not a text file in UTF-8"):
+        kn.read_table(wide)
+    (snap,) = write(tmp_path, s_txt="# Directed graph\n# FromNodeId ToNodeId\n1 2\n2 3\n9\n")
+    graph = kn.read_table(snap)
+    assert (graph.n_edges, graph.repairs[0].rows) == (2, (5,))
+    comma, bare = write(tmp_path, c_csv="source,target\n1,2,\n3,4,\n", b_csv="source,target")
+    with pytest.raises(InputError, match=r"dropped 2 rows that did not have 2 values \(rows 2, 3\)"):
+        kn.read_table(comma)
+    with pytest.raises(InputError, match="hold no edge and no node"):
+        kn.read_table(bare)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "sentence"),
+    [
+        ({"id": ["a", "b"], "x": [[1.0], [2.0]]}, {"label": "x"}, "the column of the label holds list"),
+        ({"id": ["a", "b"], "x": ["u v", "w"]}, {"features": {"x": "vector"}}, "cannot be read as a vector"),
+        ({"id": ["a", "b"], "x": [[1.0], [2.0]]}, {"features": {"x": "text"}}, "cannot be read as a text"),
+        ({"id": ["a", "b"], "x": [[1.0], [2.0, 3.0]]}, {}, "2 numbers where others have 1"),
+        ({"id": ["a", "b"], "x": [["u"], ["v"]]}, {}, "cannot be read as a vector"),
+        ({"id": [[1], [2]], "x": [1, 2]}, {}, "which cannot be an id"),
+        ({}, {}, "nodes has no columns"),
+        ({"id": ["a" * 2000, "b"], "x": [1, 2]}, {}, "has 2,000 characters"),
+        ({"id": 5}, {}, "the columns do not make a table"),
+        ({"id": ["a", "b"], "x": [1, 2]}, {"positions": 1.5}, "positions must be an integer ≥ 0"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_one_sentence(nodes, options, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        kn.read_table({"source": ["a"], "target": ["b"]}, nodes, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_flags_gaps_and_noise():
+    edges = {"source": ["a"], "target": ["b"]}
+    first = kn.read_table(
+        edges, {"id": ["a", "b"], "f": [True, False], "v": [[1.0, 2.0], [3.0, 5.0]], "x": [1.0, 2.0]}
+    )
+    strange = {"id": ["c", "d"], "f": ["maybe", "yes"], "v": [None, None], "x": [1, 2]}
+    other = kn.read_table({"source": ["c"], "target": ["d"]}, strange, like=first)
+    assert repaired(other) == {("nodes", "had no flag there"): [0]}
+    assert kn.extend(first, None, {"source": ["new"], "target": ["a"]}).n_nodes == 3
+    for nothing in ([0.1, 0.1], [np.nan, np.nan]):
+        graph = kn.read_table(edges, {"id": ["a", "b"], "y": nothing, "x": [1, 2]})
+        assert graph.encoding.feature_names == ("constant", "x")
+
+
+def test_many_rows_are_counted_in_a_model_and_named_in_the_graph():
+    (whole,) = Repair.of("t", "were bad", "dropped", range(5000))
+    short = Repair.from_json(whole.short().to_json())
+    assert (short.count, len(short.rows)) == (5000, 1000)
+    assert str(short) == str(whole)

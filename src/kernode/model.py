@@ -103,7 +103,7 @@ class Model:
             graph.n_features,
             None if trained.references is None else trained.references.cpu(),
             graph.encoding,
-            graph.repairs,
+            tuple(repair.short() for repair in graph.repairs),
         )
 
     def on(self, graph: Graph, device: str = "cpu") -> Answers:

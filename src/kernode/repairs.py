@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _SHOWN = 20  # rows in a sentence; all of them stand in ``rows``
@@ -24,6 +24,16 @@ class Repair:
     what: str  # what was wrong with the rows
     done: str  # what was done to them: dropped, taken as missing, …
     rows: tuple[int, ...] = field(repr=False)
+    left_out: int = 0  # rows that are counted and not named any more: a model's file names the first thousand
+
+    @property
+    def count(self) -> int:
+        """How many rows."""
+        return len(self.rows) + self.left_out
+
+    def short(self, most: int = 1000) -> Repair:
+        """The same with no more rows than that by number, the others counted."""
+        return replace(self, rows=self.rows[:most], left_out=self.count - len(self.rows[:most]))
 
     @classmethod
     def of(cls, table: str, what: str, done: str, rows: Iterable[Any]) -> tuple[Repair, ...]:
@@ -32,7 +42,7 @@ class Repair:
         return (cls(table, what, done, numbers),) if numbers else ()
 
     def __str__(self) -> str:
-        count, more = len(self.rows), ", …" if len(self.rows) > _SHOWN else ""
+        count, more = self.count, ", …" if self.count > _SHOWN else ""
         shown = ", ".join(str(row) for row in self.rows[:_SHOWN])
         plural = "s" if count > 1 else ""
         return f"{self.table}: {self.done} {count:,} row{plural} that {self.what} (row{plural} {shown}{more})"
@@ -43,11 +53,12 @@ class Repair:
             "table": self.table,
             "what": self.what,
             "done": self.done,
-            "count": len(self.rows),
+            "count": self.count,
             "rows": list(self.rows),
         }
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Repair:
         """What :meth:`to_json` described."""
-        return cls(values["table"], values["what"], values["done"], tuple(values["rows"]))
+        rows = tuple(values["rows"])
+        return cls(values["table"], values["what"], values["done"], rows, values["count"] - len(rows))

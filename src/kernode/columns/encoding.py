@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from kernode.columns.guess import guess_kind
-from kernode.columns.kinds import KINDS, Column, Date, Number
+from kernode.columns.kinds import KINDS, Column, Date, Flag, Number, Text
 from kernode.columns.structure import Structure
-from kernode.columns.values import days, numbers
+from kernode.columns.values import days, numbers, unreadable_flags
 from kernode.errors import InputError
 from kernode.progress import tell
 from kernode.recipe import Recipe
@@ -80,16 +81,46 @@ class Encoding(Recipe):
 
     def _parts(self, table: Any, n: int) -> list[Any]:
         constant = np.ones((n, 1), np.float32)
-        return [constant, *(column.encode(table[column.name]) for column in self.columns)]
+        parts = [constant]
+        for column in self.columns:
+            with _readable(column.name, table[column.name], column.kind):
+                parts.append(column.encode(table[column.name]))
+        return parts
 
     def unreadable(self, table: Any) -> dict[str, np.ndarray]:
-        """Rows of a table whose value in a column of numbers or dates is neither, by column."""
-        readers: dict[type[Column], Any] = {Number: numbers, Date: days}
+        """Rows of a table whose value in a column of numbers, dates or flags is none, by column."""
         return {
-            column.name: np.flatnonzero(readers[type(column)](table[column.name])[1])
+            column.name: np.flatnonzero(_unreadable(column, table[column.name]))
             for column in self.columns
-            if type(column) in readers
+            if type(column) in _READERS
         }
+
+
+_READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {
+    Number: lambda values: numbers(values)[1],
+    Date: lambda values: days(values)[1],
+    Flag: unreadable_flags,
+}
+
+
+def _unreadable(column: Column, values: Any) -> np.ndarray:
+    """Which values are there, but are not of the column's kind: booleans."""
+    with _readable(column.name, values, column.kind):
+        return _READERS[type(column)](values)
+
+
+@contextmanager
+def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
+    """Say which column it was where pyarrow only says what it cannot do."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"column {name!r} holds {values.type}, which cannot be read as a {kind}. "
+            "Choose another kind, or leave it out of features."
+        ) from error
 
 
 def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
@@ -104,12 +135,15 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
         if kind is not None and kind not in KINDS:
             raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
         values = table[name]
-        column = (KINDS[kind] if kind else guess_kind(name, values)).learn(name, values)
-        if isinstance(column, Number) and values.null_count < len(values) and not column.saw_any(values):
+        wanted = KINDS[kind] if kind else guess_kind(name, values)
+        with _readable(name, values, wanted.kind):
+            column = wanted.learn(name, values)
+            reason = _says_nothing(column, values)
+        if type(column) in _READERS and _unreadable(column, values).all() and len(values):
             raise InputError(
                 f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
             )
-        if reason := _says_nothing(column, values):
+        if reason:
             left_out.append(f"{name}: left out, {reason}")
         else:
             columns.append(column)
@@ -119,6 +153,8 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
 def _says_nothing(column: Column, values: Any) -> str | None:
     if values.null_count == len(values):
         return "every value is missing"
+    if isinstance(column, Text) and column.words:
+        return None
     if not column.feature_names:
         return "no word is left: each is in one text only, or in more than half of them"
     encoded = column.encode(values)

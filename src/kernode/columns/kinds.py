@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from kernode.columns.values import days, flags, numbers, texts, vectors
+from kernode.columns.values import categories, days, flags, numbers, texts, vectors
 from kernode.recipe import Recipe
 
 MOST_CATEGORIES = 1000  # the commonest values of a column that get a column of their own
 MOST_WORDS = 5000
 _FURTHEST = 5.0  # standard deviations: a value beyond would drown its row
+_SAME = 1e-12  # of the mean: deviations below are rounding
 _MANY = 50  # texts from which on a word that only one of them has is left out
 
 
@@ -65,16 +66,12 @@ class Number(Column):
         there = x[~np.isnan(x)]
         mean = float(there.mean()) if len(there) else 0.0
         scale = float(there.std()) if len(there) else 0.0
-        return cls(name, mean, scale or 1.0, len(there) < len(x))
+        return cls(name, mean, scale if scale > _SAME * abs(mean) else 1.0, len(there) < len(x))
 
     @classmethod
     def _read(cls, values: Any) -> np.ndarray:
         """Values as float64, NaN where there is none."""
         return numbers(values)[0]
-
-    def saw_any(self, values: Any) -> bool:
-        """Whether some of the values can be read."""
-        return not np.isnan(self._read(values)).all()
 
     def encode(self, values: Any) -> np.ndarray:
         """n × 1 or n × 2."""
@@ -148,7 +145,7 @@ class Category(Column):
         """The commonest values, by number of nodes."""
         import pyarrow.compute as pc
 
-        counted = pc.value_counts(texts(values).drop_null())
+        counted = pc.value_counts(categories(values).drop_null())
         pairs = sorted(
             zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True),
             key=lambda pair: (-pair[1], pair[0]),
@@ -161,7 +158,7 @@ class Category(Column):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        at = pc.index_in(texts(values), value_set=pa.array(self.values, pa.large_string()))
+        at = pc.index_in(categories(values), value_set=pa.array(self.values, pa.large_string()))
         columns = at.fill_null(-1).to_numpy(zero_copy_only=False)
         known = columns >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])
@@ -243,8 +240,9 @@ class Vector(Column):
         there = x[~np.isnan(x).any(axis=1)]
         if not len(there):
             return cls(name, (), ())
-        scale = there.std(axis=0)
-        return cls(name, tuple(there.mean(axis=0).tolist()), tuple(np.where(scale > 0, scale, 1).tolist()))
+        mean, scale = there.mean(axis=0), there.std(axis=0)
+        scale = np.where(scale > _SAME * abs(mean), scale, 1)
+        return cls(name, tuple(mean.tolist()), tuple(scale.tolist()))
 
     def encode(self, values: Any) -> np.ndarray:
         """n × (length of the lists)."""

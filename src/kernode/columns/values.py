@@ -9,6 +9,7 @@ import numpy as np
 from kernode.errors import InputError
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_WHOLE = r"^-?[0-9]+(\.0+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
 # Written for "there is none", beside an empty cell; what pandas and R write and read.
@@ -28,6 +29,19 @@ def texts(values: Any) -> Any:
     trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING, pa.large_string()))
     return pc.if_else(missing, pa.scalar(None, pa.large_string()), trimmed)
+
+
+def categories(values: Any) -> Any:
+    """Text by which values are alike however a file writes them: 2 and 2.0, true and True."""
+    import pyarrow.compute as pc
+
+    written = texts(values)
+    distinct = pc.unique(written.drop_null())
+    if len(distinct) and pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
+        return pc.replace_substring_regex(written, r"\.0+$", "")
+    if len(distinct) and set(pc.utf8_lower(distinct).to_pylist()) <= {"true", "false"}:
+        return pc.utf8_lower(written)
+    return written
 
 
 def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -67,8 +81,13 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
         date = pc.if_else(good, date, pa.scalar(None, pa.large_string()))
         dates = pc.strptime(date, format="%Y-%m-%d", unit="s", error_is_null=True)
     seconds = dates.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-    x = _floats(seconds.cast(pa.float64())) / 86400
+    x = np.floor(_floats(seconds.cast(pa.float64())) / 86400)
     return x, _booleans(text.is_valid()) & np.isnan(x)
+
+
+def unreadable_flags(values: Any) -> np.ndarray:
+    """Which values are there but neither yes nor no: booleans."""
+    return _booleans(texts(values).is_valid()) & np.isnan(flags(values))
 
 
 def flags(values: Any) -> np.ndarray:
@@ -95,15 +114,19 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
     import pyarrow.compute as pc
 
     values = _one_array(values)
+    if values.null_count == len(values):
+        return np.full((len(values), width or 0), np.nan)
     n, lengths = len(values), pc.list_value_length(values)
     widths = pc.unique(lengths.drop_null()).to_pylist()
     width = widths[0] if width is None and widths else width
     if any(other != width for other in widths):
-        row = pc.index(pc.not_equal(lengths, width).fill_null(False), True).as_py()
+        at = pc.index(pc.not_equal(lengths, width).fill_null(False), True).as_py()
         raise InputError(
-            f"column {name!r}, row {row}: a list of {lengths[row].as_py()} numbers, others have {width}. "
+            f"column {name!r}, value {at} from 0: {lengths[at].as_py()} numbers where others have {width}. "
             "Give all lists one length, or leave the column out of features."
         )
+    if not width:
+        raise InputError(f"column {name!r}: its lists are empty. Leave it out of features.")
     x = np.full((n, width or 0), np.nan)
     there = _booleans(values.is_valid())
     flat = pc.list_flatten(values.drop_null()) if there.any() else pa.array([], pa.float64())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def from_networkx(
 
     names = [str(node) for node in graph.nodes]
     if len(set(names)) < len(names):
-        repeated = next(name for at, name in enumerate(names) if name in names[:at])
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(f"two nodes are written {repeated!r}. Relabel one of them in networkx.")
     attributes = {str(name): None for _, values in graph.nodes(data=True) for name in values}
     nodes: dict[str, Any] = {"(node)": names}
@@ -60,7 +61,7 @@ def from_networkx(
         values = [graph.nodes[node].get(attribute) for node in graph.nodes]
         try:
             nodes[attribute] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):  # of several types
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types, or too large
             nodes[attribute] = pa.array([None if value is None else str(value) for value in values])
     ends = [(str(u), str(v)) for u, v in graph.edges()]
     edges: dict[str, Any] = {
@@ -69,7 +70,7 @@ def from_networkx(
     }
     weights = [values.get(weight) for _, _, values in graph.edges(data=True)]
     if any(value is not None for value in weights):
-        edges["weight"] = pa.array([1.0 if value is None else float(value) for value in weights])
+        edges["weight"] = pa.array(["1" if value is None else str(value) for value in weights])
     name = str(graph.name or "networkx").lower().replace(" ", "_").replace("'s", "")
     return read_table(edges, nodes, id="(node)", label=label, features=features, name=name)
 

@@ -153,8 +153,9 @@ class NodeKernelEstimator(BaseEstimator):
 
         Answers equal those computed on the whole larger graph, degrees of old neighbours included; computed
         anew is only what can differ (``recomputed_``: those nodes). ``graph`` is the one that grows, None for
-        the one that was learned from; ``graph_`` of what comes back is the larger one. This estimator stays
-        as it is.
+        the one that was learned from; ``graph_`` of what comes back is the larger one. Nearest centroids are
+        means of the training nodes as they are in the larger graph; ``predict(…, graph=larger)`` has them as
+        they were trained. This estimator stays as it is.
         """
         known = self._on(graph).answers
         larger = extend(known.graph, nodes, edges, names=names)

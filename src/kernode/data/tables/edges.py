@@ -30,6 +30,7 @@ class Edges:
     ids: Any  # large_string: the id that each number stands for
     weights: np.ndarray | None  # m
     repairs: tuple[Repair, ...]
+    notes: tuple[str, ...]
 
 
 def read_edges(
@@ -39,16 +40,22 @@ def read_edges(
 
     ``guess``: whether a column called weight is taken for one without being named.
     """
-    source, target = _ends(table, source, target)
+    source, target, notes = _ends(table, source, target)
     weight = choose(table, weight, "weight", _WEIGHTS if guess else ())
     ends, ids = coded_ids(table, [source, target])
     lacking = (ends[:, 0] < 0) | (ends[:, 1] < 0)
     if lacking.any():
         table, ends = table.without(lacking, "lacked one of the two nodes"), ends[~lacking]
     if weight is None:
-        return Edges(source, target, None, ends, ids, None, table.repairs)
-    with np.errstate(over="ignore"):
-        weights = numbers(table[weight])[0].astype(np.float32)
+        return Edges(source, target, None, ends, ids, None, table.repairs, notes)
+    try:
+        with np.errstate(over="ignore"):
+            weights = numbers(table[weight])[0].astype(np.float32)
+    except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
+        raise InputError(
+            f"{table.header}: column {weight!r} holds {table[weight].type}, which are no weights. "
+            "Name another column as weight, or rename it."
+        ) from error
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.all() and len(bad):
         raise InputError(
@@ -56,24 +63,25 @@ def read_edges(
             "Name another column as weight, or leave it out."
         )
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
-    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs)
+    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes)
 
 
-def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
+def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, str, tuple[str, ...]]:
     names = table.column_names
     if len(names) < 2:
+        has = f"only the column {names[0]!r}" if names else "no columns"
         raise InputError(
-            f"{table.name} has only the column {names[0]!r}. A table of edges needs two: source and target."
-            if names
-            else f"{table.name} has no columns. A table of edges needs two: source and target."
+            f"{table.name} has {has}. It needs two, separated by commas or tabs: source and target."
         )
     found = choose(table, source, "source", _SOURCES), choose(table, target, "target", _TARGETS)
+    notes = table.notes
     if found[0] is None and found[1] is None:
         found = names[0], names[1]
+        notes = (*notes, f"{table.name}: took {names[0]!r} as source and {names[1]!r} as target")
     one, other = found
     if one is None or other is None or one == other:
         missing = "source" if one is None else "target"
         raise InputError(
             f"{table.header}: which column is the {missing}? Pass {missing}=, one of {', '.join(names)}."
         )
-    return one, other
+    return one, other, notes

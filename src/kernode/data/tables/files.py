@@ -31,7 +31,8 @@ class Table:
     columns: Any  # a pyarrow table
     rows: np.ndarray  # the number of every row, as its owner counts
     repairs: tuple[Repair, ...] = ()
-    written: bool = False  # as text: then types are guessed, and blanks around a value mean nothing
+    written: bool = False  # as text, with a header in row 1
+    notes: tuple[str, ...] = ()  # what was done to columns
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -88,8 +89,8 @@ def read(source: Any, what: str) -> Table:
             columns = source
         elif isinstance(source, Mapping):
             columns = pa.table({str(name): pa.array(values) for name, values in source.items()})
-        elif type(source).__module__.startswith("pandas"):
-            columns = pa.Table.from_pandas(source, preserve_index=False)
+        elif type(source).__module__.startswith("pandas") and hasattr(source, "columns"):
+            columns = pa.Table.from_pandas(_with_index(source, what), preserve_index=False)
         elif hasattr(source, "__arrow_c_stream__"):  # polars, DuckDB, a stream of record batches, …
             columns = pa.table(source)
         else:
@@ -97,11 +98,23 @@ def read(source: Any, what: str) -> Table:
                 f"{what} must be a file's path, a pyarrow table, a data frame or a dictionary of columns. "
                 f"Got {type(source).__name__}."
             )
-    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{what}: the columns do not make a table ({_first_line(error)}).") from error
     return Table(what, _checked(columns, what), np.arange(columns.num_rows))
+
+
+def _with_index(frame: Any, what: str) -> Any:
+    """A data frame whose index, where it has a name, is a column."""
+    if any(name is not None for name in frame.index.names):
+        return frame.reset_index()
+    if type(frame.index).__name__ != "RangeIndex":
+        raise InputError(
+            f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds ids, "
+            "or drop it (frame.reset_index(drop=True))."
+        )
+    return frame
 
 
 def _read_file(path: Path) -> Table:
@@ -151,11 +164,19 @@ def _read_text(path: Path, usual: str) -> Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    first, second = _first_lines(path)
+    comments, first, second = _first_lines(path)
     delimiter = max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
+    if not first.count(delimiter) and " " in first.strip():
+        delimiter = " "
     names: list[str] = next(iter(_cells(first, delimiter)), [])
     headless = _is_data(names) and (not second or _is_data(next(iter(_cells(second, delimiter)), [])))
     names = [f"column {at + 1}" for at in range(len(names))] if headless else [name.strip() for name in names]
+    # The index that pandas writes without a name is no column.
+    nameless = {
+        at: f"column {at + 1}" for at, name in enumerate(names) if not name or name.startswith("Unnamed: ")
+    }
+    if len(nameless) < len(names):
+        names = [nameless.get(at, name) for at, name in enumerate(names)]
     if not names or (len(names) == 1 and not names[0]):
         raise InputError(f"{path.name}, row 1: there is no header. Name the columns in the first row.")
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
@@ -172,7 +193,7 @@ def _read_text(path: Path, usual: str) -> Table:
         return csv.read_csv(
             path,
             read_options=csv.ReadOptions(
-                column_names=names, skip_rows=0 if headless else 1, use_threads=in_parallel
+                column_names=names, skip_rows=comments + (not headless), use_threads=in_parallel
             ),
             parse_options=csv.ParseOptions(
                 delimiter=delimiter,
@@ -190,14 +211,16 @@ def _read_text(path: Path, usual: str) -> Table:
         if bad:  # only one thread knows the rows' numbers
             columns = parsed(in_parallel=False)
     except pa.ArrowInvalid as error:
-        if "Empty CSV" not in str(error):
+        if "Empty CSV" not in str(error) and "Could not skip" not in str(error):
             raise
         columns = pa.table({name: pa.array([], pa.binary()) for name in names})
-    first_row = 1 if headless else 2
+    first_row = comments + (1 if headless else 2)
     dropped = np.array(bad, np.int64)
     rows = np.delete(np.arange(columns.num_rows + len(bad)) + first_row, dropped - first_row)
     repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
-    return _decoded(_without_empty(Table(path.name, columns, rows, repairs, written=True)))
+    notes = tuple(f"{path.name}: left out {name}, which has no name" for name in nameless.values())
+    columns = columns.drop_columns(list(nameless.values()))
+    return _decoded(_without_empty(Table(path.name, columns, rows, repairs, written=True, notes=notes)))
 
 
 def _decoded(table: Table) -> Table:
@@ -228,14 +251,19 @@ def _without_empty(table: Table) -> Table:
     return replace(table, columns=table.columns.take(kept), rows=table.rows[kept])
 
 
-def _first_lines(path: Path) -> tuple[str, str]:
-    """The first two lines of a text file, unpacked if it is packed."""
+def _first_lines(path: Path) -> tuple[int, str, str]:
+    """How many lines of comment (#) a text file begins with, and the two lines after them."""
     import pyarrow as pa
 
     with pa.input_stream(str(path)) as stream:
-        start = stream.read(2**16).decode(errors="replace").removeprefix("\ufeff")
-    lines = [*io.StringIO(start, newline=None).read().split("\n", 2), "", ""]
-    return lines[0], lines[1]
+        start = stream.read(2**16)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+        raise FileError(f"{path} is not a text file in UTF-8. Save it as CSV in UTF-8.")
+    text = start.decode(errors="replace").removeprefix("\ufeff")
+    lines = io.StringIO(text, newline=None).read().split("\n")
+    comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    first, second, *_ = [*lines[comments:], "", ""]
+    return comments, first, second
 
 
 def _cells(line: str, delimiter: str) -> Any:
@@ -256,6 +284,11 @@ def _checked(columns: Any, name: str) -> Any:
     if len(set(names)) < len(names):
         repeated = next(column for at, column in enumerate(names) if column in names[:at])
         raise InputError(f"{name}: two columns are called {repeated!r}. Rename one of them.")
+    import pyarrow as pa
+
+    for at, field in enumerate(columns.schema):
+        if pa.types.is_string_view(field.type):  # few functions know it
+            columns = columns.set_column(at, field.name, columns.column(at).cast(pa.large_string()))
     return columns
 
 

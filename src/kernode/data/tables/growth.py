@@ -140,7 +140,10 @@ def _labels(graph: Graph, encoding: Encoding, table: Table | None, arrived: int)
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:
     """Edges by index, where they are given by name."""
-    pairs = np.asarray([] if edges is None else edges)
+    try:
+        pairs = np.asarray([] if edges is None else edges)
+    except ValueError:
+        raise InputError("edges must be m × 2 nodes. Got rows of different lengths.") from None
     if pairs.dtype.kind not in "UTO" or not pairs.size:
         return pairs
     if graph.node_names is None:
@@ -156,4 +159,5 @@ def _indices(graph: Graph, edges: Any, names: Any) -> Any:
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, str | os.PathLike | Mapping | Table) or hasattr(value, "columns")
+    known = isinstance(value, str | os.PathLike | Mapping | Table)
+    return known or hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernode.columns.values import numbers, texts
+from kernode.columns.values import categories, numbers
 from kernode.data.tables.choose import choose
 from kernode.data.tables.files import Table
 from kernode.data.tables.ids import coded_ids, places
+from kernode.errors import InputError
+from kernode.repairs import Repair
 
 _IDS = ("id", "node", "node_id", "nodeid", "key", "name")
 LABELS = ("label", "class")
@@ -18,6 +20,8 @@ LABELS = ("label", "class")
 
 def read_nodes(table: Table, id: str | None) -> tuple[str, Any, Table]:
     """The id column's name, the ids (large_string, unique), and the table without other rows."""
+    if not table.column_names:
+        raise InputError(f"{table.name} has no columns. A table of nodes needs one for their ids.")
     id = choose(table, id, "id", _IDS) or table.column_names[0]
     coded, written = coded_ids(table, [id])
     codes = coded[:, 0]
@@ -38,7 +42,12 @@ def read_labels(values: Any, n: int, known: tuple[str, ...] = ()) -> tuple[np.nd
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    written = _whole(values)
+    try:
+        written = _class_text(values)
+    except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
+        raise InputError(
+            f"the column of the label holds {values.type}, which are no classes. Name another."
+        ) from error
     found = pc.unique(written.drop_null()).to_pylist()
     names = [*known, *sorted(set(found) - set(known), key=_by_value(found))]
     at = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
@@ -47,20 +56,36 @@ def read_labels(values: Any, n: int, known: tuple[str, ...] = ()) -> tuple[np.nd
     return labels, tuple(names)
 
 
-def _whole(values: Any) -> Any:
-    """Labels as text; a whole number as an integer, whatever type holds it."""
+def said_missing(table: Table, column: str) -> tuple[Repair, ...]:
+    """Rows that do not leave the class out but write that there is none: NA, null, …"""
+    import pyarrow as pa
+
+    values = table[column]
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return ()
+    taken = _class_text(values).is_valid().to_numpy(zero_copy_only=False)
+    rows = table.rows[values.is_valid().to_numpy() & ~taken]
+    return Repair.of(table.name, "say that there is none", f"took {column!r} as not known in", rows)
+
+
+def _class_text(values: Any) -> Any:
+    """Classes as text, null where there is none; a class may well be called "none" or "-"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_floating(values.type):
         x, _ = numbers(values)
         there = x[~np.isnan(x)]
-        if (there == np.floor(there)).all():
+        if (there == np.floor(there)).all() and (abs(there) < 2**53).all():
             gaps = np.isnan(x)
             whole = pa.array(np.where(gaps, 0, x).astype(np.int64), mask=gaps)
             return whole.cast(pa.large_string())
-        return pc.if_else(pa.array(np.isnan(x)), pa.scalar(None, pa.large_string()), texts(values))
-    return texts(values)
+    kept = categories(values)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        trimmed = pc.utf8_trim_whitespace(values.combine_chunks().cast(pa.large_string()))
+        is_class = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(["none", "-", "?"], pa.large_string()))
+        kept = pc.if_else(is_class, trimmed, kept)
+    return kept
 
 
 def _by_value(names: list[str]) -> Any:

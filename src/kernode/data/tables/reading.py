@@ -17,7 +17,7 @@ from kernode.data.tables.choose import choose, require
 from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import Table, read
 from kernode.data.tables.ids import places
-from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes
+from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes, said_missing
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.repairs import Repair
@@ -83,6 +83,8 @@ def read_table(
     encoding = like or _learned(found, label, classes, features, positions)
     require_columns(listed.table, encoding)
     repairs = (*listed.repairs, *pairs.repairs, *unreadable(encoding, listed.table))
+    if listed.table is not None and label is not None:
+        repairs += said_missing(listed.table, label)
     return Graph(
         found.adjacency,
         encoding.features(found.columns, found.adjacency, found.names),
@@ -142,11 +144,13 @@ class _Found:
             )
         ids = pa.concat_arrays([listed.ids, added])
         if not len(ids):
-            raise InputError("the tables hold no edge and no node. Check the files.")
+            why = "; ".join(str(repair) for repair in (*listed.repairs, *pairs.repairs))
+            raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
         said = _added(added) if listed.table is not None else ()  # without a table edges mention all of them
-        return cls(listed, pairs, names, adjacency, (*notes, *said))
+        of_columns = () if listed.table is None else listed.table.notes
+        return cls(listed, pairs, names, adjacency, (*notes, *of_columns, *pairs.notes, *said))
 
     @property
     def columns(self) -> Any:
@@ -184,11 +188,11 @@ def _learned(
             )
         if len(table):
             columns, left_out = learn_columns(table.columns, features)
-    if positions is not None and positions < 0:
-        raise InputError(f"positions must be an integer ≥ 0. Got {positions}.")
+    if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):
+        raise InputError(f"positions must be an integer ≥ 0. Got {positions!r}.")
     structure = None
     if positions or (positions is None and not columns):
-        structure = Structure.learn(found.adjacency, positions or _POSITIONS)
+        structure = Structure.learn(found.adjacency, int(positions or _POSITIONS))
     roles = (listed.id, pairs.source, pairs.target, pairs.weight, label)
     return Encoding(columns, structure, *roles, classes, left_out)
 
