@@ -271,6 +271,14 @@ def test_other_tables_are_read_like_the_first():
     assert dense(other).tolist() == [[1, 2, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]
     assert other.adjacency.data.max() == 1  # the first had no weights
     assert (other.labels == -1).all()
+    assert other.class_names == first.class_names
+    known = kn.read_table(
+        {"source": ["s"], "target": ["t"]},
+        {"id": ["s", "t"], "x": [1, 2], "c": ["u", "u"], "label": ["q", "b"]},
+        like=first,
+    )
+    assert known.class_names == ("p", "q", "b")  # numbers mean what they meant
+    assert known.labels.tolist() == [1, 2]
     with pytest.raises(InputError, match="there is no column 'c' for features="):
         kn.read_table({"source": ["s"], "target": ["t"]}, {"id": ["s", "t"], "x": [1, 2]}, like=first)
     with pytest.raises(InputError, match="Give a table of nodes"):
@@ -479,3 +487,28 @@ def test_many_rows_are_counted_in_a_model_and_named_in_the_graph():
     short = Repair.from_json(whole.short().to_json())
     assert (short.count, len(short.rows)) == (5000, 1000)
     assert str(short) == str(whole)
+
+
+@pytest.mark.parametrize("positions", [None, 8])
+def test_extended_graph_is_what_reading_all_rows_at_once_gives(positions):
+    random = np.random.default_rng(1)
+    names = [f"n{i}" for i in range(30)]
+    nodes = {"id": names, "x": random.normal(size=30), "t": random.choice(["red sea", "dry land"], 30)}
+    pairs = random.integers(0, 30, (60, 2))
+    edges = {"source": [names[u] for u, _ in pairs], "target": [names[v] for _, v in pairs]}
+    early = [at for at, (u, v) in enumerate(pairs) if max(u, v) < 20]
+    late = [at for at in range(60) if at not in early]
+    first = kn.read_table(
+        {side: [ends[at] for at in early] for side, ends in edges.items()},
+        {column: list(values[:20]) for column, values in nodes.items()},
+        positions=positions,
+    )
+    later = kn.extend(
+        first,
+        {column: list(values[20:]) for column, values in nodes.items()},
+        {side: [ends[at] for at in late] for side, ends in edges.items()},
+    )
+    whole = kn.read_table(edges, nodes, like=first)
+    assert later.node_names.tolist() == whole.node_names.tolist()
+    assert np.array_equal(later.adjacency.toarray(), whole.adjacency.toarray())
+    assert np.allclose(dense(later), dense(whole), atol=1e-6)
