@@ -53,11 +53,7 @@ def learn_best(
         return next(iter(models.values()))
     validated = {name: round(validation_accuracy(model), 4) for name, model in models.items()}
     best = models[max(validated, key=lambda name: validated[name])]
-    return replace(
-        best,
-        labels_of_choice={**best.labels_of_choice, "chosen_by_validation": validated},
-        seconds=sum(model.seconds for model in models.values()),
-    )
+    return replace(best, labels_of_choice={**best.labels_of_choice, "chosen_by_validation": validated})
 
 
 def learn_again(
@@ -75,11 +71,10 @@ def learn_again(
     """
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training, selection="last", epochs=epochs, patience=None)
-    again = Model.learn(
+    return Model.learn(
         graph, chosen.method, training, lesson, seeds, place, chosen.classes,
         checkpoint=_of_candidate(checkpoint, "all", 2), **chosen.labels_of_choice,
     )  # fmt: skip
-    return replace(again, seconds=again.seconds + chosen.seconds)
 
 
 def validation_accuracy(model: Model) -> float:

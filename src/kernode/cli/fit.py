@@ -158,15 +158,16 @@ def fit(
             split=split, changes=changes, checkpoint=saving,
             progress=lambda steps: telling(begin(steps), "validation_accuracy", "validation"),
         )  # fmt: skip
+        epochs_run = max((len(values) for values in model.history.values()), default=0)
+        epoch = model.seconds / max(1, epochs_run)
         if all_labels:
             model = experiment.learn_from_all(graph, model, place)
     model.save(out)
     if predictions is not None:
         write_predictions(predictions, model, graph, place.device.type)
-    epochs_run = max((len(values) for values in model.history.values()), default=0)
     report |= {
         "seconds_total": round(time.perf_counter() - started, 3),
-        "seconds_per_epoch": round(model.seconds / max(1, epochs_run), 5),
+        "seconds_per_epoch": round(epoch, 5),
         "peak_memory_mb": peak_memory_mb(place.device.type),
         "model": str(out),
         "trained_again_on": model.train.shape[1] if all_labels else None,

@@ -31,14 +31,28 @@ def texts(values: Any) -> Any:
     return pc.if_else(missing, pa.scalar(None, pa.large_string()), trimmed)
 
 
+def are_whole(distinct: Any) -> bool:
+    """Whether texts are whole numbers throughout, some perhaps written 2.0, as pandas does beside a gap."""
+    import pyarrow.compute as pc
+
+    return len(distinct) > 0 and bool(pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py())
+
+
+def without_point_zero(written: Any) -> Any:
+    """Whole numbers as integers are written."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(written, r"\.0+$", "")
+
+
 def categories(values: Any) -> Any:
     """Text by which values are alike however a file writes them: 2 and 2.0, true and True."""
     import pyarrow.compute as pc
 
     written = texts(values)
     distinct = pc.unique(written.drop_null())
-    if len(distinct) and pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py():
-        return pc.replace_substring_regex(written, r"\.0+$", "")
+    if are_whole(distinct):
+        return without_point_zero(written)
     if len(distinct) and set(pc.utf8_lower(distinct).to_pylist()) <= {"true", "false"}:
         return pc.utf8_lower(written)
     return written

@@ -159,68 +159,94 @@ def _read_binary(path: Path, suffix: str) -> Any:
             return ipc.open_stream(source).read_all()
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """How a text file is laid out, by its first lines."""
+
+    comments: int  # lines that begin with # before all else
+    delimiter: str
+    names: tuple[str, ...]
+    headless: bool  # then the first line is data, and columns are numbered
+    nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row of data."""
+        return self.comments + (1 if self.headless else 2)
+
+    @classmethod
+    def of(cls, path: Path, usual: str) -> _Layout:
+        """Look at a file; the usual delimiter is that of its extension."""
+        comments, first, second = _first_lines(path)
+        delimiter = max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
+        if not first.count(delimiter) and " " in first.strip():
+            delimiter = " "
+        cells, below = _cells(first, delimiter), _cells(second, delimiter)
+        if not any(cell.strip() for cell in cells):
+            raise InputError(f"{path.name}, row 1: there is no header. Name the columns in the first row.")
+        headless = _is_data(cells) and (not below or _is_data(below))
+        given = ["" if headless else cell.strip() for cell in cells]
+        missing = [not name or name.startswith("Unnamed: ") for name in given]
+        names = [f"column {at + 1}" if lacks else given[at] for at, lacks in enumerate(missing)]
+        repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if repeated is not None:
+            raise InputError(f"{path.name}, row 1: two columns are called {repeated!r}. Rename one of them.")
+        nameless = [] if headless else [names[at] for at, lacks in enumerate(missing) if lacks]
+        return cls(comments, delimiter, tuple(names), headless, tuple(nameless))
+
+
 def _read_text(path: Path, usual: str) -> Table:
     """Every column as text: what it is, is decided when all of it has been seen."""
+    layout = _Layout.of(path, usual)
+    columns, dropped = _parsed(path, layout)
+    rows = np.arange(columns.num_rows + len(dropped)) + layout.first_row
+    rows = np.delete(rows, dropped - layout.first_row)
+    repairs = Repair.of(path.name, f"did not have {len(layout.names)} values", "dropped", dropped)
+    notes = tuple(f"{path.name}: left out {name}, which has no name" for name in layout.nameless)
+    columns = columns.drop_columns(list(layout.nameless))
+    return _decoded(_without_empty(Table(path.name, columns, rows, repairs, written=True, notes=notes)))
+
+
+def _parsed(path: Path, layout: _Layout) -> tuple[Any, np.ndarray]:
+    """Columns of bytes, and the numbers of rows that have too few or too many values."""
     import pyarrow as pa
     from pyarrow import csv
 
-    comments, first, second = _first_lines(path)
-    delimiter = max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
-    if not first.count(delimiter) and " " in first.strip():
-        delimiter = " "
-    names: list[str] = next(iter(_cells(first, delimiter)), [])
-    headless = _is_data(names) and (not second or _is_data(next(iter(_cells(second, delimiter)), [])))
-    names = [f"column {at + 1}" for at in range(len(names))] if headless else [name.strip() for name in names]
-    # The index that pandas writes without a name is no column.
-    nameless = {
-        at: f"column {at + 1}" for at, name in enumerate(names) if not name or name.startswith("Unnamed: ")
-    }
-    if len(nameless) < len(names):
-        names = [nameless.get(at, name) for at, name in enumerate(names)]
-    if not names or (len(names) == 1 and not names[0]):
-        raise InputError(f"{path.name}, row 1: there is no header. Name the columns in the first row.")
-    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if repeated is not None:
-        raise InputError(f"{path.name}, row 1: two columns are called {repeated!r}. Rename one of them.")
     bad: list[int | None] = []
 
-    def note(row: Any) -> str:
+    def skip(row: Any) -> str:
         bad.append(row.number)
         return "skip"
 
-    def parsed(*, in_parallel: bool) -> Any:
+    def read_csv(*, in_parallel: bool) -> Any:
         bad.clear()
         return csv.read_csv(
             path,
             read_options=csv.ReadOptions(
-                column_names=names, skip_rows=comments + (not headless), use_threads=in_parallel
+                column_names=layout.names, skip_rows=layout.first_row - 1, use_threads=in_parallel
             ),
             parse_options=csv.ParseOptions(
-                delimiter=delimiter,
+                delimiter=layout.delimiter,
                 newlines_in_values=True,
                 ignore_empty_lines=False,
-                invalid_row_handler=note,
+                invalid_row_handler=skip,
             ),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.binary()), null_values=[""], strings_can_be_null=True
+                column_types=dict.fromkeys(layout.names, pa.binary()),
+                null_values=[""],
+                strings_can_be_null=True,
             ),
         )
 
     try:
-        columns = parsed(in_parallel=True)
+        columns = read_csv(in_parallel=True)
         if bad:  # only one thread knows the rows' numbers
-            columns = parsed(in_parallel=False)
+            columns = read_csv(in_parallel=False)
     except pa.ArrowInvalid as error:
         if "Empty CSV" not in str(error) and "Could not skip" not in str(error):
             raise
-        columns = pa.table({name: pa.array([], pa.binary()) for name in names})
-    first_row = comments + (1 if headless else 2)
-    dropped = np.array(bad, np.int64)
-    rows = np.delete(np.arange(columns.num_rows + len(bad)) + first_row, dropped - first_row)
-    repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
-    notes = tuple(f"{path.name}: left out {name}, which has no name" for name in nameless.values())
-    columns = columns.drop_columns(list(nameless.values()))
-    return _decoded(_without_empty(Table(path.name, columns, rows, repairs, written=True, notes=notes)))
+        columns = pa.table({name: pa.array([], pa.binary()) for name in layout.names})
+    return columns, np.array(bad, np.int64)
 
 
 def _decoded(table: Table) -> Table:
@@ -266,10 +292,11 @@ def _first_lines(path: Path) -> tuple[int, str, str]:
     return comments, first, second
 
 
-def _cells(line: str, delimiter: str) -> Any:
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The values of a line; none of an empty one."""
     import csv
 
-    return csv.reader([line], delimiter=delimiter)
+    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _is_data(cells: list[str]) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernode.columns.values import are_whole, without_point_zero
 from kernode.data.tables.files import Table
 from kernode.errors import InputError
 
-_WHOLE = r"^-?[0-9]+(\.0+)?$"
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes
 
 
@@ -28,8 +28,8 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     coded = pa.concat_arrays([pa.array([], pa.large_string()), *chunks]).dictionary_encode()
     ids, codes = coded.dictionary, coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).copy()
     ids = pc.utf8_trim_whitespace(ids)
-    if len(ids) and pc.all(pc.match_substring_regex(ids, _WHOLE)).as_py():
-        ids = pc.replace_substring_regex(ids, r"\.0+$", "")
+    if are_whole(ids):
+        ids = without_point_zero(ids)
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     if empty.any():
         codes[np.append(empty, False)[codes]] = -1

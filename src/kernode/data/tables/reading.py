@@ -83,8 +83,6 @@ def read_table(
     encoding = like or _learned(found, label, classes, features, positions)
     require_columns(listed.table, encoding)
     repairs = (*listed.repairs, *pairs.repairs, *unreadable(encoding, listed.table))
-    if listed.table is not None and label is not None:
-        repairs += said_missing(listed.table, label)
     return Graph(
         found.adjacency,
         encoding.features(found.columns, found.adjacency, found.names),
@@ -213,18 +211,17 @@ def require_columns(table: Table | None, encoding: Encoding) -> None:
 
 
 def unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
-    """Values that should be numbers or dates and are neither: taken as missing, and named."""
+    """Values that are not of their column's kind, and labels that say there is none: named as missing."""
     if table is None:
         return ()
-    found = encoding.unreadable(table.columns).items()
     kinds = {column.name: column.kind for column in encoding.columns}
-    return tuple(
-        repair
-        for name, rows in found
-        for repair in Repair.of(
-            table.name, f"had no {kinds[name]} there", f"took {name!r} as missing in", table.rows[rows]
-        )
-    )
+    repairs = [
+        Repair.of(table.name, f"had no {kinds[name]} there", f"took {name!r} as missing in", table.rows[rows])
+        for name, rows in encoding.unreadable(table.columns).items()
+    ]
+    if encoding.label in table.column_names:
+        repairs.append(said_missing(table, encoding.label))
+    return tuple(repair for found in repairs for repair in found)
 
 
 def _added(ids: Any) -> tuple[str, ...]:
