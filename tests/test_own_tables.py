@@ -176,6 +176,15 @@ def test_held_out_edges_do_not_speak_through_positions(tables):
     assert not np.array_equal(split.graph.features, graph.features)
 
 
+def test_pairs_held_out_by_cross_validation_do_not_speak_through_positions(tables):
+    graph = kn.read_table(tables[0] / "edges.csv")
+    pairs = np.argwhere(np.triu(graph.adjacency.toarray()))[:100]
+    trained = kn.LinkPredictor(epochs=1).fit(pairs, graph=graph).split_.graph
+    alone = graph.encoding.placed(graph.features, trained.adjacency, graph.node_names)
+    assert trained.n_edges == 95
+    assert np.array_equal(trained.features, alone)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
