@@ -385,7 +385,9 @@ def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
     graph, split = cora
 
     def test_probabilities(seed, replicas):
-        model = kn.NodeKernelClassifier(random_state=seed, replicas=replicas, precision=64, device="cpu")
+        model = kn.NodeKernelClassifier(
+            "k3", random_state=seed, replicas=replicas, precision=64, device="cpu"
+        )
         model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
         return model._answers.probabilities(split.test)
 
