@@ -7,10 +7,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kernode.compare.contestants import CONTESTANTS
-from kernode.compare.report import QUESTIONS, differences
-from kernode.metrics import mean_and_std
-from kernode.reproduce.results import SHIPPED, read_record
+from kernode.metrics.accuracy import mean_and_std
+from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.studies.compare.report import QUESTIONS, differences
+from kernode.studies.results import SHIPPED, read_record
 
 TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from comparison_tables import TITLES
 
-from kernode.metrics import mean_and_std
-from kernode.reproduce.results import SHIPPED, read_record
+from kernode.metrics.accuracy import mean_and_std
+from kernode.studies.results import SHIPPED, read_record
 
 OURS = "kernode"
 THEIRS = ("pyg-gcn", "pyg-gcn, rows scaled")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from kernode.reproduce.report import report
-from kernode.reproduce.results import SHIPPED, Results
-from kernode.reproduce.settings import TABLES, Table, read_tables
+from kernode.studies.reproduce.report import report
+from kernode.studies.reproduce.settings import TABLES, Table, read_tables
+from kernode.studies.results import SHIPPED, Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 RESULTS = Results(SHIPPED, (SHIPPED,))

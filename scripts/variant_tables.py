@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernode.baselines.kled import KLED
-from kernode.summaries import SUMMARIES
-from kernode.variants import CANDIDATES, VARIANTS
+from kernode.node_classification.descriptions import SUMMARIES
+from kernode.node_classification.kled import KLED
+from kernode.node_classification.variants import CANDIDATES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {

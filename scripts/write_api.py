@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import kernode as kn
-from kernode import columns, data, errors, gp, kernels, maps, repairs
+from kernode import data, errors, kernels, maps
+from kernode.data.tables import columns, repairs
+from kernode.kernels import gp
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"
@@ -30,7 +32,12 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (
         "What a graph is",
         "",
-        ("Graph", "Split", ("kernode.columns", columns.Encoding), ("kernode.repairs", repairs.Repair)),
+        (
+            "Graph",
+            "Split",
+            ("kernode.data.tables.columns", columns.Encoding),
+            ("kernode.data.tables.repairs", repairs.Repair),
+        ),
     ),
     (
         "Estimators",
@@ -38,7 +45,7 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "`Pipeline` work.",
         ("NodeKernelClassifier", "NodeKernelTransformer", "load_model", "LinkPredictor"),
     ),
-    ("The learned kernel", "", ("NodeKernel", "graph_kernel", ("kernode.gp", gp.GPKernel))),
+    ("The learned kernel", "", ("NodeKernel", "graph_kernel", ("kernode.kernels.gp", gp.GPKernel))),
     (
         "Base kernels: `kernode.kernels`",
         "",

@@ -9,7 +9,7 @@ def test_every_public_name_is_there():
 
 
 def test_every_variant_is_summarised():
-    from kernode.summaries import SUMMARIES
+    from kernode.node_classification.descriptions import SUMMARIES
 
     assert set(SUMMARIES) == {*kn.VARIANTS, "auto"}
     assert all(len(text) < 100 for text in SUMMARIES.values())

@@ -10,24 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernode import gp, kernels, maps
+    from kernode import kernels, maps
     from kernode.data import Split, datasets, extend, load, read_table
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
-    from kernode.estimators import NodeKernelClassifier, NodeKernelTransformer, load_model
     from kernode.graph import Graph
-    from kernode.links.predictor import LinkPredictor
-    from kernode.node_kernel import NodeKernel, graph_kernel
-    from kernode.variants import VARIANTS
+    from kernode.kernels import NodeKernel, gp, graph_kernel
+    from kernode.link_prediction.estimator import LinkPredictor
+    from kernode.model_files import load_model
+    from kernode.node_classification.classifier import NodeKernelClassifier
+    from kernode.node_classification.transformer import NodeKernelTransformer
+    from kernode.node_classification.variants import VARIANTS
     from kernode.version import __version__
 
 # A name is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
-    "VARIANTS": "variants",
+    "VARIANTS": "node_classification.variants",
     "Graph": "graph",
-    "NodeKernel": "node_kernel",
-    "LinkPredictor": "links.predictor",
-    "NodeKernelClassifier": "estimators",
-    "NodeKernelTransformer": "estimators",
+    "NodeKernel": "kernels",
+    "LinkPredictor": "link_prediction.estimator",
+    "NodeKernelClassifier": "node_classification.classifier",
+    "NodeKernelTransformer": "node_classification.transformer",
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
@@ -35,16 +37,18 @@ _HOMES = {
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",
     "from_scipy": "data.exchange",
-    "gp": "",
-    "graph_kernel": "node_kernel",
+    "gp": "kernels",
+    "graph_kernel": "kernels",
     "kernels": "",
     "load": "data",
-    "load_model": "estimators",
+    "load_model": "model_files",
     "maps": "",
     "read_table": "data",
     "to_networkx": "data.exchange",
     "to_pyg": "data.exchange",
 }
+
+_MODULES = ("gp", "kernels", "maps")
 
 __all__ = [
     "VARIANTS",
@@ -76,7 +80,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'kernode' has no attribute {name!r}")
     home = _HOMES[name]
-    return getattr(import_module(f"kernode.{home}"), name) if home else import_module(f"kernode.{name}")
+    if name in _MODULES:
+        return import_module(f"kernode.{home}.{name}" if home else f"kernode.{name}")
+    return getattr(import_module(f"kernode.{home}"), name)
 
 
 def __dir__() -> list[str]:

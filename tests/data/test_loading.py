@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import ast
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-import kernode.data
 from kernode.data import datasets, load, load_graph, write_npz
 from kernode.errors import FileError, InputError
 
@@ -73,18 +70,3 @@ def test_the_registry_holds_the_papers_table_1_without_loading():
     ]
     assert [entry.available for entry in datasets()] == [True, False, False]
     assert asdict(datasets()[0])["available"] is True
-
-
-def test_this_room_imports_only_what_it_may():
-    own = {"adjacency", "blocks", "columns", "data", "errors", "extension", "graph", "progress", "repairs"}
-    always = {"numpy", "scipy", *(f"kernode.{room}" for room in own | {"sealed"}), *sys.stdlib_module_names}
-    when_used = always | {"pyarrow", "networkx", "torch", "torch_geometric"}
-    for file in Path(kernode.data.__file__).parent.rglob("*.py"):
-        tree = ast.parse(file.read_text())
-        for node in ast.walk(tree):
-            modules = [node.module] if isinstance(node, ast.ImportFrom) else []
-            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            allowed = always if node in tree.body else when_used
-            for module in modules:
-                depth = 2 if module.startswith("kernode") else 1
-                assert ".".join(module.split(".")[:depth]) in allowed, f"{file.name} imports {module}"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernode.blocks import is_mapped
+from kernode.compute.chunks import is_mapped
 from kernode.data import archive, read_npz, write_npz
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kernode.data import Split, check_split, load, load_graph, random_split, split_nodes
+from kernode.data.node_split import fastgcn, jk, parse_sizes, public
 from kernode.data.registry import find
-from kernode.data.splits import fastgcn, jk, parse_sizes, public
 from kernode.errors import InputError
 from kernode.graph import Graph
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
-from kernode.adjacency import checked_adjacency
 from kernode.cli import main
 from kernode.data import Synthetic, block_model, load, load_graph
 from kernode.data.block_model import BlockModel, class_affinity, class_bounds, draw_features
@@ -20,6 +19,7 @@ from kernode.data.fetch import fetch
 from kernode.data.registry import is_registered
 from kernode.data.synthetic import is_synthetic
 from kernode.errors import InputError
+from kernode.graph.adjacency import checked_adjacency
 
 
 @st.composite
@@ -224,7 +224,7 @@ def test_features_are_noise_around_the_centre_of_a_class():
 def test_features_do_not_depend_on_blocks(monkeypatch):
     labels = np.arange(700) % 4
     whole = draw_features(labels, 4, 6, seed=1)
-    monkeypatch.setattr("kernode.blocks._BYTES", 8)
+    monkeypatch.setattr("kernode.compute.chunks._BYTES", 8)
     np.testing.assert_array_equal(draw_features(labels, 4, 6, seed=1), whole)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from kernode.cli import bench, compare, data, embed, estimate, fit, gram, links, predict, reproduce, tune
 from kernode.errors import KernodeError
-from kernode.summaries import SUMMARIES
+from kernode.node_classification.descriptions import SUMMARIES
 from kernode.version import __version__
 
 app = typer.Typer(

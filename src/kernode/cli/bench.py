@@ -51,10 +51,10 @@ def bench(
     if save is not None:
         check_writable(save / "bench.json")
 
-    from kernode.bench import record
-    from kernode.bench.rows import Options
-    from kernode.bench.suites import run_suite
-    from kernode.sparse import Place
+    from kernode.compute.place import Place
+    from kernode.studies.bench import record
+    from kernode.studies.bench.rows import Options
+    from kernode.studies.bench.suites import run_suite
 
     place = Place.of(32, device)
     before = {name: record.stored(check, name, place.device.type) for name in names} if check else {}

@@ -75,12 +75,12 @@ def compare(
         raise InputError(f"{results} is not a folder. Give another --results.")
     _check_split(split)
 
-    from kernode.compare.contestants import contestant
-    from kernode.compare.matches import matches, play
-    from kernode.compare.report import report
+    from kernode.compute.place import Place, set_threads
     from kernode.data import load_graph
-    from kernode.reproduce.results import Results
-    from kernode.sparse import Place, set_threads
+    from kernode.studies.compare.contestants import contestant
+    from kernode.studies.compare.matches import matches, play
+    from kernode.studies.compare.report import report
+    from kernode.studies.results import Results
 
     chosen = {name: contestant(name) for name in names}
     set_threads(threads)
@@ -104,7 +104,7 @@ def compare(
 
 def _check_split(split: str) -> None:
     """Only random splits can be compared in pairs, and every part of them has a use."""
-    from kernode.data.splits import parse_sizes
+    from kernode.data.node_split import parse_sizes
 
     sizes = (0.6, 0.2, 0.2) if split == "jk" else parse_sizes(split)
     if not all(size > 0 for size in sizes):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kernode.cli.matrix_file import Matrix
     from kernode.graph import Graph
-    from kernode.node_kernel import NodeKernel
+    from kernode.kernels.node_kernel import NodeKernel
 
 
 def embed(

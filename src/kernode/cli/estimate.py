@@ -12,10 +12,10 @@ from rich.table import Table
 
 from kernode.cli.console import DATA_HELP, JsonOption, QuietOption, print_json, say
 from kernode.cli.fit import _widths
-from kernode.memory import readable
+from kernode.compute.memory import readable
 
 if TYPE_CHECKING:
-    from kernode.estimate import Estimate
+    from kernode.studies.cost import Estimate
 
 _LIBRARIES = 0.3  # seconds that libraries take to begin, when they are first used
 
@@ -44,10 +44,10 @@ def estimate(
     started = time.perf_counter()
     changes: dict[str, Any] = {"hops": hops, "hidden": _widths(hidden), "powers": powers, "epochs": epochs}
 
-    from kernode import estimate as estimates
-    from kernode.settings import seeds_from
-    from kernode.sparse import Place
-    from kernode.variants import WORDS, candidates
+    from kernode.compute.place import Place
+    from kernode.node_classification.variants import WORDS, candidates
+    from kernode.studies import cost as estimates
+    from kernode.training.settings import seeds_from
 
     starting = time.perf_counter() - started + _LIBRARIES
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read

@@ -22,6 +22,7 @@ from kernode.cli.console import (
     telling,
 )
 from kernode.cli.predictions import check_suffix, write_predictions
+from kernode.cli.settings_file import with_settings
 from kernode.cli.tables import (
     FeaturesOption,
     IdOption,
@@ -36,7 +37,6 @@ from kernode.cli.tables import (
     require_labels,
 )
 from kernode.errors import InputError
-from kernode.tune.settings_file import with_settings
 
 if TYPE_CHECKING:
     from kernode.data import Split
@@ -129,13 +129,13 @@ def fit(
         check_writable(path)
     check_suffix(predictions)
 
-    from kernode import experiment
-    from kernode.checkpoint import Checkpoint
+    from kernode.compute.place import Place, set_threads
     from kernode.data.synthetic import is_synthetic
-    from kernode.estimate import look_up, require_memory
-    from kernode.settings import seeds_from
-    from kernode.sparse import Place, set_threads
-    from kernode.variants import candidates, without_effect
+    from kernode.node_classification import experiment
+    from kernode.node_classification.variants import candidates, without_effect
+    from kernode.studies.cost import look_up, require_memory
+    from kernode.training.checkpoint import Checkpoint
+    from kernode.training.settings import seeds_from
 
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     for name, (method, _) in methods.items():

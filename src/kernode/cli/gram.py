@@ -21,15 +21,15 @@ from kernode.cli.nodes import (
     open_model,
 )
 from kernode.cli.tables import NodesOption
+from kernode.compute.memory import readable
 from kernode.errors import InputError
-from kernode.memory import readable
 
 if TYPE_CHECKING:
     import numpy as np
 
     from kernode.cli.matrix_file import Matrix
     from kernode.graph import Graph
-    from kernode.node_kernel import NodeKernel
+    from kernode.kernels.node_kernel import NodeKernel
 
 
 def gram(

@@ -21,7 +21,7 @@ from kernode.cli.console import (
     say,
     telling,
 )
-from kernode.tune.settings_file import with_settings
+from kernode.cli.settings_file import with_settings
 
 
 def links(
@@ -69,10 +69,10 @@ def links(
     out = out or Path(f"{data_name(data)}-links-{method}.safetensors")
     check_writable(out)
 
+    from kernode.compute.place import Place, set_threads
     from kernode.data import load_graph
-    from kernode.links.experiment import configure_links, run_links
-    from kernode.settings import seeds_from
-    from kernode.sparse import Place, set_threads
+    from kernode.link_prediction.experiment import configure_links, run_links
+    from kernode.training.settings import seeds_from
 
     configure_links(method, "", **changes)  # what is wrong with the options is said before a graph is fetched
     set_threads(threads)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from kernode.cli.console import Advance
-from kernode.data.atomic import writing_whole
+from kernode.storage import writing_whole
 
 MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
 _NUMBERS = 2**22  # in a block of rows

@@ -11,14 +11,14 @@ import typer
 
 from kernode.cli.console import check_writable
 from kernode.cli.tables import graph_of
+from kernode.compute.memory import readable
 from kernode.errors import InputError
-from kernode.memory import readable
 
 if TYPE_CHECKING:
     import numpy as np
 
     from kernode.graph import Graph
-    from kernode.node_kernel import NodeKernel
+    from kernode.kernels.node_kernel import NodeKernel
 
 ModelArgument = Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
 DataArgument = Annotated[str | None, typer.Argument(help="Its graph, if it is not a built-in data set.")]
@@ -28,8 +28,8 @@ NODES_HELP = "a,b,c or a file with one per line; all nodes if not given."
 
 def open_model(path: Path, data: str | None, nodes: Path | None, device: str) -> tuple[NodeKernel, Graph]:
     """A saved model's kernel on its graph."""
-    from kernode.model import Model
-    from kernode.sparse import Place
+    from kernode.compute.place import Place
+    from kernode.node_classification.model import Model
 
     model = Model.load(path)
     graph = graph_of(model, path, data, nodes)

@@ -39,8 +39,8 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
-    from kernode.model import Model
-    from kernode.sparse import Place
+    from kernode.compute.place import Place
+    from kernode.node_classification.model import Model
 
     check_suffix(out)
     check_writable(out)

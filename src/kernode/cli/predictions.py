@@ -12,7 +12,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.model import Model
+    from kernode.node_classification.model import Model
 
 Table = dict[str, list[Any]]  # column by column
 
@@ -37,7 +37,7 @@ def predictions(model: Model, graph: Graph, device: str) -> Table:
 
 def write_predictions(path: Path, model: Model, graph: Graph, device: str) -> Table:
     """Predict every node of a graph and write the table."""
-    from kernode.data.atomic import write_whole
+    from kernode.storage import write_whole
 
     table = predictions(model, graph, device)
     write_whole(path, _WRITERS[path.suffix](table))

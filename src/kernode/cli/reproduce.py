@@ -21,7 +21,7 @@ from kernode.cli.console import JsonOption, QuietOption, check_writable, print_j
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.reproduce.settings import Cell
+    from kernode.studies.reproduce.settings import Cell
 
 # Known before torch is imported.
 TABLES = (
@@ -78,10 +78,10 @@ def reproduce(
     if results is not None and results.exists() and not results.is_dir():
         raise InputError(f"{results} is not a folder. Give another --results.")
 
-    from kernode.reproduce.report import report
-    from kernode.reproduce.results import Results
-    from kernode.reproduce.run import missing
-    from kernode.reproduce.settings import read_tables
+    from kernode.studies.reproduce.report import report
+    from kernode.studies.reproduce.run import missing
+    from kernode.studies.reproduce.settings import read_tables
+    from kernode.studies.results import Results
 
     store = Results.of(results)
     tables = [table.only(sets) for table in read_tables(names, settings, runs)]
@@ -111,7 +111,7 @@ def _chosen(given: list[str], kind: str, known: tuple[str, ...]) -> tuple[str, .
 
 
 def _copy(folder: Path, json: bool) -> None:
-    from kernode.reproduce.settings import SHIPPED
+    from kernode.studies.reproduce.settings import SHIPPED
 
     check_writable(folder / "table1.toml")
     there = [path.name for path in sorted(SHIPPED.glob("*.toml")) if (folder / path.name).exists()]
@@ -128,7 +128,7 @@ def _copy(folder: Path, json: bool) -> None:
 
 def _check(cells: list[Cell]) -> None:
     """Say what is wrong with a settings file before anything is run."""
-    from kernode.reproduce.pieces import link_method, node_method
+    from kernode.studies.reproduce.pieces import link_method, node_method
 
     for cell in cells:
         if cell.table not in ("table1", "figures"):
@@ -137,8 +137,8 @@ def _check(cells: list[Cell]) -> None:
 
 
 def _run(cells: list[Cell], store: Any, device: str, threads: int | None, quiet: bool) -> None:
-    from kernode.reproduce.run import expected_seconds, run_cells
-    from kernode.sparse import Place, set_threads
+    from kernode.compute.place import Place, set_threads
+    from kernode.studies.reproduce.run import expected_seconds, run_cells
 
     set_threads(threads)
     place = Place.of(32, device)
@@ -222,7 +222,7 @@ def _duration(seconds: float) -> str:
 
 
 def _draw(tables: list[Any], store: Any, folder: Path) -> list[str]:
-    from kernode.reproduce.pictures import draw_all
+    from kernode.studies.reproduce.pictures import draw_all
 
     check_writable(folder / "picture.png")
     figures = next((table for table in tables if table.name == "figures"), None)

@@ -13,7 +13,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.model import Model
+    from kernode.node_classification.model import Model
 
 _PANEL = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
 

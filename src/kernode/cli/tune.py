@@ -26,8 +26,8 @@ from kernode.cli.console import (
 from kernode.errors import InputError, KernodeError
 
 if TYPE_CHECKING:
-    from kernode.tune.question import Question
-    from kernode.tune.search import Found
+    from kernode.studies.tune.question import Question
+    from kernode.studies.tune.search import Found
 
 METRICS = {"accuracy": "accuracy", "map": "mean average precision", "auc": "AUC"}
 _SHOWN = 5  # trials
@@ -82,11 +82,11 @@ def tune(
     for path in (study, out):
         check_writable(path)
 
+    from kernode.compute.place import Place, set_threads
     from kernode.data import load_graph
-    from kernode.sparse import Place, set_threads
-    from kernode.tune.question import LinkQuestion, NodeQuestion
-    from kernode.tune.search import search
-    from kernode.tune.study import import_optuna
+    from kernode.studies.tune.question import LinkQuestion, NodeQuestion
+    from kernode.studies.tune.search import search
+    from kernode.studies.tune.study import import_optuna
 
     import_optuna()  # what is missing is said before a graph is fetched
     set_threads(threads)
@@ -116,7 +116,7 @@ def tune(
 
 
 def _check(metric: str, counts: dict[str, int], folds: int, split: str | None, seed: int) -> None:
-    from kernode.settings import seeds_from
+    from kernode.training.settings import seeds_from
 
     if metric not in METRICS:
         raise InputError(f"--metric must be one of {', '.join(METRICS)}. Got {metric!r}.")
@@ -135,7 +135,7 @@ def _kind(question: Question) -> str:
 
 
 def _write(out: Path, question: Question, found: Found, data: str) -> None:
-    from kernode.tune.settings_file import write_settings
+    from kernode.cli.settings_file import write_settings
 
     best, kind = found.trials[0], _kind(question)
     failed = f", {len(found.failures)} of which failed" if found.failures else ""

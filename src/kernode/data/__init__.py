@@ -7,10 +7,9 @@ from pathlib import Path
 
 from kernode.data.fetch import fetch as _fetch
 from kernode.data.fetch import read_fetched
+from kernode.data.node_split import Split, check_split, random_split, split_nodes
 from kernode.data.npz import read_npz, write_npz
 from kernode.data.registry import DataSet, datasets, find
-from kernode.data.split import Split, check_split
-from kernode.data.splits import random_split, split_nodes
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.data.tables import extend, is_table, read_table
 from kernode.data.tables.files import SUFFIXES

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kernode.data.atomic import writing_whole
 from kernode.errors import FileError
+from kernode.storage import writing_whole
 
 # What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
 # whose header promises more than there is.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernode.blocks import blocks, row_blocks
+from kernode.compute.chunks import chunks, row_chunks
 from kernode.data import counter
 
 _PLACES, _RANKS, _EDGES, _CENTRES, _NOISE = range(1, 6)  # streams of random words
@@ -74,7 +74,7 @@ class BlockModel:
     def _pairs(self, start: int, stop: int) -> np.ndarray:
         """The different pairs among some draws, ascending, without loops."""
         keys = np.empty(stop - start, np.int64)
-        for part in blocks(len(keys), _DRAWS):
+        for part in chunks(len(keys), _DRAWS):
             keys[part] = self._draw(start + part.start, start + part.stop)
         keys.sort()
         new = keys != -1
@@ -131,7 +131,7 @@ def draw_features(labels: np.ndarray, classes: int, width: int, seed: int) -> np
     drawn = counter.bell(counter.words(seed, _CENTRES, 0, classes * width)).astype(np.int64)
     centres = ((drawn * int(1024 * distance)) >> 10).astype(np.int32).reshape(classes, width)
     features = np.empty((len(labels), width), np.float32)
-    for rows in row_blocks(features):
+    for rows in row_chunks(features):
         noise = counter.bell(counter.words(seed, _NOISE, rows.start * width, rows.stop * width))
         values = noise.reshape(-1, width)
         values += centres[labels[rows]]

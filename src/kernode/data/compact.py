@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.adjacency import from_upper
-from kernode.blocks import row_blocks
-from kernode.columns import Encoding
+from kernode.compute.chunks import row_chunks
 from kernode.data.archive import Archive
 from kernode.data.csr import checked_csr
+from kernode.data.tables.columns import Encoding
+from kernode.data.tables.origin import Tables
+from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph, typed_names
-from kernode.repairs import Repair
+from kernode.graph.adjacency import from_upper
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -87,13 +88,19 @@ def unpack(archive: Archive) -> Graph:
             node_names=arrays.get("node_names"),
             name=header["name"],
             notes=tuple(header["notes"]),
-            encoding=Encoding.from_json(header["encoding"]) if "encoding" in header else None,
-            repairs=tuple(Repair.from_json(repair) for repair in header.get("repairs", ())),
+            origin=_origin(header),
         )
     except KeyError as error:
         raise FileError(f"{path} lacks {error}. Write it again with kernode.") from error
     except InputError as error:
         raise FileError(f"{path} does not hold a graph: {error}") from error
+
+
+def _origin(header: Mapping[str, Any]) -> Tables | None:
+    if "encoding" not in header:
+        return None
+    repairs = tuple(Repair.from_json(repair) for repair in header.get("repairs", ()))
+    return Tables(Encoding.from_json(header["encoding"]), repairs)
 
 
 def _read_header(archive: Archive) -> dict[str, Any]:
@@ -138,6 +145,6 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        for rows in row_blocks(np.atleast_1d(array)):
+        for rows in row_chunks(np.atleast_1d(array)):
             digest.update(np.atleast_1d(array)[rows].tobytes())
     return digest.hexdigest()

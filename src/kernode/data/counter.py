@@ -1,4 +1,4 @@
-"""Random words as a function of (seed, stream, index), in numpy: SplitMix64, as ``kernode.random`` has it.
+"""Random words as a function of (seed, stream, index), in numpy: SplitMix64, as ``compute.draws`` has it.
 
 Integers only, so that the same seed gives the same bits with every numpy on every machine, which numpy
 does not promise of its own generators.

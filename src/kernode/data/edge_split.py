@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.adjacency import from_upper
 from kernode.errors import InputError
-from kernode.extension import with_edges
 from kernode.graph import Graph
+from kernode.graph.adjacency import from_upper
+from kernode.graph.growth import with_edges
 
 _PARTS = ("validation", "validation_negatives", "test", "test_negatives")
 

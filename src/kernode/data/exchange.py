@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.columns.encoding import Features
 from kernode.data.tables import read_table
+from kernode.data.tables.columns.encoding import Features
 from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
 

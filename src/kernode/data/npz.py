@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernode.data import compact
 from kernode.data.archive import open_archive, write_archive
-from kernode.data.benchmark import read_benchmark
+from kernode.data.gnn_benchmark import read_benchmark
 from kernode.graph import Graph
 
 

@@ -6,10 +6,10 @@ import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernode.data.cache import cached_file
 from kernode.data.synthetic import is_synthetic
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.storage import cache_folder
 
 Sizes = tuple[int, int, int]  # training, validation and test nodes
 
@@ -51,7 +51,7 @@ class DataSet:
     def path(self) -> Path:
         """Where the graph's file is, or will be once it is fetched."""
         file = f"{self.name}.npz"
-        return Path(__file__).with_name(file) if self.packaged else cached_file(self.name)
+        return Path(__file__).with_name(file) if self.packaged else cache_folder() / file
 
     @property
     def is_here(self) -> bool:

@@ -6,11 +6,11 @@ import difflib
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kernode.adjacency import MAX_NODES, from_keys
 from kernode.data.block_model import BlockModel, draw_features
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.sealed import FEATURES
+from kernode.graph.adjacency import MAX_NODES, from_keys
+from kernode.graph.verified import FEATURES
 
 _PREFIX = "synthetic"
 

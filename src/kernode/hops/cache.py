@@ -13,10 +13,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from scipy import sparse
 
-from kernode.data.atomic import write_whole
-from kernode.data.cache import cache_folder
 from kernode.errors import FileError
 from kernode.graph import Graph
+from kernode.storage import cache_folder, write_whole
 
 WORTH_KEEPING = 2**20  # entries; below that computing is as fast as reading
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.memory import free_bytes, readable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops.matrices import Powers, check_hops
-from kernode.memory import free_bytes, readable
 
 SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has more
 SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold

@@ -15,12 +15,13 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.accelerator import fused
+from kernode.compute.fused import fused
+from kernode.compute.place import Place
+from kernode.compute.sparse import product, to_torch, top_rows
 from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
 from kernode.hops.local import local_terms
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
-from kernode.sparse import Place, product, to_torch, top_rows
 
 Kind = Literal["auto", "explicit", "factored"]
 
@@ -130,9 +131,9 @@ def weighted(
     by_hop: list[Tensor], hop_weights: Tensor, z: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     """Σ_h ω_h · part_h (n × r × d), and ⟨part_h, z⟩ of every replica (r × (H+1)) where z is given."""
-    kernels = fused(hop_weights)
-    if kernels and len(by_hop) <= kernels.MOST_PARTS:
-        return kernels.weighted_sum(by_hop, hop_weights, z)
+    gpu = fused(hop_weights)
+    if gpu and len(by_hop) <= gpu.MOST_PARTS:
+        return gpu.weighted_sum(by_hop, hop_weights, z)
     dots = None if z is None else torch.stack([_dots(part, z) for part in by_hop], dim=1)
     weights = hop_weights.T.unsqueeze(-1).unbind()
     total = by_hop[0] * weights[0]

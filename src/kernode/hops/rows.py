@@ -11,12 +11,13 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.place import Place
+from kernode.compute.sparse import product, to_torch
 from kernode.graph import Graph
+from kernode.graph.neighbourhoods import degrees, places, spheres
 from kernode.hops.masked import masked_product
 from kernode.hops.matrices import Powers, check_hops, scaled
 from kernode.hops.operator import weighted
-from kernode.neighbourhood import degrees, places, spheres
-from kernode.sparse import Place, product, to_torch
 
 BLOCK_WALKS = 2**24  # walks of H − 1 steps from the rows of a block: more than any matrix of theirs holds
 _CPU = torch.device("cpu")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
-from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
-from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.propagation import GraphInputs, graph_inputs, propagate
+from kernode.maps.layers.widths import check_widths, width_of
 
 
 @dataclass(frozen=True)

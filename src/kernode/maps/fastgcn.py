@@ -8,15 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.draws import SAMPLES, Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
-from kernode.maps.gcn import propagate
-from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.propagation import propagate
+from kernode.maps.layers.widths import check_widths, width_of
 from kernode.maps.presmoothed import Presmoothed
-from kernode.random import SAMPLES, Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, initial_weight, width_of
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.layers.linear import initial_weight
+from kernode.maps.layers.widths import width_of
 
 
 @dataclass(frozen=True)

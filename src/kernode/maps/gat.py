@@ -9,14 +9,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.maps.attention import Edges, attend
-from kernode.maps.base import FeatureMap, Parameters, check_widths, initial_weight, width_of
-from kernode.maps.features import node_features
-from kernode.maps.masked import kept, masked_product, scale_of
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.layers.attention import Edges, attend
+from kernode.maps.layers.features import node_features
+from kernode.maps.layers.input_dropout import kept, masked_product, scale_of
+from kernode.maps.layers.linear import initial_weight
+from kernode.maps.layers.widths import check_widths, width_of
 
 
 @dataclass(frozen=True)

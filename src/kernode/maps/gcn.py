@@ -8,40 +8,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
 from kernode.graph import Graph
-from kernode.hops import normalized_adjacency
-from kernode.maps.base import (
-    Parameters,
-    StagedMap,
-    activate,
-    check_widths,
-    initial_weight,
-    multiply_stacked,
-    width_of,
-)
-from kernode.maps.features import node_features
-from kernode.maps.mlp import first_layer
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
-
-
-@dataclass(frozen=True)
-class GraphInputs:
-    """What a convolution takes from the graph: X and Ā."""
-
-    features: Tensor | SparseMatrix  # n × f
-    step: SparseMatrix  # Ā, n × n
-
-
-def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
-    """Return X and Ā at a place."""
-    step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
-    return GraphInputs(node_features(graph, place, normalize_rows=normalize_rows), step)
-
-
-def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
-    """Ā x for a whole stack: n × r × d."""
-    return (step @ x.reshape(len(x), -1)).view(x.shape)
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.activation import activate
+from kernode.maps.layers.linear import initial_weight, multiply_stacked
+from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.propagation import GraphInputs, graph_inputs, propagate
+from kernode.maps.layers.widths import check_widths, width_of
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers, check_hops, hop_rows
-from kernode.maps.base import LARGEST_PART, Parameters, StagedMap, check_widths, width_of
-from kernode.maps.features import node_features, placed_features
-from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
+from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
+from kernode.maps.layers.features import node_features, placed_features
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.widths import check_widths, width_of
 
 
 @dataclass(frozen=True)

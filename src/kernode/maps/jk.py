@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from kernode.errors import InputError
-from kernode.maps.base import check_widths
+from kernode.maps.layers.widths import check_widths
 from kernode.maps.module import ModuleMap, torch_geometric_nn
 
 

@@ -11,12 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from kernode.compute.draws import MODULES, Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, width_of
-from kernode.maps.features import node_features
-from kernode.random import MODULES, Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.layers.features import node_features
+from kernode.maps.layers.widths import width_of
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,16 @@ import numpy as np
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import hop_matrices, normalized_adjacency
-from kernode.maps.base import Parameters, StagedMap, check_widths, width_of
-from kernode.maps.features import scaled_features, to_place
-from kernode.maps.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place, SparseMatrix
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.features import scaled_features, to_place
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.widths import check_widths, width_of
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.random import Draws, Dropout
-from kernode.sparse import Place
 
 
 @dataclass(frozen=True)

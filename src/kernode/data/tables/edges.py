@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernode.columns.values import numbers
 from kernode.data.tables.choose import choose
+from kernode.data.tables.columns.values import numbers
 from kernode.data.tables.files import Table
 from kernode.data.tables.ids import coded_ids
+from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
-from kernode.repairs import Repair
 
 _SOURCES = ("source", "src", "from", "u", "head", "node1", "id1", "citing", "follower", "fromnodeid")
 _TARGETS = ("target", "dst", "to", "v", "tail", "node2", "id2", "cited", "followee", "tonodeid")

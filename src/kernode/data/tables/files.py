@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kernode.columns.values import numbers
+from kernode.data.tables.columns.values import numbers
+from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError
 from kernode.progress import tell
-from kernode.repairs import Repair
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.columns import Encoding
+from kernode.data.tables.columns import Encoding
 from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import Table, read
 from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import aligned, read_labels, read_nodes
+from kernode.data.tables.origin import Tables
 from kernode.data.tables.reading import require_columns, unreadable
+from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
-from kernode.extension import extended, with_edges
 from kernode.graph import Graph
-from kernode.repairs import Repair
+from kernode.graph.growth import extended, with_edges
 
 
 def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None) -> Graph:
@@ -76,7 +77,7 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
         node_names=names[n:],
     )
     notes = (*larger.notes, *map(str, new.repairs))
-    larger = replace(larger, repairs=(*graph.repairs, *new.repairs), notes=notes)
+    larger = replace(larger, origin=Tables(encoding, (*graph.repairs, *new.repairs)), notes=notes)
     return with_edges(larger, larger.adjacency)
 
 

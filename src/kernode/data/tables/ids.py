@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.columns.values import are_whole, without_point_zero
+from kernode.data.tables.columns.values import are_whole, without_point_zero
 from kernode.data.tables.files import Table
 from kernode.errors import InputError
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernode.columns.values import categories, numbers
 from kernode.data.tables.choose import choose
+from kernode.data.tables.columns.values import categories, numbers
 from kernode.data.tables.files import Table
 from kernode.data.tables.ids import coded_ids, places
+from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
-from kernode.repairs import Repair
 
 _IDS = ("id", "node", "node_id", "nodeid", "key", "name")
 LABELS = ("label", "class")

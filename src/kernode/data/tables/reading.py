@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.adjacency import undirected
-from kernode.columns import Column, Encoding, Structure
-from kernode.columns.encoding import Features, learn_columns
 from kernode.data.tables.choose import choose, require
+from kernode.data.tables.columns import Column, Encoding, Structure
+from kernode.data.tables.columns.encoding import Features, learn_columns
 from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import Table, read
 from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes, said_missing
+from kernode.data.tables.origin import Tables
+from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.repairs import Repair
+from kernode.graph.adjacency import undirected
 
 _POSITIONS = 64  # of nodes without any features
 
@@ -91,8 +92,7 @@ def read_table(
         node_names=found.names,
         name=name or _name_of(edges, "edges"),
         notes=(*found.notes, *map(str, repairs), *encoding.describe()),
-        encoding=encoding,
-        repairs=repairs,
+        origin=Tables(encoding, repairs),
     )
 
 

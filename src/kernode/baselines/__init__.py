@@ -1,1 +1,0 @@
-"""Methods the paper compares with."""

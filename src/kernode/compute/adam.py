@@ -1,0 +1,81 @@
+"""Adam on a stack: every replica with its own learning rate and weight decay."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from kernode.compute.fused import fused
+from kernode.compute.stack import Parameters
+
+
+class Adam:
+    """Kingma & Ba 2014 with L2 decay in the gradient, as ``torch.optim.Adam`` (which has one rate for all).
+
+    ``learning_rate`` and ``weight_decay`` hold one number per replica. All parameters are moved into one
+    buffer, of which :attr:`parameters` are views, so that a step takes a few operations and not a few per
+    parameter.
+    """
+
+    def __init__(self, parameters: Parameters, learning_rate: Tensor, weight_decay: Tensor) -> None:
+        self.flat = _buffer(parameters)
+        self.parameters = _views(self.flat, parameters)
+        for name, value in parameters.items():
+            self.parameters[name].copy_(value)
+        self._first, self._second, self._gradient = (torch.zeros_like(self.flat) for _ in range(3))
+        self.first = _views(self._first, parameters)
+        self.second = _views(self._second, parameters)
+        self.gradients = _views(self._gradient, parameters)
+        self.rate = self._per_element(learning_rate)
+        self.decay = self._per_element(weight_decay)
+        self._one_rate = float(self.rate) if self.rate.numel() == 1 else None
+
+    def _per_element(self, values: Tensor) -> Tensor:
+        """One number where all replicas have the same, else one beside each element of the buffer."""
+        if len(values) == 0 or bool((values == values[0]).all()):
+            return values[:1].to(self.flat.dtype)
+        beside = torch.empty_like(self.flat)
+        for view in _views(beside, self.parameters).values():
+            view.copy_(values.view(-1, *(1,) * (view.dim() - 1)))
+        return beside
+
+    @torch.no_grad()
+    def step(self, gradients: dict[str, Tensor | None], steps: int | Tensor) -> None:
+        """Move every parameter by its gradient, in place, for the ``steps``-th time; one without stays."""
+        for name, gradient in gradients.items():
+            if gradient is not None:
+                self.gradients[name].copy_(gradient)
+        unused = [name for name, gradient in gradients.items() if gradient is None]
+        before = {name: self.parameters[name].clone() for name in unused}
+        self._move(steps)
+        for name, value in before.items():
+            self.parameters[name].copy_(value)
+
+    def _move(self, steps: int | Tensor) -> None:
+        if gpu := fused(self.flat):
+            count = torch.as_tensor(steps, device=self.flat.device)
+            gpu.adam(self.flat, self._gradient, self._first, self._second, self.rate, self.decay, count)
+            return
+        self._gradient.addcmul_(self.decay, self.flat)
+        self._first.lerp_(self._gradient, 0.1)
+        self._second.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
+        scale = self._second.sqrt().div_((1 - 0.999**steps) ** 0.5).add_(1e-8)
+        if isinstance(steps, int) and self._one_rate is not None:
+            self.flat.addcdiv_(self._first, scale, value=-self._one_rate / (1 - 0.9**steps))
+        else:
+            self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
+
+
+def _buffer(parameters: Parameters) -> Tensor:
+    like = next(iter(parameters.values()), torch.empty(0))
+    return torch.empty(sum(p.numel() for p in parameters.values()), dtype=like.dtype, device=like.device)
+
+
+def _views(flat: Tensor, parameters: Parameters) -> Parameters:
+    """Parts of a flat buffer in the shapes and memory orders of parameters."""
+    views, start = {}, 0
+    for name, p in parameters.items():
+        order = torch.empty_like(p, device="meta").stride()  # as p has it, but without gaps
+        views[name] = flat.as_strided(p.shape, order, start)
+        start += p.numel()
+    return views

@@ -1,0 +1,165 @@
+"""All that is done to a node table's columns, learned once, stored with the model, repeated on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.data.tables.columns.guess import guess_kind
+from kernode.data.tables.columns.kinds import KINDS, Column, Date, Flag, Number, Text
+from kernode.data.tables.columns.structure import Structure
+from kernode.data.tables.columns.values import days, numbers, unreadable_flags
+from kernode.errors import InputError
+from kernode.progress import tell
+from kernode.recipe import Recipe
+
+Features = Sequence[str] | Mapping[str, str | None]
+_SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
+
+
+@dataclass(frozen=True)
+class Encoding(Recipe):
+    """Columns of tables by their roles, and what the feature columns become.
+
+    X holds a constant 1 before all else: maps have no bias and may scale rows, and beside a constant
+    neither loses what a number says.
+    """
+
+    columns: tuple[Column, ...]
+    structure: Structure | None
+    id: str | None
+    source: str
+    target: str
+    weight: str | None
+    label: str | None
+    classes: tuple[str, ...] = ()  # of the label column, in the order of their numbers
+    left_out: tuple[str, ...] = ()  # columns that say nothing, with the reason
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for every column of X."""
+        of_columns = (name for column in self.columns for name in column.feature_names)
+        return ("constant", *of_columns, *(self.structure.feature_names if self.structure else ()))
+
+    def describe(self) -> tuple[str, ...]:
+        """A line for every column."""
+        structure = (str(self.structure),) if self.structure else ()
+        return (*(str(column) for column in self.columns), *structure, *self.left_out)
+
+    def features(self, table: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
+        """X of the n nodes of a table and a graph: n × f in float32, sparse where most of it is zero."""
+        n = adjacency.shape[0]
+        parts = self._parts(table, n)
+        if self.structure is not None:
+            parts.append(self.structure.encode(adjacency, names))
+        entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
+        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
+            stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+            return sparse.csr_array(stacked.astype(np.float32))
+        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        return np.hstack([part.astype(np.float32, copy=False) for part in dense])
+
+    def placed(self, x: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
+        """X with the places of nodes in a graph computed anew, and all else as it is."""
+        if self.structure is None:
+            return x
+        own = x[:, : x.shape[1] - len(self.structure.feature_names)]
+        place = self.structure.encode(adjacency, names)
+        if sparse.issparse(x):
+            return sparse.csr_array(sparse.hstack([own, sparse.csr_array(place)], format="csr"))
+        return np.hstack([own, place])
+
+    def of_columns(self, table: Any, n: int) -> sparse.csr_array:
+        """The part of X that n nodes of a table have by themselves, without their place in a graph."""
+        stacked = sparse.hstack([sparse.csr_array(part) for part in self._parts(table, n)], format="csr")
+        return sparse.csr_array(stacked.astype(np.float32))
+
+    def _parts(self, table: Any, n: int) -> list[Any]:
+        constant = np.ones((n, 1), np.float32)
+        parts = [constant]
+        for column in self.columns:
+            with _readable(column.name, table[column.name], column.kind):
+                parts.append(column.encode(table[column.name]))
+        return parts
+
+    def unreadable(self, table: Any) -> dict[str, np.ndarray]:
+        """Rows of a table whose value in a column of numbers, dates or flags is none, by column."""
+        return {
+            column.name: np.flatnonzero(_unreadable(column, table[column.name]))
+            for column in self.columns
+            if type(column) in _READERS
+        }
+
+
+_READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {
+    Number: lambda values: numbers(values)[1],
+    Date: lambda values: days(values)[1],
+    Flag: unreadable_flags,
+}
+
+
+def _unreadable(column: Column, values: Any) -> np.ndarray:
+    """Which values are there, but are not of the column's kind: booleans."""
+    with _readable(column.name, values, column.kind):
+        return _READERS[type(column)](values)
+
+
+@contextmanager
+def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
+    """Say which column it was where pyarrow only says what it cannot do."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"column {name!r} holds {values.type}, which cannot be read as a {kind}. "
+            "Choose another kind, or leave it out of features."
+        ) from error
+
+
+def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Columns of a table as features, and those that say nothing, with the reason.
+
+    ``features`` names the columns, or maps each to a kind (None: as it looks).
+    """
+    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    columns, left_out = [], []
+    for done, (name, kind) in enumerate(kinds.items()):
+        tell("columns", done, len(kinds))
+        if kind is not None and kind not in KINDS:
+            raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
+        values = table[name]
+        wanted = KINDS[kind] if kind else guess_kind(name, values)
+        with _readable(name, values, wanted.kind):
+            column = wanted.learn(name, values)
+            reason = _says_nothing(column, values)
+        if type(column) in _READERS and _unreadable(column, values).all() and len(values):
+            raise InputError(
+                f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
+            )
+        if reason:
+            left_out.append(f"{name}: left out, {reason}")
+        else:
+            columns.append(column)
+    return tuple(columns), tuple(left_out)
+
+
+def _says_nothing(column: Column, values: Any) -> str | None:
+    if values.null_count == len(values):
+        return "every value is missing"
+    if isinstance(column, Text) and column.words:
+        return None
+    if not column.feature_names:
+        return "no word is left: each is in one text only, or in more than half of them"
+    encoded = column.encode(values)
+    if sparse.issparse(encoded):
+        same = encoded.shape[1] == 1 and encoded.nnz == len(values)
+    else:
+        same = bool((encoded == encoded[0]).all())
+    return "every value is the same" if same else None

@@ -1,0 +1,308 @@
+"""A graph is a value: frozen, checked once at the door, and never checked again."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from kernode.compute.chunks import is_mapped, row_chunks
+from kernode.errors import InputError
+from kernode.graph.adjacency import checked_adjacency, require_indices, undirected
+from kernode.graph.origin import Origin
+from kernode.graph.verified import ADJACENCIES, FEATURES, buffers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """An undirected graph with features on its nodes and, for some of them, a class.
+
+    n nodes, f features, c classes:
+
+    - ``adjacency``: n × n, symmetric, no self-loops, weights > 0.
+    - ``features``: n × f, finite; dense, or sparse and then kept sparse. A mapped file stays mapped.
+    - ``labels``: n integers in 0 … c−1, or −1 where the class is not known.
+    - ``class_names``: c names; the numbers as text where none are given. ``node_names``: n names, or None.
+    - ``notes``: what was done to the input, in words. ``origin``: what a reader keeps of it.
+
+    Edges as they come (directed, repeated, with loops) go through :meth:`from_edges`.
+
+    >>> graph = Graph.from_edges([(0, 1), (1, 2), (1, 0)], features=np.eye(3), labels=[0, 0, 1])
+    >>> graph
+    Graph('graph': 3 nodes, 2 edges, 3 features, 2 classes)
+    >>> graph.notes
+    ('made undirected', 'merged 1 repeated edge')
+    """
+
+    adjacency: sparse.csr_array
+    features: np.ndarray | sparse.csr_array
+    labels: np.ndarray
+    class_names: tuple[str, ...] = ()
+    node_names: np.ndarray | None = None
+    name: str = "graph"
+    notes: tuple[str, ...] = field(default=())  # what a reader did to the input, for the user to see
+    origin: Origin | None = None  # what a reader keeps of its input
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # the one moment in which a frozen value may be completed
+        put(self, "adjacency", checked_adjacency(self.adjacency))
+        n = self.adjacency.shape[0]
+        put(self, "features", _checked_features(self.features, n))
+        put(self, "labels", _checked_labels(self.labels, n))
+        classes = int(self.labels.max(initial=-1)) + 1
+        # A part of a graph may lack some classes; thousands without a node are ids taken for classes.
+        if classes > max(n, 10_000, len(self.class_names)):
+            raise InputError(f"labels must count classes from 0. Got {classes - 1} for {n} nodes: renumber.")
+        names = tuple(str(c) for c in self.class_names) or tuple(str(c) for c in range(classes))
+        if len(names) < classes:
+            raise InputError(f"class_names must name all {classes} classes. Got {len(names)} names.")
+        put(self, "class_names", names)
+        if self.node_names is not None:
+            put(self, "node_names", _checked_node_names(self.node_names, n))
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        features: Any,
+        labels: Any = None,
+        *,
+        weights: Any = None,
+        **names: Any,
+    ) -> Graph:
+        """Build a graph from m × 2 node indices: made undirected, repeats merged, self-loops dropped.
+
+        A pair that is listed more than once, in either direction, becomes one edge with the largest
+        of its weights. What was done stands in ``notes``.
+        """
+        edges = _as_array("edges", edges)
+        if edges.size == 0:
+            edges = np.empty((0, 2), dtype=np.int64)
+        if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+            raise InputError(
+                f"edges must be an m × 2 array of node indices. Got {edges.dtype} of shape {edges.shape}."
+            )
+        if not sparse.issparse(features):
+            features = _as_array("features", features)
+        n = len(features) if isinstance(features, np.ndarray) else features.shape[0]
+        require_indices(edges, n)
+        adjacency, notes = undirected(edges, _checked_weights(weights, len(edges)), n)
+        labels = np.full(n, -1) if labels is None else labels
+        return cls(adjacency, features, labels, notes=notes, **names)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n."""
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self.adjacency.nnz // 2)
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns, f."""
+        return int(self.features.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, c."""
+        return len(self.class_names)
+
+    @property
+    def encoding(self) -> Any:
+        """Of a graph from tables, what their columns became; else None."""
+        return getattr(self.origin, "encoding", None)
+
+    @property
+    def repairs(self) -> tuple[Any, ...]:
+        """Of a graph from tables, their rows that were dropped or changed."""
+        return getattr(self.origin, "repairs", ())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over edges, weights and features: what a model was trained on.
+
+        Labels stay out, so that a model does not depend on the labels of nodes it never saw.
+        """
+        digest = hashlib.sha256()
+        for matrix in (self.adjacency, self.features):
+            digest.update(repr(matrix.shape).encode())
+            for array in buffers(matrix):
+                canonical = np.int64 if array.dtype.kind in "iu" else np.float64
+                for rows in row_chunks(array):
+                    digest.update(array[rows].astype(canonical).tobytes())
+        return digest.hexdigest()
+
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes: text is a name and is looked up, an integer is an index already.
+
+        >>> trio = Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "bob", "eve"])
+        >>> trio.find(["eve", "ann"]), trio.find([2, 0])
+        (array([2, 0]), array([2, 0]))
+        """
+        nodes = _as_array("nodes", nodes)
+        if nodes.dtype.kind == "O" and all(isinstance(node, str) for node in nodes.flat):
+            nodes = nodes.astype(str)
+        if nodes.dtype.kind not in "UT" or not nodes.size:
+            return checked_nodes(nodes, self.n_nodes)
+        if self.node_names is None:
+            raise InputError(f"the nodes of {self.name!r} have no names. Give indices instead of text.")
+        names, order = self._sorted_names
+        at = np.minimum(np.searchsorted(names, nodes.astype(str)), len(names) - 1)
+        missing = nodes[names[at] != nodes]
+        if missing.size:
+            raise InputError(f"no node of {self.name!r} is called {str(missing.flat[0])!r}. Check the name.")
+        return order[at].astype(np.int64)
+
+    @cached_property
+    def _sorted_names(self) -> tuple[np.ndarray, np.ndarray]:
+        """Names as text in ascending order, and the node that each belongs to."""
+        assert self.node_names is not None
+        order = np.argsort(self.node_names)
+        return self.node_names[order], order
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.name!r}: {self.n_nodes:,} nodes, {self.n_edges:,} edges, "
+            f"{self.n_features:,} features, {self.n_classes} classes)"
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle, whose arrays anybody could write to: as frozen as it was."""
+        self.__dict__.update(state)
+        ADJACENCIES.add(self.adjacency)
+        FEATURES.add(self.features)
+        for array in (self.labels, self.node_names):
+            if array is not None:
+                array.setflags(write=False)
+
+    # A frozen value is its own copy. scikit-learn's clone() would otherwise duplicate gigabytes.
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+
+def checked_nodes(nodes: Any, n: int) -> np.ndarray:
+    """Node indices as int64, or a sentence about the first that a graph of n nodes does not have."""
+    nodes = np.asarray(nodes)
+    if nodes.size and nodes.dtype.kind not in "iu":
+        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
+    outside = nodes[(nodes < 0) | (nodes >= n)] if nodes.size else nodes
+    if outside.size:
+        raise InputError(f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {n - 1}.")
+    return nodes.astype(np.int64)
+
+
+def typed_names(names: np.ndarray) -> np.ndarray:
+    """Names as they are written to files: integers where all of them are, text otherwise.
+
+    >>> typed_names(np.array(["7", "12"])), typed_names(np.array(["07", "12"]))
+    (array([ 7, 12]), array(['07', '12'], dtype='<U2'))
+    """
+    try:
+        numbers = names.astype(np.int64)
+    except (ValueError, OverflowError):
+        return names
+    return numbers if np.array_equal(numbers.astype(str), names) else names
+
+
+def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
+    if weights is None:
+        return None
+    weights = _as_array("weights", weights)
+    if weights.dtype.kind not in "fiub":
+        raise InputError(f"weights must be numbers. Got {weights.dtype}.")
+    weights = weights.astype(np.float32, copy=False)
+    if weights.shape != (m,):
+        raise InputError(f"weights must hold one number per edge ({m}). Got {weights.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise InputError(
+            f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row."
+        )
+    return weights
+
+
+def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
+    known = matrix in FEATURES
+    if sparse.issparse(matrix):
+        if not known:
+            matrix = sparse.csr_array(matrix, copy=True)
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+    else:
+        matrix = _as_array("features", matrix)
+    if matrix.ndim == 2 and 0 in matrix.shape:
+        raise InputError(f"a graph needs nodes and features. Got features of shape {matrix.shape}.")
+    if matrix.ndim != 2 or matrix.shape[0] != n:
+        raise InputError(f"features must have one row per node ({n}). Got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "fiub":
+        raise InputError(f"features must be numbers. Got {matrix.dtype}.")
+    if known:
+        return matrix
+    _require_finite(matrix)
+    if matrix.dtype.kind != "f":
+        return FEATURES.add(matrix.astype(np.float32))
+    if sparse.issparse(matrix):
+        return FEATURES.add(matrix)
+    # A mapped file stays on the disk. Any other array may change while its owner holds it, so it is copied.
+    return FEATURES.add(matrix.view() if is_mapped(matrix) else np.array(matrix))
+
+
+def _require_finite(matrix: Any) -> None:
+    if sparse.issparse(matrix):
+        if not np.isfinite(matrix.data).all():
+            coo = matrix.tocoo()
+            at = np.flatnonzero(~np.isfinite(coo.data))[0]
+            _refuse_value(coo.row[at], coo.col[at])
+        return
+    for rows in row_chunks(matrix):
+        finite = np.isfinite(matrix[rows])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            _refuse_value(rows.start + row, column)
+
+
+def _refuse_value(row: int, column: int) -> NoReturn:
+    raise InputError(
+        f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading."
+    )
+
+
+def _checked_labels(labels: Any, n: int) -> np.ndarray:
+    labels = np.array(labels)
+    if labels.shape != (n,):
+        raise InputError(f"labels must hold one class per node ({n}). Got shape {labels.shape}.")
+    if labels.dtype.kind not in "iu":
+        raise InputError(f"labels must be integers, −1 where the class is not known. Got {labels.dtype}.")
+    if labels.min(initial=0) < -1:
+        raise InputError(f"labels must be −1 (not known) or at least 0. Got {labels.min()}.")
+    labels = labels.astype(np.int64)
+    labels.setflags(write=False)
+    return labels
+
+
+def _checked_node_names(names: Any, n: int) -> np.ndarray:
+    # Text, whatever they were: an integer is an index, and a name must not be taken for one.
+    names = np.array(names).astype(str)
+    if names.shape != (n,):
+        raise InputError(f"node_names must hold one name per node ({n}). Got shape {names.shape}.")
+    if len(np.unique(names)) != n:
+        raise InputError("node_names must be unique. Remove or rename the repeated ones.")
+    names.setflags(write=False)
+    return names
+
+
+def _as_array(what: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError):  # rows of different lengths, mostly
+        raise InputError(f"{what} must be a regular array. Got rows of different lengths or kinds.") from None

@@ -1,0 +1,86 @@
+"""The part of a graph around some nodes, found without going through the rest of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.graph import Graph
+from kernode.graph.verified import ADJACENCIES, FEATURES
+
+
+def spheres(graph: Graph, nodes: Any, radius: int) -> Iterator[np.ndarray]:
+    """Nodes exactly 0, 1, … ``radius`` edges away from the nearest of some nodes, each list ascending.
+
+    >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)], np.eye(5))
+    >>> [sphere.tolist() for sphere in spheres(path, [1], 2)]
+    [[1], [0, 2], [3]]
+    """
+    seen = np.zeros(graph.n_nodes, bool)  # of zeros, the system only provides pages that are written to
+    sphere = np.unique(np.asarray(nodes, dtype=np.int64))
+    seen[sphere] = True
+    yield sphere
+    for _ in range(radius):
+        around = graph.adjacency[sphere].indices
+        sphere = _distinct(around[~seen[around]], graph.n_nodes)
+        seen[sphere] = True
+        yield sphere
+
+
+def _distinct(nodes: np.ndarray, n: int) -> np.ndarray:
+    """Each of some nodes once, ascending; many are marked among all n, since sorting them takes longer."""
+    if len(nodes) < n // 16:
+        return np.unique(nodes).astype(np.int64)
+    marked = np.zeros(n, bool)
+    marked[nodes] = True
+    return np.flatnonzero(marked)
+
+
+def ball(graph: Graph, nodes: Any, radius: int) -> np.ndarray:
+    """Nodes at most ``radius`` edges away from some nodes, ascending."""
+    return np.sort(np.concatenate(list(spheres(graph, nodes, radius))))
+
+
+def entries(graph: Graph, nodes: np.ndarray) -> int:
+    """Adjacency entries in the rows of some nodes: what it takes to look at their neighbours."""
+    starts = graph.adjacency.indptr
+    return int((starts[nodes + 1] - starts[nodes]).sum())
+
+
+def degrees(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    """Sums of the weights at some nodes, in float64."""
+    return graph.adjacency[nodes].astype(np.float64).sum(axis=1)
+
+
+def places(nodes: np.ndarray, n: int) -> np.ndarray:
+    """Where each of n nodes stands in a list of some, counted from 1; 0 where it does not."""
+    table = np.zeros(n, np.int64)  # from 1, because pages of zeros cost nothing until they are written to
+    table[nodes] = np.arange(1, len(nodes) + 1)
+    return table
+
+
+def induced(graph: Graph, nodes: np.ndarray) -> Graph:
+    """The graph of some nodes (ascending) and of all edges between them; without labels.
+
+    >>> induced(Graph.from_edges([(0, 1), (1, 2), (2, 3)], np.eye(4)), np.array([0, 1, 3]))
+    Graph('graph': 3 nodes, 1 edges, 4 features, 0 classes)
+    """
+    rows = graph.adjacency[nodes]
+    column = places(nodes, graph.n_nodes)[rows.indices] - 1
+    inside = column >= 0
+    starts = np.concatenate([[0], np.cumsum(inside)])[rows.indptr]
+    index = rows.indices.dtype
+    adjacency = sparse.csr_array(
+        (rows.data[inside], column[inside].astype(index), starts.astype(index)),
+        shape=(len(nodes), len(nodes)),
+    )
+    # Parts of what has been checked are as good: symmetric and finite like the whole, in memory of their own.
+    return Graph(
+        ADJACENCIES.add(adjacency),
+        FEATURES.add(graph.features[nodes]),
+        np.full(len(nodes), -1),
+        name=graph.name,
+    )

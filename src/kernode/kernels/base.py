@@ -1,0 +1,51 @@
+"""What every base kernel k_base(x, y) on vectors is. Each is p.s.d."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kernode.compute.stack import Parameters
+from kernode.recipe import Recipe
+
+NONE: Parameters = {}
+
+
+@dataclass(frozen=True)
+class BaseKernel(Recipe):
+    """k_base(x, y), for a stack of r replicas at once.
+
+    :meth:`embed` does what depends on one node alone, once; :meth:`pairs` and :meth:`gram` take
+    embedded vectors. Learned settings come in as ``parameters``, each with a leading replica axis.
+    """
+
+    dot_product = False  # whether k(x, y) is the dot product of the embedded vectors
+    embedding_copies = 1  # width of the embedding, in multiples of d
+
+    def initial(self, replicas: int) -> Parameters:
+        """Return the first values of what is learned, in float64."""
+        return {}
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Do the part of k that concerns one node: r × n × d → r × n × d'."""
+        return x
+
+    @abstractmethod
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """k(x_i, y_i): (r × t × d), (r × t × d) → r × t."""
+
+    @abstractmethod
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """k(x_i, y_j): (r × n × d), (r × m × d) → r × n × m."""
+
+    def __add__(self, other: BaseKernel) -> BaseKernel:
+        from kernode.kernels.combinations import Sum  # here: a sum is made of base kernels
+
+        return Sum(self, other)
+
+    def __mul__(self, other: BaseKernel) -> BaseKernel:
+        from kernode.kernels.combinations import Product
+
+        return Product(self, other)

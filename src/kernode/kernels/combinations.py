@@ -1,0 +1,79 @@
+"""Sums and products of kernels, which are kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kernode.compute.stack import Parameters, part
+from kernode.kernels.base import NONE, BaseKernel
+
+
+@dataclass(frozen=True)
+class _Combination(BaseKernel):
+    """Two kernels on the same vectors; their embeddings stand side by side."""
+
+    left: BaseKernel
+    right: BaseKernel
+
+    @property
+    def embedding_copies(self) -> int:  # type: ignore[override]
+        """Both embeddings."""
+        return self.left.embedding_copies + self.right.embedding_copies
+
+    def initial(self, replicas: int) -> Parameters:
+        """Both kernels' parameters, under left. and right."""
+        sides = {"left": self.left.initial(replicas), "right": self.right.initial(replicas)}
+        return {f"{side}.{name}": value for side, values in sides.items() for name, value in values.items()}
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Both embeddings, side by side."""
+        return torch.cat([self.left.embed(x), self.right.embed(x)], dim=-1)
+
+    def _sides(
+        self, x: Tensor, y: Tensor, parameters: Parameters
+    ) -> Iterator[tuple[BaseKernel, Tensor, Tensor, Parameters]]:
+        width = x.shape[-1] // self.embedding_copies * self.left.embedding_copies
+        for side, kernel, columns in (
+            ("left.", self.left, slice(None, width)),
+            ("right.", self.right, slice(width, None)),
+        ):
+            yield kernel, x[..., columns], y[..., columns], part(parameters, side)
+
+
+@dataclass(frozen=True)
+class Sum(_Combination):
+    """k₁ + k₂: p.s.d. because both are."""
+
+    @property
+    def dot_product(self) -> bool:  # type: ignore[override]
+        """Side by side, dot products add up."""
+        return self.left.dot_product and self.right.dot_product
+
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """The two values added."""
+        one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
+        return one + two
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """The two Gram matrices added."""
+        one, two = (k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
+        return one + two
+
+
+@dataclass(frozen=True)
+class Product(_Combination):
+    """k₁ · k₂: p.s.d. by Schur's theorem."""
+
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """The two values multiplied."""
+        one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
+        return one * two
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """The two Gram matrices multiplied, entry by entry."""
+        one, two = (k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
+        return one * two

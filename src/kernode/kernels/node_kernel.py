@@ -1,0 +1,186 @@
+"""The node kernel K(u, v) = k_base(g(u), g(v)), p.s.d. for every map g (Theorem 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.compute.stack import Parameters, replica
+from kernode.errors import InputError
+from kernode.graph import checked_nodes
+from kernode.graph.names import as_nodes
+from kernode.kernels.base import BaseKernel
+from kernode.kernels.normalized import normalized
+
+_COLUMNS = 2**16  # of nodes that one node is compared with at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeKernel:
+    """K(u, v) = k_base(g(u), g(v)) on the nodes of one graph; the mean over the replicas of a stack.
+
+    A mean of p.s.d. kernels is p.s.d. Nodes are indices, or names where ``names`` are given; values come
+    back as numpy arrays. A kernel is a function of two lists of nodes, so ``SVC(kernel=kernel)`` takes it,
+    on a column of indices.
+
+    >>> from kernode.kernels import Linear, Normalized
+    >>> kernel = NodeKernel(Normalized(Linear()), torch.tensor([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
+    >>> kernel.gram([0, 1, 2]).round(2)
+    array([[1.  , 0.  , 0.71],
+           [0.  , 1.  , 0.71],
+           [0.71, 0.71, 1.  ]], dtype=float32)
+    >>> kernel.pairs([0], [2]).round(2)
+    array([0.71], dtype=float32)
+    """
+
+    base: BaseKernel
+    g: Tensor  # r × n × d, or n × d for one replica
+    parameters: Parameters = field(default_factory=dict)
+    names: np.ndarray | None = None  # n
+
+    @cached_property
+    @torch.no_grad()
+    def embedded(self) -> Tensor:
+        """What the base kernel compares: r × n × d'."""
+        return self.base.embed(self.g if self.g.dim() == 3 else self.g[None])
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n."""
+        return int(self.g.shape[-2])
+
+    def gram(self, nodes: Any = None, others: Any = None) -> np.ndarray:
+        """K between two lists of nodes (all nodes if None, the same list if only one is given)."""
+        rows = self._rows(nodes)
+        return self.gram_tensor(rows, rows if others is None else self._rows(others)).cpu().numpy()
+
+    def __call__(self, nodes: Any, others: Any = None) -> np.ndarray:
+        """K between two lists of nodes, as :meth:`gram`: kernel machines call their kernel."""
+        return self.gram(nodes, others)
+
+    def blocks(self, nodes: Any = None, others: Any = None, rows: int = 1024) -> Iterator[np.ndarray]:
+        """The same Gram matrix some rows at a time, for lists too long to hold all of it."""
+        nodes = self._rows(nodes)
+        columns = nodes if others is None else self._rows(others)
+        for start in range(0, len(nodes), rows):
+            yield self.gram_tensor(nodes[start : start + rows], columns).cpu().numpy()
+
+    def pairs(self, nodes: Any, others: Any) -> np.ndarray:
+        """K(u_i, v_i) for two lists of the same length."""
+        rows, columns = self._rows(nodes), self._rows(others)
+        if len(rows) != len(columns):
+            raise InputError(f"pairs need two lists of one length. Got {len(rows)} and {len(columns)}.")
+        return self.pairs_tensor(rows, columns).cpu().numpy()
+
+    def diagonal(self, nodes: Any = None) -> np.ndarray:
+        """K(v, v)."""
+        rows = self._rows(nodes)
+        return self.pairs_tensor(rows, rows).cpu().numpy()
+
+    @torch.no_grad()
+    def vectors(self, nodes: Any = None) -> np.ndarray:
+        """Vectors of nodes, the replicas' side by side over √r: m × r·d'.
+
+        Where the base kernel is a dot product, K is the vectors' dot product: ``vectors @ vectors.T`` is
+        :meth:`gram`. For any other, they are what it compares: RBF's ‖x − y‖², for one, is here its mean
+        over the replicas.
+
+        >>> from kernode.kernels import Linear
+        >>> NodeKernel(Linear(), torch.tensor([[3.0, 0.0], [0.0, 2.0]])).vectors([1])
+        array([[0., 2.]], dtype=float32)
+        """
+        taken = self.embedded[:, self._rows(nodes)].transpose(0, 1)  # m × r × d'
+        return (taken.flatten(1) / math.sqrt(len(self.embedded))).cpu().numpy()
+
+    def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
+        """The k nodes most alike to one, with K̄, the kernel on g(v) / ‖g(v)‖; of equals the first.
+
+        >>> from kernode.kernels import Linear
+        >>> kernel = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+        >>> kernel.similar(0, k=1)
+        [(2, 1.0)]
+        """
+        if k < 1:
+            raise InputError(f"k must be an integer ≥ 1. Got {k}.")
+        (query,) = self._rows([node]).tolist()
+        similarity = self._normalized._row(query)
+        similarity[query] = -np.inf  # itself
+        best = np.argsort(-similarity, kind="stable")[: min(k, len(similarity) - 1)]
+        return [(self._name(i), float(similarity[i])) for i in best]
+
+    @torch.no_grad()
+    def gram_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """K between two lists of indices, where g is: (m), (p) → m × p."""
+        total = sum(
+            self.base.gram(
+                self.embedded[i : i + 1, rows], self.embedded[i : i + 1, columns], replica(self.parameters, i)
+            )[0]
+            for i in range(len(self.embedded))
+        )
+        return torch.as_tensor(total) / len(self.embedded)
+
+    @torch.no_grad()
+    def pairs_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """K(u_i, v_i) for two lists of indices, where g is: (m), (m) → m."""
+        x, y = self.embedded[:, rows], self.embedded[:, columns]
+        return self.base.pairs(x, y, self.parameters).sum(dim=0) / len(self.embedded)
+
+    @cached_property
+    def _normalized(self) -> NodeKernel:
+        """K̄."""
+        base = normalized(self.base)
+        return self if base is self.base else NodeKernel(base, self.g, self.parameters, self.names)
+
+    def _row(self, query: int) -> np.ndarray:
+        """K between one node and all, a block at a time: n."""
+        rows = torch.tensor([query], device=self.g.device)
+        everyone = torch.arange(self.n_nodes, device=self.g.device)
+        parts = [self.gram_tensor(rows, everyone[some])[0] for some in chunks(self.n_nodes, _COLUMNS)]
+        return torch.cat(parts).cpu().numpy()
+
+    def _name(self, i: int) -> Any:
+        return int(i) if self.names is None else self.names[i : i + 1].tolist()[0]
+
+    def _rows(self, nodes: Any) -> Tensor:
+        rows = np.arange(self.n_nodes) if nodes is None else self.find(nodes)
+        return torch.from_numpy(rows).to(self.g.device)
+
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes: text is a name, a whole number an index."""
+        nodes = as_nodes(nodes)
+        if nodes.dtype.kind not in "UT" or not nodes.size:
+            return checked_nodes(nodes, self.n_nodes)
+        if self.names is None:
+            raise InputError("the nodes of this kernel have no names. Give indices instead of text.")
+        try:
+            return np.array([self._index[name] for name in nodes.tolist()], dtype=np.int64)
+        except KeyError as missing:
+            raise InputError(f"no node is called {missing}. Check the name.") from None
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        assert self.names is not None
+        return {name: i for i, name in enumerate(self.names.astype(str).tolist())}
+
+    def __repr__(self) -> str:
+        replicas = len(self.g) if self.g.dim() == 3 else 1
+        return f"NodeKernel({self.base!r} on {self.n_nodes:,} nodes, mean of {replicas})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again, for a pickle."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    # A frozen value is its own copy. scikit-learn's clone() of a machine would otherwise duplicate g.
+    def __copy__(self) -> NodeKernel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NodeKernel:
+        return self

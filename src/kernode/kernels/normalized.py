@@ -1,0 +1,86 @@
+"""K̄: any kernel on directions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernode.compute.fused import fused
+from kernode.compute.stack import Parameters, stacked_rows
+from kernode.kernels.base import NONE, BaseKernel
+
+
+@dataclass(frozen=True)
+class Normalized(BaseKernel):
+    """K̄: the same kernel after every g(v) is divided by its norm, so |K̄| ≤ 1 for Linear and RBF.
+
+    A vector of zeros has no direction and stays zero: it is like nothing, itself included.
+    """
+
+    kernel: BaseKernel
+
+    @property
+    def dot_product(self) -> bool:  # type: ignore[override]
+        """As the kernel inside."""
+        return self.kernel.dot_product
+
+    @property
+    def embedding_copies(self) -> int:  # type: ignore[override]
+        """As the kernel inside."""
+        return self.kernel.embedding_copies
+
+    def initial(self, replicas: int) -> Parameters:
+        """As the kernel inside."""
+        return self.kernel.initial(replicas)
+
+    def embed(self, x: Tensor) -> Tensor:
+        """x / ‖x‖."""
+        return self.kernel.embed(_Directions.apply(x))
+
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """As the kernel inside, on embedded vectors."""
+        return self.kernel.pairs(x, y, parameters)
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """As the kernel inside, on embedded vectors."""
+        return self.kernel.gram(x, y, parameters)
+
+
+class _Directions(torch.autograd.Function):
+    """x / ‖x‖ along the last axis; zeros stay zeros, and have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        flat = stacked_rows(x)
+        if gpu := fused(x):
+            directions, inverse = gpu.directions(flat)
+            ctx.save_for_backward(directions, inverse)
+            return _restacked(directions, x)
+        ones = x.new_ones(x.shape[-1])  # a product with ones sums short rows faster than sum() does
+        inverse = (flat * flat @ ones).rsqrt_()[:, None]
+        inverse.masked_fill_(inverse.isinf(), 0)
+        directions = flat * inverse
+        ctx.save_for_backward(directions, inverse, ones)
+        return _restacked(directions, x)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> Tensor:
+        directions, inverse, *ones = ctx.saved_tensors
+        flat = stacked_rows(upstream[0])
+        if not ones:
+            gradient = fused(flat).directions_gradient(flat, directions, inverse)
+            return _restacked(gradient, upstream[0])
+        along = (flat * directions @ ones[0])[:, None]
+        return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
+
+
+def _restacked(rows: Tensor, like: Tensor) -> Tensor:
+    return rows.view(like.shape[1], like.shape[0], like.shape[2]).transpose(0, 1)
+
+
+def normalized(kernel: BaseKernel) -> Normalized:
+    """K̄ of a base kernel; a normalised one is its own."""
+    return kernel if isinstance(kernel, Normalized) else Normalized(kernel)

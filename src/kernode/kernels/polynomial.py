@@ -1,0 +1,33 @@
+"""Powers of the dot product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kernode.compute.stack import Parameters
+from kernode.errors import InputError
+from kernode.kernels.base import NONE, BaseKernel
+
+
+@dataclass(frozen=True)
+class Polynomial(BaseKernel):
+    """(⟨x, y⟩ + offset)^degree; p.s.d. for offset ≥ 0."""
+
+    degree: int = 2
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.degree < 1 or self.offset < 0:
+            raise InputError(
+                f"Polynomial needs degree ≥ 1 and offset ≥ 0. Got degree={self.degree}, offset={self.offset}."
+            )
+
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """(⟨x_i, y_i⟩ + offset)^degree."""
+        return ((x * y).sum(-1) + self.offset) ** self.degree
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """(⟨x_i, y_j⟩ + offset)^degree."""
+        return (x @ y.transpose(-1, -2) + self.offset) ** self.degree

@@ -1,0 +1,91 @@
+"""Pairs of nodes, linked or not, as a split: what teaches, and what chooses the epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.data.edge_split import EdgeSplit, draw_non_edges
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.graph.adjacency import from_upper
+from kernode.graph.growth import with_edges
+from kernode.graph.names import as_classes
+
+_SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
+
+
+def as_links(y: Any) -> np.ndarray:
+    """Whether each pair is linked: m booleans.
+
+    >>> as_links([1, 0, 1])
+    array([ True, False,  True])
+    """
+    y = as_classes(y)
+    neither = y[~np.isin(y, (0, 1))]
+    if neither.size:
+        what = "a continuous " if neither.dtype.kind == "f" else ""
+        raise InputError(
+            "Only binary classification is supported. y must be 1 where a pair is linked and 0 where not. "
+            f"Got {what}{neither.tolist()[0]!r}."
+        )
+    return y.astype(bool)
+
+
+def split_pairs(
+    graph: Graph, pairs: np.ndarray, linked: np.ndarray | None, seed: int
+) -> tuple[EdgeSplit, np.ndarray]:
+    """A split whose training edges are linked pairs, and the other pairs that teach (p × 2).
+
+    Of the graph only nodes, features, names and the weights of linked pairs are looked at; an edge that is
+    not among the pairs is never seen. A seeded 5 % of the linked pairs (at least one) choose the epoch,
+    against as many of the others where those suffice, else against pairs drawn among all that are not given.
+    Where nothing is said (None), all pairs are linked.
+    """
+    linked = np.ones(len(pairs), dtype=bool) if linked is None else linked
+    if linked.shape != (len(pairs),):
+        raise InputError(f"y must hold one number per pair ({len(pairs)}). Got shape {linked.shape}.")
+    edges, others = (_distinct(pairs[rows]) for rows in (linked, ~linked))
+    known, counts = np.unique(np.concatenate([edges, others]), axis=0, return_counts=True)
+    if (counts > 1).any():
+        u, v = known[counts > 1][0]
+        raise InputError(f"the pair ({u}, {v}) is given both as linked and as not. Drop one of the rows.")
+    if len(edges) < 2:
+        raise InputError(
+            f"{len(edges)} linked pairs are too few: one must teach and one choose the epoch. Give more."
+        )
+    random = np.random.Generator(np.random.PCG64(seed))
+    held_out = max(1, int(_SHARE * len(edges)))
+    edges = random.permutation(edges)
+    if len(others) >= held_out:
+        others = random.permutation(others)
+        negatives, others = others[:held_out], others[held_out:]
+    else:
+        negatives = _drawn(graph, known, held_out, random)
+    training = with_edges(graph, _adjacency(graph, edges[held_out:]))
+    return EdgeSplit(training, edges[:held_out], negatives, np.empty((0, 2)), np.empty((0, 2))), others
+
+
+def _distinct(pairs: np.ndarray) -> np.ndarray:
+    """Each pair once, (u, v) with u < v, in order."""
+    loops = pairs[pairs[:, 0] == pairs[:, 1]]
+    if len(loops):
+        raise InputError(f"the pair ({loops[0, 0]}, {loops[0, 1]}) joins a node with itself. Drop it.")
+    return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
+    n = graph.n_nodes
+    if n * (n - 1) // 2 - len(known) < count:
+        raise InputError(f"the pairs leave fewer than {count} others to compare with. Give some with y = 0.")
+    return draw_non_edges(graph, known, count, random)
+
+
+def _adjacency(graph: Graph, edges: np.ndarray) -> sparse.csr_array:
+    """Edges with the graph's weights; a pair that is no edge of the graph weighs 1."""
+    u, v = np.unique(edges, axis=0).T
+    weights = np.asarray(sparse.csr_array(graph.adjacency)[u, v]).ravel()
+    n = graph.n_nodes
+    return from_upper(sparse.csr_array((np.where(weights > 0, weights, 1), (u, v)), shape=(n, n)))

@@ -1,0 +1,1 @@
+"""What several maps are made of, written for a stack of replicas."""

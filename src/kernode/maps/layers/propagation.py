@@ -1,0 +1,32 @@
+"""Sums over neighbours with Ā, for a stack of replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
+from kernode.graph import Graph
+from kernode.hops import normalized_adjacency
+from kernode.maps.layers.features import node_features
+
+
+@dataclass(frozen=True)
+class GraphInputs:
+    """What a convolution takes from the graph: X and Ā."""
+
+    features: Tensor | SparseMatrix  # n × f
+    step: SparseMatrix  # Ā, n × n
+
+
+def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
+    """Return X and Ā at a place."""
+    step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+    return GraphInputs(node_features(graph, place, normalize_rows=normalize_rows), step)
+
+
+def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
+    """Ā x for a whole stack: n × r × d."""
+    return (step @ x.reshape(len(x), -1)).view(x.shape)

@@ -1,0 +1,1 @@
+"""Classes of nodes: method, trainer, model, choice by validation, variants, estimators."""

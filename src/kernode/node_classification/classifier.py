@@ -1,0 +1,85 @@
+"""Classes of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from kernode.graph import Graph
+from kernode.node_classification.estimator import NodeKernelEstimator
+
+
+class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
+    """Learns a kernel on the nodes of a graph and classifies nodes with it.
+
+    Start from a ``variant`` and change what you like; None leaves a setting as the variant has it. The
+    default, "auto", tries two and keeps the one that validates better. With ``replicas`` > 1 that many
+    models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
+    validation nodes method and number of epochs are chosen by cross-validation over ``folds``, which
+    train together, too; the choice is then trained again on all nodes.
+
+    X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and stays the one that is
+    asked about unless another with the same feature columns is given.
+
+    What is made and learned:
+
+    - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
+    - ``map``, ``kernel``: a feature map and a base kernel in place of the variant's.
+    - ``objective``: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint" (L_Y + λ L_K, softmax).
+    - ``kernel_loss``: what L_K is: "hinge" on triplets, "squared" or "logistic" on pairs.
+    - ``hops``, ``powers``, ``hop_weights``: of the hop operator, as in :class:`~kernode.maps.HopMLP`.
+    - ``layers``, ``hidden``: number of layers of the MLP, widths of the hidden ones.
+
+    How it is trained (a tuple in place of a number gives each replica its own):
+
+    - ``epochs``, ``learning_rate``, ``weight_decay``: of Adam, each epoch one step on all training nodes.
+    - ``dropout``, ``input_dropout``: rates after hidden layers and on the features.
+    - ``kernel_weight``, ``margin``, ``triplets``: λ, the hinge's α, and triplets drawn each epoch.
+    - ``selection``: "best" keeps the best validation epoch, "last" the last; ``select_by``: best by
+      "accuracy" or by mean average precision, "map"; ``patience``: stop after so many epochs without a
+      better one.
+    - ``class_weights``: "balanced" for rare classes.
+    - ``replicas``, ``random_state``: how many models, and the seed of the first.
+    - ``folds``: parts of the training nodes that choose in turn where no validation nodes are given.
+    - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu" or "cuda"; ``checkpoint``: a
+      :class:`~kernode.training.checkpoint.Checkpoint`, for training that can be interrupted.
+
+    >>> import kernode as kn
+    >>> graph, split = kn.load("cora", split="fastgcn")
+    >>> model = kn.NodeKernelClassifier(variant="n1", epochs=30)
+    >>> model = model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    >>> bool(model.score(split.test, graph.labels[split.test]) > 0.7)
+    True
+    >>> model.kernel_.gram(split.test[:3]).shape
+    (3, 3)
+    >>> [node for node, similarity in model.similar(0, k=3) if similarity > 0.5] != []
+    True
+    """
+
+    __metadata_request__predict = {"graph": True}  # noqa: RUF012
+    __metadata_request__predict_proba = {"graph": True}  # noqa: RUF012
+    __metadata_request__score = {"graph": True}  # noqa: RUF012
+
+    def predict_proba(self, X: Any, graph: Graph | None = None) -> np.ndarray:
+        """Class probabilities, the mean over replicas: m × c."""
+        known = self._on(graph)
+        return known.answers.probabilities(known.find(X)).mean(axis=0)
+
+    def predict(self, X: Any, graph: Graph | None = None) -> np.ndarray:
+        """The most probable class of each node."""
+        best = self.predict_proba(X, graph).argmax(axis=1)
+        return self.classes_[best]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
+        """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.
+
+        Everything that kernode itself prints or writes is in percent. Where the model knows classes by
+        name (as ``kernode fit`` trains it), y may hold the graph's numbers.
+        """
+        y, known = np.asarray(y), self._on(graph)
+        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
+            y = np.array([*known.answers.graph.class_names, ""])[y]
+        return float(accuracy_score(y, self.predict(X, graph), sample_weight=sample_weight))

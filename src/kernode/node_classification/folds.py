@@ -1,0 +1,86 @@
+"""From nodes and their classes to a lesson: which nodes teach, which choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.graph.names import as_nodes
+from kernode.node_classification.task import Lesson
+from kernode.training.settings import whole
+
+
+def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tuple[np.ndarray, Lesson]:
+    """The classes that there are, and the lesson about them: all nodes teach, validation nodes choose."""
+    if y.shape != nodes.shape:
+        raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
+    if len(nodes) == 0:
+        raise InputError("there are no training nodes. Give at least one labelled node per class.")
+    if y.dtype.kind in "iu" and (y < 0).any():
+        raise InputError(f"node {nodes[y < 0][0]} has no label: keep it out of the training nodes.")
+    classes = np.unique(y)
+    chosen, chosen_labels = _with_labels(validation, y, graph)
+    lesson = Lesson(
+        nodes[None],
+        np.searchsorted(classes, y)[None],
+        chosen[None],
+        _numbered(chosen_labels, classes)[None],
+        len(classes),
+    )
+    return classes, lesson
+
+
+def in_folds(lesson: Lesson, folds: int, seed: int, replicas: int | None = None) -> Lesson:
+    """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
+
+    There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
+    Classes are dealt out evenly, and no fold holds the last node of a class.
+    """
+    if whole("folds", folds) < 2:
+        raise InputError(f"folds must be an integer ≥ 2. Got {folds}.")
+    y = lesson.train_labels[0]
+    random = np.random.Generator(np.random.PCG64(seed))
+    order = random.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
+    order = order[np.bincount(y)[y[order]] > 1]
+    count = min(folds, len(order))
+    if count < 2:
+        raise InputError(
+            f"{len(y)} training nodes (n_samples={len(y)}) are too few to hold some out. "
+            "Pass validation= or selection='last'."
+        )
+    size = len(order) // count
+    held_out = np.stack([order[fold::count][:size] for fold in range(count)])
+    held_out = held_out[np.arange(count if replicas is None else replicas) % count]
+    teaching = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
+    nodes = lesson.train[0]
+    return Lesson(nodes[teaching], y[teaching], nodes[held_out], y[held_out], lesson.classes)
+
+
+def _with_labels(validation: Any, y: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Validation nodes and their classes: as given in a pair, or the graph's own."""
+    if validation is None:
+        return np.empty(0, np.int64), y[:0]
+    if isinstance(validation, tuple) and len(validation) == 2 and np.ndim(validation[0]) == 1:
+        nodes, labels = graph.find(as_nodes(validation[0])), np.asarray(validation[1])
+        if nodes.shape != labels.shape:
+            raise InputError(f"validation nodes and classes must match. Got {nodes.shape}, {labels.shape}.")
+        return nodes, labels
+    nodes = graph.find(as_nodes(validation))
+    if (graph.labels[nodes] < 0).any():
+        node = nodes[graph.labels[nodes] < 0][0]
+        raise InputError(f"node {node} has no label: keep it out of the validation nodes.")
+    if y.dtype.kind in "iu":
+        return nodes, graph.labels[nodes]
+    if y.dtype.kind in "UO" and all(isinstance(one, str) for one in y.tolist()):
+        return nodes, np.array(graph.class_names)[graph.labels[nodes]].astype(y.dtype)
+    raise InputError(f"classes of type {y.dtype} are not the graph's own: pass validation=(nodes, classes).")
+
+
+def _numbered(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Positions of labels among the classes, −1 for a class that is not there."""
+    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[at] == labels, at, -1)

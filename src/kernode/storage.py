@@ -1,0 +1,112 @@
+"""Files on disk: written whole or not at all, tensors under a checksum, and the cache folder.
+
+A tensor file is one .safetensors file with facts about its tensors as one sorted-JSON metadata key.
+Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from kernode.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_KEY = "kernode"  # one key: safetensors writes several in random order
+FORMAT = 1
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place and rename it over, so that nobody ever reads half of it."""
+    with writing_whole(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes its place when all went well and vanishes otherwise."""
+    # Not tempfile: its files are private to the user, and a cache may be shared.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
+        beside.replace(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
+    finally:
+        with suppress(OSError):  # mostly because it was renamed, or never made
+            beside.unlink()
+
+
+def cache_folder() -> Path:
+    """Folder of what can be fetched or computed again: ``KERNODE_CACHE``, or the user's cache folder."""
+    if own := os.environ.get("KERNODE_CACHE"):
+        return Path(own).expanduser()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "kernode"
+    if os.name == "nt" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "kernode"
+    return Path.home() / ".cache" / "kernode"
+
+
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, Tensor], facts: dict[str, Any]) -> Path:
+    """Write tensors and facts (JSON values) to one file, whole or not at all."""
+    from safetensors.torch import save
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    facts = json.loads(json.dumps({**facts, "format": FORMAT, "kind": kind}))
+    facts["checksum"] = _checksum(tensors, facts)
+    path = Path(path)
+    write_whole(path, save(tensors, metadata={_KEY: json.dumps(facts, sort_keys=True)}))
+    return path
+
+
+def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`write_tensors` wrote of one of these kinds, or say what is wrong with the file."""
+    from safetensors import SafetensorError, safe_open
+
+    path, wanted = Path(path), " or ".join(kinds)
+    if path.is_dir():
+        raise FileError(f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.")
+    if not path.is_file():
+        raise FileError(f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise FileError(f"{path} is damaged or not a {wanted} file ({_first_line(error)}).") from error
+    if not isinstance(facts, dict) or facts.get("kind") not in kinds:
+        found = facts.get("kind") if isinstance(facts, dict) else None
+        raise InputError(f"{path} is not a kernode {wanted} file" + (f" but a {found}." if found else "."))
+    if facts.get("format") != FORMAT:
+        raise InputError(f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}.")
+    if facts.pop("checksum", None) != _checksum(tensors, facts):
+        raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
+    return tensors, facts
+
+
+def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
+    import torch
+
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,1 @@
+"""Studies made with the library: the paper rerun, comparisons, searches, benchmarks, costs."""

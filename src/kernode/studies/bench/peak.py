@@ -1,0 +1,99 @@
+"""How much memory is held and has been held at most: this process's, or a GPU's."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from kernode.compute.memory import free_bytes
+
+_SHARE = 0.8  # of the free memory: the rest belongs to whoever started the process
+
+
+class Meter(Protocol):
+    """Counts bytes."""
+
+    def held(self) -> int:
+        """Held now."""
+
+    def most(self) -> int:
+        """Held at most since :meth:`forget`."""
+
+    def forget(self) -> None:
+        """Give back what is no longer used, and count the most from here on."""
+
+
+class MainMemory:
+    """Of this process; where the system cannot begin anew, the most is that of its whole life."""
+
+    def held(self) -> int:
+        """Held now."""
+        return _status("VmRSS") or self.most()
+
+    def most(self) -> int:
+        """Held at most since :meth:`forget`."""
+        # Not ru_maxrss first: Linux hands that count on from the process that started this one.
+        return _status("VmHWM") or _largest_resident()
+
+    def forget(self) -> None:
+        """Give back what is no longer used, and count the most from here on."""
+        gc.collect()
+        with suppress(OSError, AttributeError):  # what was freed but not given back would count as held
+            ctypes.CDLL(None).malloc_trim(0)
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+
+
+class GpuMemory:
+    """What torch has allocated on the GPU."""
+
+    def held(self) -> int:
+        """Held now."""
+        return torch.cuda.memory_allocated()
+
+    def most(self) -> int:
+        """Held at most since :meth:`forget`."""
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated()
+
+    def forget(self) -> None:
+        """Give back what is no longer used, and count the most from here on."""
+        gc.collect()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+
+def refuse_more_than_free() -> None:
+    """Make an allocation that does not fit fail, before the system ends some process to make room."""
+    free, own = free_bytes(), _status("VmData")
+    if not (free and own):
+        return
+    with suppress(ImportError, OSError, ValueError):  # no such limit here, or a lower one is set already
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (own + int(_SHARE * free), hard))
+
+
+def _status(name: str) -> int | None:
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _largest_resident() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

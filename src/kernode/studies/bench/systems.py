@@ -1,0 +1,51 @@
+"""Systems by name: ours as variant, replicas and whether it evaluates (k3x10-epoch), PyG's as pyg-…."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kernode.compute.place import Place
+from kernode.data import Split
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.node_classification.variants import VARIANTS
+from kernode.studies.bench.ours import stepper
+from kernode.studies.bench.rivals import RIVALS, Rival
+from kernode.studies.bench.timing import Step
+
+REFERENCE = "pyg-gcn"
+_OURS = re.compile(r"(?P<variant>.+?)(x(?P<replicas>\d+))?(?P<epoch>-epoch)?")
+
+
+@dataclass(frozen=True)
+class System:
+    """What a name stands for.
+
+    >>> System.named("k3x10-epoch")
+    System(kind='k3', replicas=10, epoch=True)
+    """
+
+    kind: str  # a variant of ours, or one of RIVALS
+    replicas: int = 1
+    epoch: bool = False  # evaluates after each step
+
+    @classmethod
+    def named(cls, name: str) -> System:
+        """Read a name."""
+        found = _OURS.fullmatch(name)
+        kind = found["variant"] if found else name
+        system = cls(kind, int(found["replicas"] or 1) if found else 1, bool(found and found["epoch"]))
+        if kind not in (*VARIANTS, *RIVALS) or (kind in RIVALS and system.replicas > 1):
+            raise InputError(f"{name!r} is not a system. Name a variant (k3, k3x10) or one of {RIVALS}.")
+        return system
+
+    def start(self, graph: Graph, split: Split, place: Place, **changes: Any) -> Step:
+        """Prepare everything, and give what takes one step. Changes: hidden, layers, and for ours hops."""
+        if self.kind not in RIVALS:
+            return stepper(graph, split, self.kind, self.replicas, place, evaluate=self.epoch, **changes)
+        rival = Rival(graph, split, self.kind, place, **changes)
+        if not self.epoch:
+            return rival.step
+        return lambda: (rival.step(), rival.evaluate())

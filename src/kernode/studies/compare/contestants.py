@@ -1,0 +1,74 @@
+"""The methods that can be compared, each with the same number of candidate settings.
+
+On every split validation accuracy picks one of a method's candidates, so no method is favoured by a
+search that another did not have, and no test node ever chooses anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from kernode.errors import InputError
+from kernode.node_classification.variants import VARIANTS
+
+BUDGET = 4  # candidates of every method
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A variant with changes, and the values to choose from."""
+
+    name: str
+    title: str
+    variant: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def candidates(self) -> list[dict[str, Any]]:
+        """Every combination of the choices."""
+        return [dict(zip(self.choices, values, strict=True)) for values in product(*self.choices.values())]
+
+
+# The width is the same for all: 16, the paper's and GCN's, is too narrow for graphs of many classes.
+_WIDE = {"hidden": (64,)}
+_USUAL = {"weight_decay": (1e-5, 5e-4), "input_dropout": (0.0, 0.5)}
+
+CONTESTANTS = {
+    one.name: one
+    for one in (
+        Contestant("k3", "K3", "k3", _WIDE, _USUAL),
+        # `kernode fit` where nothing is said, without what was searched for on a data set: one candidate.
+        Contestant("default", "the default", "k3-tuned"),
+        Contestant("n1", "N1: K3 without L_K", "n1", _WIDE, _USUAL),
+        Contestant("k3-c1", "K3 with ω = 1, not learned", "k3", _WIDE | {"hop_weights": 1.0}, _USUAL),
+        Contestant("k3-plain", "K3 without exact-hop masks", "k3", _WIDE | {"powers": "plain"}, _USUAL),
+        Contestant("k3-last", "K3, the released code's operator", "k3", _WIDE | {"powers": "last"}, _USUAL),
+        # What searches on the citation graphs agree on: ω = 1, much dropout on X, a heavier L_K.
+        Contestant(
+            "k3-heavy", "K3, heavier L_K, ω = 1", "k3",
+            {"hidden": (128,), "hop_weights": 1.0, "learning_rate": 0.015, "kernel_weight": 1.0,
+             "margin": 0.5},
+            {"weight_decay": (1e-4, 5e-3), "input_dropout": (0.3, 0.7)},
+        ),
+        Contestant("gcn", "GCN", "gcn", _WIDE, _USUAL),
+        Contestant("appnp", "APPNP", "appnp", _WIDE, _USUAL),
+        Contestant(
+            "gat", "GAT", "gat", {"epochs": 200},
+            {"attention_dropout": (0.3, 0.6), "weight_decay": (1e-5, 5e-4)},
+        ),
+        Contestant("sgc", "SGC", "sgc", {}, {"weight_decay": (1e-6, 1e-5, 1e-4, 5e-4)}),
+    )
+}  # fmt: skip
+
+
+def contestant(name: str) -> Contestant:
+    """A method by name: a contestant, or any variant as it is."""
+    if name in CONTESTANTS:
+        return CONTESTANTS[name]
+    if name in VARIANTS:
+        return Contestant(name, name, name)
+    known = (*CONTESTANTS, *(variant for variant in VARIANTS if variant not in CONTESTANTS))
+    raise InputError(f"{name!r} is not a method. Choose some of {', '.join(known)}.")

@@ -1,0 +1,90 @@
+"""Figures, paired differences and answers as plain values: what the command prints and the documents show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.significance import holm, paired
+from kernode.studies.compare.contestants import Contestant
+
+METRICS = ("accuracy", "map")
+LEVEL = 0.05
+# What the comparison is for: a question, the method that has it, and the same method without.
+QUESTIONS = (
+    ("Does the kernel loss L_K help?", "k3", "n1"),
+    ("Do learned hop weights ω help?", "k3", "k3-c1"),
+    ("Do exact-hop masks help?", "k3", "k3-plain"),
+    ("Is Eq. 7's operator better than the released code's?", "k3", "k3-last"),
+)
+
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and method: a match's result
+
+
+def report(figures: Figures, methods: Mapping[str, Contestant], against: str) -> dict[str, Any]:
+    """Everything that follows from the matches."""
+    rest = [name for name in methods if name != against]
+    return {
+        "data": [
+            {
+                "dataset": dataset,
+                "splits": len(next(iter(by_method.values()))["accuracy"]),
+                "methods": [
+                    {"method": name, "title": methods[name].title, **_summary(result)}
+                    for name, result in by_method.items()
+                ],
+            }
+            for dataset, by_method in figures.items()
+        ],
+        "against": against,
+        "differences": [
+            entry
+            for metric in METRICS
+            for entry in differences(figures, [(against, name) for name in rest], metric)
+        ],
+        "questions": [
+            {
+                "question": question,
+                "with": one,
+                "without": other,
+                "answers": [
+                    entry for metric in METRICS for entry in differences(figures, [(one, other)], metric)
+                ],
+            }
+            for question, one, other in QUESTIONS
+            if one in methods and other in methods
+        ],
+    }
+
+
+def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> list[dict[str, Any]]:
+    """The first method of each pair minus the second, on every data set; corrected for their number."""
+    found = []
+    for dataset, by_method in figures.items():
+        for one, other in pairs:
+            a, b = by_method[one][metric], by_method[other][metric]
+            if not a or not b:
+                continue
+            nodes = by_method[one]["nodes"]
+            test = paired([x - y for x, y in zip(a, b, strict=True)], nodes["test"] / nodes["train"])
+            found.append((dataset, one, other, test))
+    corrected = holm([test.p for *_, test in found])
+    return [
+        {
+            "dataset": dataset, "metric": metric, "method": one, "against": other,
+            "mean": round(test.mean, 4), "low": round(test.low, 4), "high": round(test.high, 4),
+            "p": test.p, "p_corrected": p,
+            "verdict": "no clear difference" if p >= LEVEL else "better" if test.mean > 0 else "worse",
+        }
+        for (dataset, one, other, test), p in zip(found, corrected, strict=True)
+    ]  # fmt: skip
+
+
+def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in ("accuracy", "map", "precision_at_10", "validation"):
+        runs = result[name]
+        mean, std = mean_and_std(runs) if runs else (None, None)
+        values[name] = runs and {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}  # type: ignore[arg-type]
+    return values | {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}

@@ -1,0 +1,239 @@
+"""What the paper claims in words, each with a verdict from its own figures and from ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from kernode.studies.reproduce.settings import Table
+from kernode.studies.reproduce.verdicts import Difference, differ
+from kernode.studies.results import Results
+
+HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "not decided"
+MISSING, UNPRINTED = "not measured", "no figures"
+READINGS = ("each", "last")
+
+EARLIER = ("kled", "gcn", "gat", "fastgcn")
+OURS = ("k1", "k2", "k3", "n1", "k1-gcn", "k2-gat")
+ALL = ("cora", "citeseer", "pubmed")
+WIDTHS = ("c-0_25", "c-0_50", "c-0_75", "c-1_00")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim and what became of it."""
+
+    claim: str
+    where: str
+    paper: str  # verdict from the paper's own figures
+    ours: dict[str, str]  # verdict by reading of the hop operator; one entry, "", where there is none
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Something that should be above something else."""
+
+    dataset: str
+    better: str
+    worse: str
+    metric: str = "accuracy"
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """A claim that is a list of pairs.
+
+    All of them must be clearly so (``rule`` "all"), more than half of them ("most"), or none clearly the
+    other way ("not below").
+    """
+
+    claim: str
+    table: str
+    pairs: tuple[Pair, ...]
+    rule: str = "all"
+
+
+def every(better: Iterable[str], worse: Iterable[str], datasets: Iterable[str] = ALL) -> tuple[Pair, ...]:
+    """Each of some systems above each of some others."""
+    return tuple(Pair(d, b, w) for d, b, w in product(datasets, better, worse) if b != w)
+
+
+def rising(rows: tuple[str, ...]) -> tuple[Pair, ...]:
+    """Each row above the one before it."""
+    return tuple(Pair(dataset, b, a) for dataset in ALL for a, b in pairwise(rows))
+
+
+ORDERINGS = (
+    Ordering("K3 is the best on all data sets", "table2", every(("k3",), (*EARLIER, *OURS))),
+    Ordering("on Pubmed all variants are ahead of all earlier methods", "table2",
+             every(OURS, EARLIER, ("pubmed",))),
+    Ordering("N1 alone, without a kernel, is at the state of the art (above all earlier methods)", "table2",
+             every(("n1",), EARLIER)),
+    Ordering("K2 is above K1 on Citeseer and Pubmed", "table2", every(("k2",), ("k1",), ALL[1:])),
+    Ordering("K1 is above K1* and K2* on most data sets", "table2", every(("k1",), ("k1-gcn", "k2-gat")),
+             "most"),
+    Ordering("K1* is above GCN and K2* above GAT: the kernel improves both", "table2",
+             every(("k1-gcn",), ("gcn",)) + every(("k2-gat",), ("gat",))),
+    Ordering("K3 is the best on JK's split", "table3", every(("k3",), ("gcn", "gat", "jk"), ALL[:2])),
+    Ordering("more hops are better, from 1 to 3", "table4", rising(("1-hop", "default", "3-hop"))),
+    Ordering("two layers are better than one or three", "table4",
+             every(("default",), ("1-layer", "3-layer"))),
+    Ordering("a larger c is better", "table4", rising(WIDTHS)),
+    Ordering("learned ω is better than any c", "table4", every(("default",), WIDTHS)),
+    Ordering("the kernel is comparable with GAE and VGAE (not below them)", "table5",
+             tuple(Pair(d, "kernel", w, m) for d in ALL for w in ("gae", "vgae") for m in ("auc", "ap")),
+             "not below"),
+    Ordering("K3's clusters are more compact than GCN's and GAT's (silhouette)", "figures",
+             tuple(Pair(d, "embedding-k3", f"embedding-{w}", "silhouette")
+                   for d in ("citeseer", "cora") for w in ("gcn", "gat"))),
+)  # fmt: skip
+
+
+def judge_claims(tables: Iterable[Table], results: Results) -> list[Claim]:
+    """Every claim about the given tables; those about cost and mathematics where all are given."""
+    by_name = {table.name: table for table in tables}
+    claims = [judge_ordering(one, by_name[one.table], results) for one in ORDERINGS if one.table in by_name]
+    if {"table2", "table4", "figures"} <= set(by_name):
+        claims += [theorem_3(), smallest_spread(by_name["table4"]), *cost_claims(results)]
+    return claims
+
+
+def judge_ordering(ordering: Ordering, table: Table, results: Results) -> Claim:
+    """Count the pairs that are clearly so, clearly otherwise, or too close, for each reading."""
+    two = {row.reading for row in table.rows} >= set(READINGS)
+    verdicts, sentences = {}, []
+    for reading in READINGS if two else ("",):
+        outcome = _measured(ordering, table, results, reading)
+        verdicts[reading] = outcome.verdict
+        sentences.append(f"{reading}: {outcome.sentence}" if two else outcome.sentence)
+    printed = _printed(ordering, table)
+    return Claim(ordering.claim, table.name, printed.verdict, verdicts, " ".join(sentences))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    verdict: str
+    sentence: str
+
+
+def _measured(ordering: Ordering, table: Table, results: Results, reading: str) -> _Outcome:
+    def difference(pair: Pair) -> Difference | None:
+        records = [_record(table, results, row, pair.dataset, reading) for row in (pair.better, pair.worse)]
+        return None if None in records else differ(records[0], records[1], pair.metric)  # type: ignore[arg-type]
+
+    return _counted(ordering, difference, _titles(table))
+
+
+def _printed(ordering: Ordering, table: Table) -> _Outcome:
+    """The paper's own figures, taken at their word: any difference counts."""
+
+    def difference(pair: Pair) -> Difference | None:
+        cells = [_cell(table, row, pair.dataset, READINGS[0]) for row in (pair.better, pair.worse)]
+        figures = [cell.paper.get(pair.metric) for cell in cells if cell is not None]
+        if len(figures) < 2 or figures[0] is None or figures[1] is None:
+            return None
+        return Difference(figures[0].mean - figures[1].mean, 0.0)
+
+    outcome = _counted(ordering, difference, _titles(table), needs_all=False)
+    return _Outcome(UNPRINTED, "") if outcome.verdict == MISSING else outcome
+
+
+def _counted(
+    ordering: Ordering,
+    difference: Callable[[Pair], Difference | None],
+    titles: Mapping[str, str],
+    needs_all: bool = True,
+) -> _Outcome:
+    found = {pair: difference(pair) for pair in ordering.pairs}
+    known = {pair: one for pair, one in found.items() if one is not None}
+    if not known or (needs_all and len(known) < len(found)):
+        return _Outcome(MISSING, "Its cells have not all been run.")
+    signs = {pair: one.clear(len(known)) for pair, one in known.items()}
+    yes, no = (sum(sign == wanted for sign in signs.values()) for wanted in (1, -1))
+    against = [pair for pair, sign in signs.items() if sign < 0]
+    counts = f"{yes} of {len(signs)} clearly so, {len(signs) - yes - no} too close, {no} the other way"
+    named = ", ".join(f"{titles[p.worse]} above {titles[p.better]} on {p.dataset}" for p in against[:4])
+    more = f" and {len(against) - 4} more" if len(against) > 4 else ""
+    return _Outcome(
+        _verdict(ordering.rule, yes, no, len(signs)), f"{counts}{f' ({named}{more})' if against else ''}."
+    )
+
+
+def _verdict(rule: str, yes: int, no: int, count: int) -> str:
+    if rule == "not below":
+        return HOLDS if no == 0 else IN_PART if yes > no else FAILS
+    if rule == "most":
+        return HOLDS if yes > count / 2 else FAILS if no >= count / 2 else OPEN
+    if yes == count:
+        return HOLDS
+    if no == 0:
+        return OPEN
+    return IN_PART if yes > count / 2 else FAILS
+
+
+def theorem_3() -> Claim:
+    """L_K with α = 2 is least at K = s_G: only where s_G is a kernel at all."""
+    least = {c: float(np.linalg.eigvalsh(2 * np.eye(c) - np.ones((c, c))).min()) for c in (2, 3, 6, 7)}
+    listed = ", ".join(f"{value:.0f} for {c} classes" for c, value in least.items())
+    return Claim(
+        "Theorem 3: with α = 2 the kernel loss is least at K = s_G",
+        "theorem",
+        "stated for any number of classes",
+        {"": IN_PART},
+        f"The smallest eigenvalue of s_G with one node per class is {listed}. A kernel has none below 0, so "
+        "for three classes or more no kernel equals s_G; the best reach −1/(C−1) between classes.",
+    )
+
+
+def smallest_spread(table: Table) -> Claim:
+    """The least standard deviation above zero of ten accuracies on 1,000 nodes."""
+    printed = [p.std for cell in table.cells() for p in cell.paper.values() if p.std]
+    runs = np.full(10, 88.0)
+    runs[0] += 0.1  # one run gets one node of 1,000 more right
+    least = float(runs.std())
+    below = sum(std < least - 0.005 for std in printed) // len(READINGS)
+    return Claim(
+        "Table 4's ± are standard deviations over ten runs",
+        "table4",
+        FAILS if below else HOLDS,
+        {"": FAILS if below else HOLDS},
+        f"{below} of its {len(printed) // len(READINGS)} spreads are below {least:.2f}, the least above zero "
+        "that ten runs on 1,000 nodes can have. They may be standard errors, or of something else.",
+    )
+
+
+def cost_claims(results: Results) -> list[Claim]:
+    """What `kernode bench complexity` measured, where it has been stored."""
+    claims = []
+    for device in ("cuda", "cpu"):
+        paths = [source / f"bench-complexity-{device}.json" for source in results.sources]
+        stored = next((json.loads(path.read_text()) for path in paths if path.is_file()), None)
+        for one in stored["claims"] if stored else ():
+            where = f"cost ({'GPU' if device == 'cuda' else 'CPU'})"
+            claims.append(Claim(one["claim"], where, "stated", {"": one["verdict"]}, one["sentence"]))
+    if claims:
+        return claims
+    how = f"Measure it: kernode bench complexity --save {results.folder}."
+    return [Claim("20 % less time and 15 % less memory than GCN", "cost", "stated", {"": MISSING}, how)]
+
+
+def _record(table: Table, results: Results, row: str, dataset: str, reading: str) -> dict[str, Any] | None:
+    cell = _cell(table, row, dataset, reading)
+    return None if cell is None else results.find(cell)
+
+
+def _cell(table: Table, row: str, dataset: str, reading: str) -> Any:
+    """A row's cell in a reading; a row that has but one stands for all."""
+    own = [one for one in table.rows if one.name == row and one.reading in (reading, "")]
+    return own[0].cells.get(dataset) if own else None
+
+
+def _titles(table: Table) -> dict[str, str]:
+    """What rows are called; a figure's row by its system."""
+    return {row.name: row.title.rpartition(": ")[2] for row in table.rows}

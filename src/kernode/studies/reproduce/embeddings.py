@@ -1,0 +1,169 @@
+"""What the figures are made of, as plain JSON values: embeddings, hop weights and Gram matrices."""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.metrics import silhouette_samples
+
+from kernode.errors import InputError, MissingExtraError
+from kernode.kernels import normalized
+from kernode.kernels.node_kernel import NodeKernel
+from kernode.metrics.accuracy import mean_and_std
+from kernode.node_classification.model import Answers, Model
+
+LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error
+
+
+def embedding(
+    answers: Answers, nodes: np.ndarray, *, perplexity: float, seed: int, iterations: int
+) -> dict[str, Any]:
+    """Return where t-SNE puts run 0's nodes, and how compact the classes of every run are before that.
+
+    A silhouette is (b − a) / max(a, b) with 1 − K̄ between nodes, in [−1, 1]: a to the own class and b to the
+    nearest other one. Nodes without a class are left out.
+    """
+    nodes, labels = _labelled(answers, nodes)
+    units = _units(answers, nodes)
+    points = _t_sne(units[0], perplexity, seed, iterations)
+    names = list(answers.graph.class_names)
+    by_node = np.stack([silhouette_samples(run, labels, metric="cosine") for run in units])  # r × m
+    mean, std = mean_and_std(by_node.mean(axis=1))
+    averaged = by_node.mean(axis=0)
+    return {
+        "points": points.tolist(),
+        "labels": labels.tolist(),
+        "class_names": names,
+        "silhouette": {
+            "mean": round(mean, 4),
+            "std": round(std, 4),
+            "runs": _rounded(by_node.mean(axis=1)),
+            "sampling_error": round(float(averaged.std(ddof=1)) / math.sqrt(len(nodes)), 4),
+        },
+        "silhouette_by_class": [_mean_or_none(averaged[labels == label]) for label in range(len(names))],
+        "silhouette_in_plane": round(float(silhouette_samples(points, labels).mean()), 4),
+    }
+
+
+def hop_weight_history(model: Model) -> dict[str, Any]:
+    """Return ω_h after every epoch, its mean and spread over the runs (E × (H+1)), and the epochs kept."""
+    weights = model.history.get("hop_weights")
+    if weights is None:
+        raise InputError(
+            "only a map that learns its hop weights, trained for at least one epoch, has a history of them. "
+            f"Got {model!r}."
+        )
+    weights = weights.astype(np.float64)  # E × r × (H+1)
+    spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])
+    return {
+        "mean": _rounded(weights.mean(axis=1)),
+        "std": _rounded(spread),
+        "kept_epochs": model.kept_epochs.tolist(),
+    }
+
+
+def gram(before: Answers, after: Answers, nodes: np.ndarray, pixels: int = 250) -> dict[str, Any]:
+    """Return K̄ among nodes in the order of their classes before and after training, as small pictures.
+
+    The means within and between classes are those of all pairs u ≠ v, not of the pictures' pixels.
+    """
+    nodes, labels = _labelled(after, nodes)
+    order = labels.argsort(kind="stable")
+    return {
+        "class_names": list(after.graph.class_names),
+        "class_counts": np.bincount(labels, minlength=after.graph.n_classes).tolist(),
+        "before": _gram_picture(before, nodes[order], labels[order], pixels),
+        "after": _gram_picture(after, nodes[order], labels[order], pixels),
+    }
+
+
+def pack(matrix: np.ndarray) -> str:
+    """Write a square matrix over [−1, 1] as text; each value moves by at most 1/254.
+
+    >>> unpack(pack(np.array([[1.0, -0.5], [0.0, -1.0]]))).round(2)
+    array([[ 1. , -0.5],
+           [ 0. , -1. ]])
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"only a square matrix can be packed. Got one of shape {matrix.shape}.")
+    levels = (matrix.clip(-1, 1) * LEVELS).round() + LEVELS
+    return base64.b64encode(zlib.compress(levels.astype(np.uint8).tobytes(), 9)).decode()
+
+
+def unpack(text: str) -> np.ndarray:
+    """Read what :func:`pack` wrote."""
+    levels = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    side = math.isqrt(len(levels))
+    return (levels.reshape(side, side).astype(np.float64) - LEVELS) / LEVELS
+
+
+def _labelled(answers: Answers, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that have a class, and their classes."""
+    labels = answers.graph.labels[nodes]
+    nodes, labels = nodes[labels >= 0], labels[labels >= 0]
+    if not 2 <= len(np.unique(labels)) < len(labels):
+        raise InputError(
+            "a figure compares nodes of one class with those of others, so it needs two classes, and two "
+            f"nodes in one of them. Got {len(labels)} labelled nodes of {len(np.unique(labels))} classes."
+        )
+    return nodes, labels
+
+
+def _units(answers: Answers, nodes: np.ndarray) -> np.ndarray:
+    """g of the nodes at length 1: r × m × d, in float64 so that the cosine of a node with itself is 1."""
+    g = answers.g[:, torch.from_numpy(nodes).to(answers.place.device)]
+    return normalized(answers.kernel.base).embed(g).cpu().double().numpy()
+
+
+def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.ndarray:
+    """The plane that t-SNE finds for the rows of x: m × 2."""
+    try:
+        from openTSNE import TSNE  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("this figure needs openTSNE: pip install 'kernode[plots]'.") from None
+    # Exact neighbours and one thread: nothing but the seed decides, so the same call gives the same bits.
+    found = TSNE(
+        perplexity=perplexity,
+        metric="cosine",
+        initialization="pca",
+        neighbors="exact",
+        negative_gradient_method="bh",
+        n_iter=iterations,
+        n_jobs=1,
+        random_state=seed,
+    )
+    return np.asarray(found.fit(x)).round(2)
+
+
+def _gram_picture(answers: Answers, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
+    own = answers.kernel
+    full = NodeKernel(normalized(own.base), own.g, own.parameters).gram(nodes).astype(np.float64)  # m × m
+    alike = labels[:, None] == labels
+    others = ~np.eye(len(nodes), dtype=bool)
+    return {
+        "image": pack(_block_means(full, pixels)),
+        "within": round(float(full[alike & others].mean()), 4),
+        "between": round(float(full[~alike].mean()), 4),
+    }
+
+
+def _block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
+    """The mean of each block of a square matrix, with blocks of nearly one size: pixels × pixels at most."""
+    m = len(matrix)
+    edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
+    sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
+    return sums / np.outer(np.diff(edges), np.diff(edges))
+
+
+def _mean_or_none(values: np.ndarray) -> float | None:
+    """None, null in JSON, for a class that no node has."""
+    return round(float(values.mean()), 4) if len(values) else None
+
+
+def _rounded(values: np.ndarray) -> list[Any]:
+    return np.asarray(values, dtype=np.float64).round(4).tolist()

@@ -1,0 +1,167 @@
+"""Run one cell: the same data, splits, training and scoring for every system, test nodes scored once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernode.compute.machine import machine
+from kernode.compute.place import Place
+from kernode.data import Split, load_graph, split_nodes
+from kernode.graph import Graph
+from kernode.link_prediction.experiment import run_link_method
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.ranking import link_metrics
+from kernode.node_classification.experiment import run_method
+from kernode.node_classification.kled import KLED
+from kernode.node_classification.model import Model
+from kernode.studies.reproduce.embeddings import embedding, gram, hop_weight_history
+from kernode.studies.reproduce.pieces import link_method, node_method
+from kernode.studies.reproduce.settings import Cell
+from kernode.training.checkpoint import Checkpoint
+from kernode.training.loop import Progress
+
+RESAMPLES = 200  # of the test edges, for their sampling error
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Telling = Callable[[int], Progress]  # told the number of epochs, returns how to tell of one
+
+
+def measure(cell: Cell, place: Place, progress: Telling | None, checkpoint: Checkpoint) -> dict[str, Any]:
+    """A cell's figures, with what they were measured on and how long it took."""
+    started = time.perf_counter()
+    kind = cell.settings["kind"]
+    if kind == "counts":
+        return _counts(cell)
+    figures = _links(cell, place, progress) if kind == "links" else _nodes(cell, place, progress, checkpoint)
+    return {
+        **figures,
+        "seconds": round(time.perf_counter() - started, 2),
+        "device": place.device.type,
+        "machine": machine(place.device.type),
+    }
+
+
+def _counts(cell: Cell) -> dict[str, Any]:
+    """Table 1, counted in the graph itself."""
+    graph = load_graph(cell.dataset)
+    sizes = {name: _sizes(split_nodes(graph, name, [0])[0]) for name in ("fastgcn", "jk")}
+    return {
+        "counts": {
+            "nodes": f"{graph.n_nodes:,}",
+            "edges": f"{graph.n_edges:,}",
+            "classes": f"{graph.n_classes:,}",
+            "features": f"{graph.n_features:,}",
+            **{name: " / ".join(f"{size:,}" for size in found) for name, found in sizes.items()},
+        }
+    }
+
+
+def _sizes(split: Split) -> list[int]:
+    return [len(part) for part in (split.train, split.validation, split.test)]
+
+
+def _nodes(cell: Cell, place: Place, progress: Telling | None, checkpoint: Checkpoint) -> dict[str, Any]:
+    graph, where = load_graph(cell.dataset), f"{cell.table}.toml, [{cell.row}]"
+    method, training = node_method(cell.values, where)
+    model, report, splits = run_method(
+        graph, method, training, cell.seeds, place,
+        split=cell.settings["split"], progress=progress, variant=cell.row,
+        checkpoint=None if isinstance(method, KLED) else checkpoint,
+    )  # fmt: skip
+    kind = cell.settings["kind"]
+    if kind != "nodes":
+        return {"figure": _figure(kind, cell, model, graph, splits[0], place)}
+    runs = report["test"]["runs"]
+    return {
+        "test": {"accuracy": _summary(runs, _node_sampling(runs, splits)), **_retrieved(report["test"])},
+        "validation": {"accuracy": _summary(report["validation"]["runs"])},
+        "ensemble_accuracy": report["test"]["ensemble_accuracy"],
+        "hop_weights": report["hop_weights"],
+        "kept_epochs": report["kept_epochs"],
+        "right": _right(model, graph, splits, place),
+    }
+
+
+def _retrieved(test: dict[str, Any]) -> dict[str, Any]:
+    """Mean average precision and precision at 10, where there is a kernel."""
+    runs = test["similarity"]["runs"] if test["similarity"] else []
+    return {name: _summary([run[name] for run in runs]) for name in (runs[0] if runs else {})}
+
+
+def _figure(kind: str, cell: Cell, model: Model, graph: Graph, split: Split, place: Place) -> dict[str, Any]:
+    answers, settings = model.on(graph, place.device.type), cell.settings
+    if kind == "embedding":
+        return embedding(
+            answers, split.test,
+            perplexity=settings["perplexity"], seed=settings["tsne_seed"], iterations=settings["iterations"],
+        )  # fmt: skip
+    if kind == "hop-weights":
+        return hop_weight_history(model)
+    method, training = node_method({**cell.values, "epochs": 0}, cell.row)
+    before, _, _ = run_method(graph, method, training, cell.seeds, place, split=settings["split"])
+    return gram(before.on(graph, place.device.type), answers, split.test, settings["pixels"])
+
+
+def _links(cell: Cell, place: Place, progress: Telling | None) -> dict[str, Any]:
+    method, training = link_method(cell.values, f"{cell.table}.toml, [{cell.row}]")
+    model, split, report = run_link_method(
+        load_graph(cell.dataset), method, training, cell.seeds, place, progress=progress
+    )
+    sampling = _link_sampling(model.logits(split.test), model.logits(split.test_negatives))
+    test = {
+        name: _summary([run[name] for run in report["test"]["runs"]], sampling.get(name, 0.0))
+        for name in report["test"]["runs"][0]
+    }
+    validation = {name: _summary([run[name] for run in report["validation"]["runs"]]) for name in test}
+    return {"test": test, "validation": validation}
+
+
+def _summary(runs: list[float], sampling_error: float | None = None) -> dict[str, Any]:
+    mean, std = mean_and_std(runs)
+    values: dict[str, Any] = {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}
+    return values if sampling_error is None else values | {"sampling_error": round(sampling_error, 4)}
+
+
+def _node_sampling(runs: list[float], splits: list[Split]) -> float:
+    """How far the mean would move with other test nodes of the same kind: one standard error.
+
+    For fixed nodes it is binomial. With a fresh split per run the spread of the runs shows it, and more
+    runs do not remove it, since resplits overlap: Nadeau and Bengio's s² · test / training nodes.
+    """
+    mean, std = mean_and_std(runs)
+    if _fixed(splits) or len(runs) < 2:  # one split shows no spread
+        share = mean / 100
+        return float(100 * np.sqrt(share * (1 - share) / len(splits[0].test)))
+    return float(std * np.sqrt(len(splits[0].test) / len(splits[0].train)))
+
+
+def _link_sampling(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]:
+    """The same for edges and non-edges (r × p, r × q), by drawing them anew."""
+    random = np.random.default_rng(0)
+    own = [link_metrics(*pair) for pair in zip(positive, negative, strict=True)]
+    moved = []
+    for i in range(RESAMPLES):
+        run = i % len(own)
+        edges = positive[run, random.integers(positive.shape[1], size=positive.shape[1])]
+        others = negative[run, random.integers(negative.shape[1], size=negative.shape[1])]
+        drawn = link_metrics(edges, others)
+        moved.append({name: drawn[name] - own[run][name] for name in drawn})
+    return {name: float(np.std([one[name] for one in moved], ddof=1)) for name in own[0]}
+
+
+def _fixed(splits: list[Split]) -> bool:
+    return all(split is splits[0] for split in splits)
+
+
+def _right(model: Model, graph: Graph, splits: list[Split], place: Place) -> str | None:
+    """How many runs get each test node right, a digit each, so that two systems can be compared in pairs."""
+    if not _fixed(splits) or len(splits) >= len(DIGITS):
+        return None
+    nodes = splits[0].test
+    classes = np.array([graph.class_names.index(name) for name in model.classes])
+    found = classes[model.on(graph, place.device.type).probabilities(nodes).argmax(axis=-1)]  # r × m
+    return "".join(DIGITS[count] for count in (found == graph.labels[nodes]).sum(axis=0))

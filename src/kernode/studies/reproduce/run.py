@@ -1,0 +1,64 @@
+"""Run the cells that are not there yet, one by one, each stored as soon as it is done."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from kernode.compute.place import Place
+from kernode.studies.reproduce.measure import measure
+from kernode.studies.reproduce.settings import Cell
+from kernode.studies.results import SHIPPED, Results
+from kernode.training.checkpoint import Checkpoint
+from kernode.training.loop import Progress
+
+_EVERY = 60.0  # seconds between two checkpoints of a long cell
+
+
+class Watch(Protocol):
+    """Who is told how far it is."""
+
+    def begin(self, cell: Cell, number: int) -> Callable[[int], Progress]:
+        """A cell starts; returns what is told the number of its epochs."""
+
+    def finish(self, cell: Cell) -> None:
+        """It is stored."""
+
+
+def missing(cells: Iterable[Cell], results: Results) -> list[Cell]:
+    """Cells without a stored result, each setting once."""
+    once: dict[str, Cell] = {}
+    for cell in cells:
+        once.setdefault(cell.digest, cell)
+    return [cell for cell in once.values() if results.find(cell) is None]
+
+
+def run_cells(cells: list[Cell], results: Results, place: Place, watch: Watch) -> None:
+    """Run cells in turn; what is done stays done, whenever it is interrupted."""
+    for number, cell in enumerate(cells, 1):
+        checkpoint = Checkpoint(results.unfinished(cell), every=1, resume=True, seconds=_EVERY)
+        figures = measure(cell, place, watch.begin(cell, number), checkpoint)
+        results.save(cell, figures)
+        checkpoint.path.unlink(missing_ok=True)
+        watch.finish(cell)
+
+
+def expected_seconds(cells: list[Cell], device: str) -> dict[str, float]:
+    """How long each cell took on such a device where the shipped results come from, by digest.
+
+    Another machine is faster or slower, but by much the same factor for all. A typical time for new ones,
+    and ten times that on Pubmed, which is as much larger.
+    """
+    shipped = Results(SHIPPED, (SHIPPED,))
+    known = {
+        cell.digest: record
+        for cell in cells
+        if (record := shipped.find(cell)) and record.get("device", device) == device
+    }
+    seconds = {digest: max(0.1, record.get("seconds", 0.1)) for digest, record in known.items()}
+    typical = statistics.median(seconds.values()) if seconds else 10.0
+    return {
+        cell.digest: seconds.get(cell.digest, typical * (10 if cell.dataset == "pubmed" else 1))
+        for cell in cells
+    }

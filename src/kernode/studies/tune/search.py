@@ -1,0 +1,199 @@
+"""The search: batches of trials are asked for, trained as stacks and told; it can stop and go on anywhere."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernode.compute.place import Place
+from kernode.errors import KernodeError
+from kernode.studies.tune.question import Question, Settings
+from kernode.studies.tune.space import Space
+from kernode.studies.tune.study import open_study, tpe_sampler
+from kernode.training.loop import Progress
+
+if TYPE_CHECKING:
+    import optuna
+
+Watch = Callable[[int, str], None]  # trials done, and what to say beside them
+
+# A batch has so many structures at most: its first trials draw them, the others are given them in turn, so
+# that stacks are high. TPE draws every setting by itself, so training settings are drawn as they would be
+# anyway. But a structure now counts once for each trial that shares it, and TPE is sure of one too soon: the
+# last of the structures is therefore drawn blindly, in every batch.
+MOST_STRUCTURES = 4
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial that was trained: its mean validation value, and that of every replica."""
+
+    number: int
+    value: float
+    runs: list[float]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Found:
+    """All trials so far, best first, and why others failed."""
+
+    trials: list[Tried]
+    failures: list[str]
+
+    @property
+    def count(self) -> int:
+        """Trials that are done, either way."""
+        return len(self.trials) + len(self.failures)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    trial: optuna.Trial
+    structure: dict[str, Any]
+    settings: Settings
+
+
+def search(
+    question: Question,
+    path: Path,
+    *,
+    trials: int,
+    batch: int,
+    place: Place,
+    watch: Watch = lambda done, note: None,
+) -> Found:
+    """Go on with the search in a file until it has so many trials in all."""
+    with open_study(path, question.facts) as study:
+        _give_up_unfinished(study)
+        while (left := trials - (found := _found(study)).count) > 0:
+            # Seeded by how many there are: a search that goes on draws neither what it drew before nor
+            # anything but what it would have drawn uninterrupted.
+            state = np.random.SeedSequence([question.seed, len(study.trials)]).generate_state(1)
+            study.sampler = tpe_sampler(int(state[0]), startup=max(10, batch))
+            blind = _blind_structure(question.space, int(state[0]))
+            asked = _ask_batch(study, question.space, question.fixed, min(batch, left), blind)
+            for group in _groups(asked):
+                _train(study, question, group, place, _telling(watch, _found(study), len(group), question))
+        watch(found.count, _best_note(found))
+        return found
+
+
+def _ask_batch(
+    study: optuna.Study, space: Space, fixed: Settings, count: int, blind: dict[str, Any]
+) -> list[_Asked]:
+    """Draw a batch of few structures; the first trial of all is the method as it is."""
+    given = [{} if study.trials else space.own] + [{}] * (MOST_STRUCTURES - 2) + [blind]
+    asked = [_ask(study, space, fixed, one) for one in given[:count]]
+    shared = [asked[number % MOST_STRUCTURES].structure for number in range(MOST_STRUCTURES, count)]
+    return asked + [_ask(study, space, fixed, one) for one in shared]
+
+
+def _blind_structure(space: Space, seed: int) -> dict[str, Any]:
+    random = np.random.Generator(np.random.PCG64(seed))
+    return {name: choices[random.integers(len(choices))] for name, choices in space.structure.items()}
+
+
+def _ask(study: optuna.Study, space: Space, fixed: Settings, given: dict[str, Any]) -> _Asked:
+    if given:
+        study.enqueue_trial(given)
+    trial = study.ask()
+    structure = {name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()}
+    training = {
+        name: trial.suggest_float(name, values.low, values.high, log=values.log)
+        for name, values in space.ranges(structure).items()
+    }
+    settings = space.settings(structure, training) | fixed
+    trial.set_user_attr("settings", settings)
+    return _Asked(trial, structure, settings)
+
+
+def _groups(asked: list[_Asked]) -> list[list[_Asked]]:
+    """Trials that can be one stack: those of one structure."""
+    groups: dict[str, list[_Asked]] = {}
+    for one in asked:
+        groups.setdefault(json.dumps(one.structure), []).append(one)
+    return list(groups.values())
+
+
+def _train(
+    study: optuna.Study, question: Question, group: list[_Asked], place: Place, progress: Progress
+) -> None:
+    for one, outcome in _outcomes(question, group, place, progress):
+        if isinstance(outcome, str):
+            one.trial.set_user_attr("reason", outcome)
+            study.tell(one.trial, state=_state("FAIL"))
+        else:
+            one.trial.set_user_attr("runs", outcome.tolist())
+            study.tell(one.trial, float(outcome.mean()))
+
+
+def _outcomes(
+    question: Question, group: list[_Asked], place: Place, progress: Progress
+) -> Iterator[tuple[_Asked, np.ndarray | str]]:
+    """Each trial's values, or why it has none.
+
+    One trial that diverges, or too many at once for the memory, end a whole stack: its halves are then
+    trained by themselves, which gives all others the values that they would have had.
+    """
+    try:
+        with warnings.catch_warnings():  # of each stack anew, and `fit` says them again
+            warnings.simplefilter("ignore", UserWarning)
+            values = question.measure([one.settings for one in group], place, progress)
+    except (KernodeError, MemoryError, RuntimeError) as error:
+        if not isinstance(error, KernodeError | MemoryError) and "memory" not in str(error):
+            raise
+        if len(group) == 1:
+            yield group[0], " ".join(str(error).split()) or "the memory does not suffice."
+            return
+        half = len(group) // 2
+        yield from _outcomes(question, group[:half], place, progress)
+        yield from _outcomes(question, group[half:], place, progress)
+    else:
+        for one, own in zip(group, values, strict=True):
+            yield one, own if np.isfinite(own).all() else "its validation value is not a number."
+
+
+def _give_up_unfinished(study: optuna.Study) -> None:
+    """Trials that a crash or Ctrl-C left running fail, without the reason that makes a failure count."""
+    for trial in study.get_trials(deepcopy=False, states=(_state("RUNNING"),)):
+        study.tell(trial.number, state=_state("FAIL"))
+
+
+def _found(study: optuna.Study) -> Found:
+    trials = study.get_trials(deepcopy=False)
+    tried = [
+        Tried(one.number, one.value, one.user_attrs["runs"], one.user_attrs["settings"])
+        for one in trials
+        if one.state == _state("COMPLETE") and one.value is not None
+    ]
+    reasons = [one.user_attrs.get("reason") for one in trials if one.state == _state("FAIL")]
+    return Found(
+        sorted(tried, key=lambda one: (-one.value, one.number)),
+        [reason for reason in reasons if reason is not None],
+    )
+
+
+def _state(name: str) -> optuna.trial.TrialState:
+    from optuna.trial import TrialState
+
+    return TrialState[name]
+
+
+def _best_note(found: Found) -> str:
+    return f"best {found.trials[0].value:.2f} %" if found.trials else ""
+
+
+def _telling(watch: Watch, found: Found, together: int, question: Question) -> Progress:
+    best, epochs = _best_note(found), question.fixed["epochs"]
+
+    def tell(epoch: int, values: dict[str, Any]) -> None:
+        watch(found.count, f"{best}  {together} at once: epoch {epoch} of {epochs}".strip())
+
+    return tell

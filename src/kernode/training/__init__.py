@@ -1,0 +1,1 @@
+"""How anything is trained: settings, the loop, checkpoints."""

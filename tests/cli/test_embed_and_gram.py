@@ -1,0 +1,209 @@
+"""`kernode embed` and `kernode gram`: what stands in the files is what the model's kernel gives."""
+
+import csv
+import json
+import tracemalloc
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode.cli import matrix_file, nodes
+from kernode.data import load_graph, write_npz
+
+PLAIN = clustered_graph(n=90)
+NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Two graphs as files, without and with names, and a model of two runs for each."""
+    folder = tmp_path_factory.mktemp("models")
+    graphs = {
+        "plain": kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, name="plain"),
+        "named": kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, node_names=NAMES, name="named"),
+    }
+    made = {}
+    for name, graph in graphs.items():
+        model = kn.NodeKernelClassifier("n1", epochs=5, replicas=2, device="cpu")
+        model.fit(np.arange(45), graph.labels[:45], graph=graph)
+        write_npz(graph, folder / f"{name}.npz")
+        made[name] = model, model.save(folder / f"{name}.safetensors"), folder / f"{name}.npz"
+    assert load_graph(str(folder / "named.npz")).node_names is not None
+    return made
+
+
+def read(path):
+    """Rows, columns and values of a file that holds a matrix of nodes."""
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as held:
+            if "gram" in held:
+                return held["rows"].tolist(), held["columns"].tolist(), held["gram"]
+            return held["nodes"].tolist(), None, held["vectors"]
+    if path.suffix == ".parquet":
+        table = parquet.read_table(path)
+        rows, columns = table.column("node").to_pylist(), table.column_names[1:]
+        return rows, columns, np.stack([table.column(name).to_numpy() for name in columns], axis=1)
+    header, *lines = list(csv.reader(path.read_text().splitlines()))
+    return [line[0] for line in lines], header[1:], np.array([line[1:] for line in lines], dtype=np.float32)
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "csv"])
+@pytest.mark.parametrize("named", ["plain", "named"])
+def test_vectors_in_a_file_are_the_kernels(command, trained, tmp_path, kind, named):
+    model, path, data = trained[named]
+    out = tmp_path / f"vectors.{kind}"
+    status, printed, err = command("embed", path, data, "-o", out, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(printed)
+    assert (report["nodes"], report["dimensions"], report["output"]) == (90, 6, str(out))
+    assert report["bytes"] == out.stat().st_size
+    rows, columns, vectors = read(out)
+    assert [str(row) for row in rows] == [str(v) for v in (range(90) if named == "plain" else NAMES)]
+    assert columns in (None, ["v0", "v1", "v2", "v3", "v4", "v5"])
+    assert vectors.dtype == np.float32
+    assert np.array_equal(vectors, model.kernel_.vectors())
+    assert np.allclose(vectors @ vectors.T, model.kernel_.gram(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+@pytest.mark.parametrize("named", ["plain", "named"])
+def test_gram_in_a_file_is_the_kernels(command, trained, tmp_path, monkeypatch, kind, named):
+    monkeypatch.setattr(matrix_file, "_NUMBERS", 700)  # seven rows at a time
+    model, path, data = trained[named]
+    out = tmp_path / f"gram.{kind}"
+    status, printed, err = command("gram", path, data, "-o", out, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(printed)
+    assert (report["rows"], report["columns"], report["dataset"]) == (90, 90, named)
+    rows, columns, gram = read(out)
+    everyone = list(range(90)) if named == "plain" else NAMES.tolist()
+    assert rows == everyone
+    assert [str(column) for column in columns] == [str(one) for one in everyone]
+    assert np.allclose(gram, model.kernel_.gram(), atol=1e-6)
+    assert gram.dtype == np.float32
+    if kind == "parquet":
+        assert parquet.ParquetFile(out).num_row_groups == 13
+    again = tmp_path / f"again.{kind}"
+    command("gram", path, data, "-o", again)
+    assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+def test_some_nodes_are_chosen_by_name_by_index_or_in_a_file(command, trained, tmp_path, kind):
+    model, path, data = trained["named"]
+    listed = tmp_path / "nodes.txt"
+    listed.write_text("\n".join(NAMES[:5]) + "\n\n")
+    out = tmp_path / f"gram.{kind}"
+    only = f"{NAMES[7]}, {NAMES[3]}"
+    assert command("gram", path, data, "-o", out, "--only", only, "--with", listed)[0] == 0
+    rows, columns, gram = read(out)
+    assert (rows, columns) == ([NAMES[7], NAMES[3]], NAMES[:5].tolist())
+    assert np.allclose(gram, model.kernel_.gram([7, 3], range(5)), atol=1e-6)
+    assert command("embed", path, data, "-o", out, "--only", listed)[0] == 0
+    assert np.array_equal(read(out)[2], model.kernel_.vectors(range(5)))
+    model, path, data = trained["plain"]
+    assert command("gram", path, data, "-o", out, "--only", "7,3")[0] == 0
+    rows, columns, gram = read(out)
+    assert (rows, [int(column) for column in columns]) == ([7, 3], [7, 3])
+    assert np.allclose(gram, model.kernel_.gram([7, 3]), atol=1e-6)
+    many = ",".join(map(str, range(89, -1, -1)))  # longer than the name of a file can be
+    assert len(many) > 255
+    assert command("embed", path, data, "-o", out, "--only", many)[0] == 0
+    assert np.array_equal(read(out)[2], model.kernel_.vectors(range(89, -1, -1)))
+    (tmp_path / "odd.txt").write_bytes(b"\xff\xfe0\n")
+    fails(command("embed", path, data, "-o", out, "--only", tmp_path / "odd.txt"), 2, "not a text file")
+
+
+def test_a_person_hears_what_was_written_and_quiet_is_quiet(command, trained, tmp_path):
+    _, path, data = trained["plain"]
+    status, out, _ = command("gram", path, data, "-o", tmp_path / "g.npz")
+    assert status == 0
+    assert "K of 90 × 90 nodes of plain" in " ".join(out.split())
+    status, out, _ = command("embed", path, data, "-o", tmp_path / "v.npz")
+    assert "90 nodes of plain × 6 numbers written" in " ".join(out.split())
+    for name in ("gram", "embed"):
+        assert command(name, path, data, "-o", tmp_path / "q.npz", "--quiet") == (0, "", "")
+        status, out, _ = command(name, "--help")
+        assert status == 0
+        assert f"kernode {name} cora-k3.safetensors" in out
+
+
+def test_gram_is_never_whole_in_memory(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(matrix_file, "_NUMBERS", 2**14)
+    n = 2000
+    rows = np.arange(n)
+    blocks = (np.full((8, n), start, dtype=np.float64) for start in range(0, n, 8))
+    matrix = matrix_file.Matrix(rows, rows, np.dtype(np.float64), blocks, "gram", ("rows", "columns"))
+    tracemalloc.start()
+    size = matrix_file.write_matrix(tmp_path / "g.npz", matrix, lambda done, note: None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6 < 8 * n * n < size
+    assert read(tmp_path / "g.npz")[2][:, 0].tolist() == (rows // 8 * 8).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gram", "-o", "g.csv"), ("extension must be one of .npz, .parquet",)),
+        (("embed", "-o", "v.json"), ("extension must be one of .npz, .parquet, .csv",)),
+        (("gram", "-o", "g.npz", "--only", "90"), ("node 90 is not in the graph",)),
+        (("gram", "-o", "g.npz", "--only", "1,1"), ("--only has 1 twice",)),
+        (("gram", "-o", "g.npz", "--with", "0,1,0"), ("--with has 0 twice",)),
+        (("gram", "-o", "g.npz", "--only", "ann"), ("--only: 'ann' is neither a file nor an index",)),
+        (("embed", "-o", "v.npz", "--only", ","), ("names no node",)),
+    ],
+)
+def test_wrong_options_are_one_sentence(command, trained, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    _, path, data = trained["plain"]
+    name, *more = arguments
+    fails(command(name, path, data, *more), 2, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_is_refused_before(command, trained, tmp_path, monkeypatch):
+    _, path, data = trained["plain"]
+    monkeypatch.setattr(matrix_file, "MOST_COLUMNS", 50)
+    result = command("gram", path, data, "-o", tmp_path / "g.parquet")
+    fails(result, 2, "would have 90 columns", "Write an .npz file")
+    assert command("gram", path, data, "-o", tmp_path / "g.parquet", "--with", "0,1")[0] == 0
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 90 * 90 * 4 - 1))
+    result = command("gram", path, data, "-o", tmp_path / "g.npz")
+    fails(result, 2, "would take 32.4 kB", "32.4 kB free", "--only")
+    assert [found.name for found in tmp_path.iterdir()] == ["g.parquet"]
+    monkeypatch.setattr(nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 1000))
+    fails(command("embed", path, data, "-o", tmp_path / "v.csv"), 2, "would take")
+
+
+def test_an_interrupted_file_is_no_file(command, trained, tmp_path, monkeypatch):
+    _, path, data = trained["plain"]
+    (tmp_path / "g.npz").write_bytes(b"before")
+
+    def interrupted(*_):
+        yield np.zeros((3, 90), dtype=np.float32)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernode.kernels.node_kernel.NodeKernel.blocks", interrupted)
+    assert command("gram", path, data, "-o", tmp_path / "g.npz")[0] == 130
+    assert [found.name for found in tmp_path.iterdir()] == ["g.npz"]
+    assert (tmp_path / "g.npz").read_bytes() == b"before"
+
+
+def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tmp_path):
+    model = kn.NodeKernelClassifier("kled").fit(np.arange(45), PLAIN.labels[:45], graph=PLAIN)
+    write_npz(PLAIN, tmp_path / "g.npz")
+    path = model.save(tmp_path / "kled.safetensors")
+    fails(command("embed", path, tmp_path / "g.npz", "-o", tmp_path / "v.npz"), 2, "KLED has no feature map")
+    names = [*NAMES[:-1], "node"]
+    graph = kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, node_names=names, name="odd")
+    write_npz(graph, tmp_path / "odd.npz")
+    model = kn.NodeKernelClassifier("n1", epochs=1).fit(np.arange(45), PLAIN.labels[:45], graph=graph)
+    path = model.save(tmp_path / "odd.safetensors")
+    fails(command("gram", path, tmp_path / "odd.npz", "-o", tmp_path / "k.parquet"), 2, "called 'node'")

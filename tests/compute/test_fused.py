@@ -1,0 +1,154 @@
+"""Fused kernels against the plain operations: on a GPU where there is one, else in Triton's interpreter."""
+
+import numpy as np
+import pytest
+import torch
+
+from graphs import clustered_graph
+from kernode.compute.adam import Adam
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.fused import fused, use_fused
+from kernode.compute.place import Place
+from kernode.compute.sparse import product, to_torch
+from kernode.hops import HopOperator
+from kernode.kernels import Linear, Normalized
+from kernode.losses import kernel_loss, node_weights, softmax_loss
+from kernode.losses.triplets import Members, TripletSampler
+from kernode.maps.layers.activation import activate
+from kernode.node_classification.task import Lesson
+from kernode.node_classification.trainer import Stack
+from kernode.node_classification.variants import configure
+
+pytest.importorskip("triton")
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+DOUBLE = Place(torch.float64, DEVICE)
+SEEDS = torch.tensor([3, -7, 2**40], device=DEVICE)
+
+
+def both(compute):
+    """The result of fused and of plain operations."""
+    with use_fused("never"):
+        assert fused(SEEDS) is None
+        plain = compute()
+    with use_fused("everywhere"):
+        assert fused(SEEDS) is not None
+        return compute(), plain
+
+
+def random(*shape):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+
+
+@pytest.mark.parametrize("width", [1, 4, 7, 16])
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_masked_relu_drops_the_same_elements(width, replicas):
+    x = random(33, replicas, width).requires_grad_()
+    rates = torch.tensor([0.5, 0.0, 0.9], dtype=torch.float64, device=DEVICE)[:replicas]
+
+    def compute():
+        out = activate(x, 1, Dropout(Draws(SEEDS[:replicas], 5), rates))
+        return out.detach(), torch.autograd.grad((out * random(33, replicas, width)).sum(), x)[0]
+
+    for ours, plain in zip(*both(compute), strict=True):
+        assert torch.allclose(ours, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 5, 130])
+def test_sparse_products(width):
+    graph = clustered_graph(n=30)
+    matrix = to_torch(graph.adjacency[:20], DOUBLE)
+    x, minus = random(30, width), random(20, width)
+    assert torch.allclose(*both(lambda: product(matrix, x)))
+    assert torch.allclose(*both(lambda: product(matrix, x, minus.clone())))
+
+
+@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("kind", ["explicit", "factored"])
+@pytest.mark.parametrize("hops", [1, 2, 4])
+def test_hop_operator(powers, kind, hops):
+    operator = HopOperator.of(clustered_graph(n=20), hops, powers, DOUBLE, kind)
+    z, weights = random(20, 2, 3).requires_grad_(), random(2, hops + 1).requires_grad_()
+
+    def compute():
+        out = operator(z, weights)
+        return out.detach(), *torch.autograd.grad((out * random(20, 2, 3)).sum(), (z, weights))
+
+    for ours, plain in zip(*both(compute), strict=True):
+        assert torch.allclose(ours, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("own_nodes", [False, True])
+def test_triplets_and_their_hinge(own_nodes):
+    q = 3 if own_nodes else 1
+    labels = np.tile([0, 0, 0, 1, 1, 1, 1, 3], (q, 1))
+    sampler = TripletSampler(Members.of(np.tile(np.arange(8), (q, 1)), labels, 4, DEVICE), 70)
+    x = random(8, 3, 5).transpose(0, 1).requires_grad_()
+    margins, kernel = random(3).abs(), Normalized(Linear())
+
+    def compute():
+        triplets = sampler.draw(Draws(SEEDS, 9))
+        loss = kernel_loss("hinge", kernel, {}, kernel.embed(x), triplets, margins)
+        return *triplets, loss.detach(), torch.autograd.grad(loss @ random(3), x)[0]
+
+    for ours, plain in zip(*both(compute), strict=True):
+        assert torch.allclose(ours, plain, atol=1e-12)
+
+
+def test_zero_rows_have_no_direction_and_no_gradient():
+    x = random(1, 4, 3)
+    x[0, 2] = 0
+    x.requires_grad_()
+
+    def compute():
+        out = Normalized(Linear()).embed(x)
+        return out.detach(), torch.autograd.grad((out * random(1, 4, 3)).sum(), x)[0]
+
+    (ours, gradient), (plain, plain_gradient) = both(compute)
+    assert torch.allclose(ours, plain, atol=1e-12)
+    assert torch.allclose(gradient, plain_gradient, atol=1e-12)
+    assert not gradient[0, 2].any()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_cross_entropy(shared):
+    scores = (100 * random(11, 3, 5)).transpose(0, 1).requires_grad_()
+    labels = torch.arange(11 if shared else 33, device=DEVICE).reshape(-1, 11) % 6 - 1
+    weights = node_weights(labels, None, torch.float64)
+
+    def compute():
+        loss = softmax_loss(scores, labels, weights)
+        return loss.detach(), torch.autograd.grad(loss @ random(3), scores)[0]
+
+    for ours, plain in zip(*both(compute), strict=True):
+        assert torch.allclose(ours, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_adam(alike):
+    rates = torch.tensor([0.1, 0.1 if alike else 0.02], dtype=torch.float64, device=DEVICE)
+
+    def compute():
+        adam = Adam({"w": random(2, 7), "v": random(2, 3, 4)}, rates, rates / 3)
+        for step in (1, 2, 3):
+            adam.step({"w": step * random(2, 7), "v": random(2, 3, 4) / step}, step)
+        return adam.flat
+
+    assert torch.allclose(*both(compute), atol=1e-13)
+
+
+@pytest.mark.parametrize("variant", ["k3", "n1", "k1", "gcn", "appnp"])
+def test_epochs_of_a_stack(variant):
+    graph = clustered_graph(n=30)
+    method, training = configure(variant, triplets=50, **({"hidden": (8,)} if variant != "k1" else {}))
+    nodes = np.arange(20)[None], np.arange(20, 30)[None]
+    lesson = Lesson(nodes[0], graph.labels[nodes[0]], nodes[1], graph.labels[nodes[1]], 3)
+    method = method.for_classes(3)
+
+    def compute():
+        prepared = method.map.prepare(graph, DOUBLE)
+        stack = Stack(prepared, method, training, lesson, [0, 1], DOUBLE)
+        records = [stack.advance(epoch) for epoch in (1, 2)]
+        return stack.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
+
+    for ours, plain in zip(*both(compute), strict=True):
+        assert torch.allclose(ours, plain, atol=1e-10)

@@ -1,0 +1,514 @@
+"""People's own tables: real files, every kind of bad row, and what is said about each."""
+
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import feather, parquet
+from scipy import sparse
+
+import kernode as kn
+from kernode.data import load_graph, read_npz, write_npz
+from kernode.data.tables.columns import Category, Date, Encoding, Flag, Number, Text, Vector
+from kernode.data.tables.columns.guess import guess_kind
+from kernode.data.tables.repairs import Repair
+from kernode.errors import FileError, InputError, KernodeError
+from kernode.recipe import Recipe
+
+EDGES = "source,target\na,b\nb,c\nc,a\nc,d\n"
+NODES = "id,year,venue,topic\na,1999,NIPS,x\nb,2001,ICML,y\nc,2005,NIPS,\nd,2007,ICML,x\n"
+
+
+def write(folder, **files):
+    """Files by name, with an underscore for the dot."""
+    paths = []
+    for name, content in files.items():
+        path = folder / name.replace("_", ".")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        paths.append(path)
+    return paths
+
+
+def dense(graph):
+    return graph.features.toarray() if sparse.issparse(graph.features) else graph.features
+
+
+def repaired(graph):
+    """Rows by what was wrong with them."""
+    return {(repair.table, repair.what): list(repair.rows) for repair in graph.repairs}
+
+
+def test_csv_pair_becomes_the_graph_it_says(tmp_path):
+    graph = kn.read_table(*write(tmp_path, edges_csv=EDGES, nodes_csv=NODES), label="topic")
+    assert graph.node_names.tolist() == ["a", "b", "c", "d"]
+    assert graph.class_names == ("x", "y")
+    assert graph.labels.tolist() == [0, 1, -1, 0]
+    assert graph.n_edges == 4
+    assert graph.adjacency.toarray()[graph.find(["c"])[0]].tolist() == [1, 1, 0, 1]
+    assert graph.encoding.feature_names == ("constant", "year", "venue=ICML", "venue=NIPS")
+    year = np.array([1999, 2001, 2005, 2007])
+    assert np.allclose(dense(graph)[:, 1], (year - year.mean()) / year.std())
+    assert dense(graph)[:, 2].tolist() == [0, 1, 0, 1]
+    assert graph.repairs == ()
+
+
+def as_files(folder, table):
+    """One table in every format."""
+    columns = table.to_pydict()
+    rows = list(zip(*columns.values(), strict=True))
+    lines = {mark: "\n".join(mark.join(map(str, row)) for row in [columns, *rows]) + "\n" for mark in ",\t;"}
+    paths = write(folder, t_csv=lines[","], t_tsv=lines["\t"], u_csv=lines[";"])
+    (folder / "t.csv.gz").write_bytes(gzip.compress(lines[","].encode()))
+    parquet.write_table(table, folder / "t.parquet")
+    feather.write_feather(table, folder / "t.feather", compression="uncompressed")
+    with pa.OSFile(str(folder / "t.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return [*paths, folder / "t.csv.gz", folder / "t.parquet", folder / "t.feather", folder / "t.arrow"]
+
+
+def test_every_format_and_memory_give_the_same_graph(tmp_path):
+    edges = pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "a"], "weight": [1.5, 2.0, 0.5]})
+    nodes = pa.table({"id": ["a", "b", "c"], "age": [3, 5, 9], "label": ["u", "v", "u"]})
+    (tmp_path / "n").mkdir()
+    (tmp_path / "e").mkdir()
+    pairs = list(zip(as_files(tmp_path / "e", edges), as_files(tmp_path / "n", nodes), strict=True))
+    pairs += [(edges, nodes), (edges.to_pydict(), nodes.to_pydict()), (edges.to_pandas(), nodes.to_pandas())]
+    graphs = [kn.read_table(*pair) for pair in pairs]
+    assert len({graph.fingerprint for graph in graphs}) == 1
+    assert graphs[0].adjacency.data.max() == 2.0
+    assert all(graph.class_names == ("u", "v") for graph in graphs)
+    assert all(graph.encoding == graphs[0].encoding for graph in graphs)
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (["7", "12", "3"], ["7", "12", "3"]),
+        (["007", "12", "3"], ["007", "12", "3"]),
+        ([2**62, 5, 1], [str(2**62), "5", "1"]),
+        ([2**64 - 1, 5, 1], [str(2**64 - 1), "5", "1"]),
+        ([7.0, 12.0, 3.0], ["7", "12", "3"]),
+        (["Ünï", "𝔘", "a b"], ["Ünï", "𝔘", "a b"]),
+    ],
+)
+def test_ids_of_any_type(ids, names):
+    kind = pa.uint64() if ids[0] == 2**64 - 1 else None
+    ids = pa.array(ids, kind)
+    edges = pa.table({"source": ids.take([0, 1]), "target": ids.take([1, 2])})
+    graph = kn.read_table(edges, pa.table({"id": ids, "x": [1.0, 2.0, 4.0]}))
+    assert graph.node_names.tolist() == names
+    assert graph.n_edges == 2
+    assert graph.find([str(names[2])]).tolist() == [2]
+
+
+def test_ids_of_two_files_may_have_different_types(tmp_path):
+    (edges,) = write(tmp_path, edges_csv="source,target\n17 , 18\n18,19\n")
+    nodes = pa.table({"id": pa.array([17.0, 18.0, 19.0, None]), "x": [1.0, 2.0, 3.0, 4.0]})
+    graph = kn.read_table(edges, nodes)
+    assert graph.node_names.tolist() == ["17", "18", "19"]
+    assert repaired(graph) == {("nodes", "had no id"): [3]}
+
+
+def test_every_bad_row_is_counted_and_named(tmp_path):
+    edges = (
+        b"source,target,weight\na,b,1\nb,c\nc,,2\nc,a,zero\nc,a,-1\n\n"
+        b"d,a,3\nb,a,2\na,a,1\nc,zz,1,9\nb,zz,inf\n"
+    )
+    nodes = (
+        b'id,year,abstract,topic\na,1999,"graphs, and\nkernels",x\nb,2001,more kernels,y\n,2002,no id,x\n'
+        b"c,unknown,graphs \xff,\nb,2003,again,y\nd,2004\nd,inf,kernels,NA\n"
+    )
+    graph = kn.read_table(
+        *write(tmp_path, edges_csv=edges, nodes_csv=nodes), label="topic", features={"year": "number"}
+    )
+    assert repaired(graph) == {
+        ("edges.csv", "did not have 3 values"): [3, 11],
+        ("edges.csv", "lacked one of the two nodes"): [4],
+        ("edges.csv", "had no weight above 0 in 'weight'"): [5, 6, 12],
+        ("nodes.csv", "did not have 4 values"): [7],
+        ("nodes.csv", "had some outside UTF-8"): [5],
+        ("nodes.csv", "had no id"): [4],
+        ("nodes.csv", "repeated an id"): [6],
+        ("nodes.csv", "had no number there"): [5, 8],
+        ("nodes.csv", "say that there is none"): [8],
+    }
+    assert graph.node_names.tolist() == ["a", "b", "c", "d"]
+    assert graph.labels.tolist() == [0, 1, -1, -1]
+    assert graph.n_edges == 2
+    assert graph.adjacency[0, 1] == 2.0
+    assert "merged 1 repeated edge" in graph.notes
+    assert "dropped 1 self-loop" in graph.notes
+    assert "edges.csv: dropped 2 rows that did not have 3 values (rows 3, 11)" in graph.notes
+
+
+@given(data=st.data())
+def test_row_numbers_are_those_of_the_file(data, tmp_path_factory):
+    good = data.draw(
+        st.lists(st.sampled_from(["ok", "short", "empty", "id", "quoted"]), min_size=1, max_size=30)
+    )
+    lines, expected = [], {"short": [], "id": []}
+    for row, kind in enumerate(good, start=2):
+        text = {"ok": f"n{row},1", "short": "x", "empty": "", "id": ",1", "quoted": f'"n{row}\n,",1'}[kind]
+        lines.append(text)
+        if kind in expected:
+            expected[kind].append(row)
+    folder = tmp_path_factory.mktemp("rows")
+    edges, nodes = write(
+        folder, edges_csv="source,target\nn,m\n", nodes_csv="id,x\n" + "\n".join([*lines, "n,2"]) + "\n"
+    )
+    found = repaired(kn.read_table(edges, nodes))
+    assert found.get(("nodes.csv", "did not have 2 values"), []) == expected["short"]
+    assert found.get(("nodes.csv", "had no id"), []) == expected["id"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2, 3], Number),
+        ([1.5, None], Number),
+        (["1", "2.5", "-3e2", "n/a"], Number),
+        (["1"] * 19 + ["oops"], Number),
+        ([True, None], Flag),
+        (["yes", "No", ""], Flag),
+        (["2024-01-31", "2023-02-28T10:00:00"], Date),
+        (["red", "blue"] * 5, Category),
+        ([f"a sentence of {n} words" for n in "abcdefgh"], Text),
+        (pa.array(["u", "v", "u"]).dictionary_encode(), Category),
+        ([[1.0, 2.0], [3.0, 4.0]], Vector),
+        (pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), Vector),
+    ],
+)
+def test_kinds_are_guessed(values, kind):
+    assert guess_kind("x", pa.array(values) if isinstance(values, list) else values) is kind
+
+
+def test_kind_that_cannot_be_a_feature_is_refused_and_can_be_left_out():
+    edges = {"source": ["a"], "target": ["b"]}
+    nodes = pa.table({"id": ["a", "b"], "x": [1, 2], "s": [{"k": 1}, {"k": 2}]})
+    with pytest.raises(InputError, match=r"column 's' holds struct.*features=\["):
+        kn.read_table(edges, nodes)
+    assert kn.read_table(edges, nodes, features="x").encoding.feature_names == ("constant", "x")
+
+
+def test_gaps_are_marked_and_outliers_cut():
+    column = Number.learn("x", pa.array([1.0, None, 3.0, float("inf"), float("nan")]))
+    assert column.feature_names == ("x", "x is missing")
+    assert column.encode(pa.array([1.0, 3.0, None, 1e9])).tolist() == [[-1, 0], [1, 0], [0, 1], [5, 0]]
+    flag = Flag.learn("f", pa.array(["yes", None, "no"]))
+    assert flag.encode(pa.array(["no", "yes", None, "what"])).tolist() == [[0, 0], [1, 0], [0, 1], [0, 1]]
+    dates = Date.learn("d", pa.array(["1970-01-02", "1970-01-04"]))
+    assert dates.mean == 2
+    assert dates.encode(pa.array(["1970-01-04", "never"])).ravel().tolist() == [1, 0]
+    vector = Vector.learn("v", pa.array([[1.0, 2.0], [3.0, 2.0], None]))
+    assert vector.encode(pa.array([[3.0, 2.0], None, [float("nan"), 0]])).tolist() == [[1, 0], [0, 0], [0, 0]]
+
+
+def test_text_is_scikit_learns_tfidf_and_unseen_values_are_zero():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    written = ["kernels on graphs", "graphs of graphs", "deep learning"]
+    column = Text.learn("t", pa.array(written))
+    expected = TfidfVectorizer(sublinear_tf=True).fit(written).transform([*written, ""])
+    assert abs(column.encode(pa.array([*written, None])) - expected).max() < 1e-12
+    assert column.encode(pa.array(["quantum"])).nnz == 0
+    category = Category.learn("c", pa.array(["u", "v", "u"]))
+    assert category.encode(pa.array(["v", "w", None, " u "])).toarray().tolist() == [
+        [0, 1],
+        [0, 0],
+        [0, 0],
+        [1, 0],
+    ]
+
+
+def test_columns_that_say_nothing_are_left_out_with_the_reason():
+    nodes = {"id": ["a", "b"], "same": [1, 1], "none": pa.array([None, None], pa.string()), "x": [1, 2]}
+    graph = kn.read_table({"source": ["a"], "target": ["b"]}, nodes)
+    assert graph.encoding.feature_names == ("constant", "x")
+    assert {"same: left out, every value is the same", "none: left out, every value is missing"} <= set(
+        graph.notes
+    )
+
+
+def test_everything_done_to_columns_survives_json_and_npz(tmp_path):
+    nodes = {
+        "id": list("abcdef"),
+        "n": [1, 2, None, 4, 5, 6],
+        "f": [True, False, None, True, True, False],
+        "d": ["2020-01-01"] * 3 + ["2021-01-01"] * 3,
+        "c": ["u", "v"] * 3,
+        "t": [f"word{n} other words" for n in "abcdef"],
+        "v": [[float(n), 1.0] for n in range(6)],
+    }
+    edges = {"source": list("abc"), "target": list("def")}
+    graph = kn.read_table(edges, nodes, positions=8)
+    again = Recipe.from_json(graph.encoding.to_json())
+    assert isinstance(again, Encoding)
+    assert again == graph.encoding
+    write_npz(graph, tmp_path / "g.npz")
+    stored = read_npz(tmp_path / "g.npz")
+    assert stored.encoding == graph.encoding
+    assert stored.repairs == graph.repairs
+    assert stored.fingerprint == graph.fingerprint
+    assert kn.read_table(edges, nodes, like=stored).fingerprint == graph.fingerprint
+
+
+def test_other_tables_are_read_like_the_first():
+    first = kn.read_table(
+        {"source": ["a"], "target": ["b"]},
+        {"id": ["a", "b"], "x": [0.0, 2.0], "c": ["u", "v"], "label": ["p", "q"]},
+        features={"x": "number", "c": "category"},
+    )
+    other = kn.read_table(
+        {"source": ["s", "t"], "target": ["t", "w"], "weight": [3, 4]},
+        {"id": ["s", "t"], "extra": [1, 1], "c": ["w", "u"], "x": ["3", "?"]},
+        like=first,
+    )
+    assert other.encoding == first.encoding
+    assert dense(other).tolist() == [[1, 2, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]
+    assert other.adjacency.data.max() == 1  # the first had no weights
+    assert (other.labels == -1).all()
+    assert other.class_names == first.class_names
+    known = kn.read_table(
+        {"source": ["s"], "target": ["t"]},
+        {"id": ["s", "t"], "x": [1, 2], "c": ["u", "u"], "label": ["q", "b"]},
+        like=first,
+    )
+    assert known.class_names == ("p", "q", "b")  # numbers mean what they meant
+    assert known.labels.tolist() == [1, 2]
+    with pytest.raises(InputError, match="there is no column 'c' for features="):
+        kn.read_table({"source": ["s"], "target": ["t"]}, {"id": ["s", "t"], "x": [1, 2]}, like=first)
+    with pytest.raises(InputError, match="Give a table of nodes"):
+        kn.read_table({"source": ["s"], "target": ["t"]}, like=first)
+    with pytest.raises(InputError, match="label= is what like= has already"):
+        kn.read_table({"source": ["s"], "target": ["t"]}, {"id": ["s"], "x": [1]}, like=first, label="x")
+    with pytest.raises(InputError, match="like= must be a graph or model that was read from tables"):
+        kn.read_table({"source": ["s"], "target": ["t"]}, like=3)
+
+
+def test_nodes_without_features_get_degree_and_positions():
+    ring = {"source": [f"n{i}" for i in range(30)], "target": [f"n{(i + 1) % 30}" for i in range(30)]}
+    graph = kn.read_table(ring)
+    x = dense(graph)
+    assert graph.encoding.feature_names[:3] == ("constant", "degree", "position 0")
+    assert x.shape == (30, 66)
+    assert np.allclose(np.linalg.norm(x[:, 2:], axis=1), 1, atol=1e-5)
+    near, far = x[0, 2:] @ x[1, 2:], x[0, 2:] @ x[15, 2:]
+    assert near > far + 0.3
+    # The same node has the same signs in a later state of the graph: far from the change nothing moves.
+    later = kn.read_table({"source": [*ring["source"], "n0"], "target": [*ring["target"], "new"]}, like=graph)
+    at = later.find(graph.node_names[[10, 15]])
+    assert np.array_equal(dense(later)[at, 2:], x[[10, 15], 2:])
+    assert not np.array_equal(dense(later)[later.find(["n1"])[0], 2:], x[1, 2:])
+
+
+def test_edge_list_without_header_and_load_by_path(tmp_path):
+    (path,) = write(tmp_path, graph_tsv="1\t2\n2\t3\n")
+    graph = load_graph(path)
+    assert graph.node_names.tolist() == ["1", "2", "3"]
+    assert graph.n_edges == 2
+    assert graph.name == "graph"
+
+
+WRONG = [
+    ({"e": "source,target\na,b\n", "id": "key"}, "n.csv, row 1: there is no column 'key' for id="),
+    ({"label": "topics"}, "n.csv, row 1: there is no column 'topics' for label=. Did you mean 'topic'"),
+    ({"features": ["yaer"]}, "there is no column 'yaer' for features=. Did you mean 'year'"),
+    ({"features": {"year": "numbre"}}, "column 'year': 'numbre' is not a kind. Choose one of number"),
+    ({"source": "from"}, "e.csv, row 1: there is no column 'from' for source="),
+    ({"weight": "w"}, "there is no column 'w' for weight="),
+    ({"features": ["topic"], "label": "topic"}, "column 'topic' is the label and cannot be a feature"),
+    ({"positions": -1}, "positions must be an integer ≥ 0"),
+    ({"e": "source,target\nq,r\n"}, "such as 'q', is listed in column 'id' of n.csv. Pass id="),
+    ({"e": ""}, "e.csv, row 1: there is no header"),
+    ({"e": "source\na\n"}, "e.csv has only the column 'source'. It needs two"),
+    ({"e": "a,a\n1,2\n"}, "e.csv, row 1: two columns are called 'a'. Rename one"),
+    ({"e": "target,x\na,b\n"}, "which column is the source. Pass source=, one of target, x"),
+    ({"e": "source,target,weight\na,b,no\n"}, "e.csv, row 2: column 'weight' holds no weight above 0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), WRONG, ids=[sentence[:40] for _, sentence in WRONG])
+def test_wrong_input_is_one_sentence_with_file_row_and_fix(changes, sentence, tmp_path):
+    changes = dict(changes)
+    paths = write(tmp_path, e_csv=changes.pop("e", EDGES), n_csv=NODES)
+    with pytest.raises(KernodeError) as error:
+        kn.read_table(*paths, **changes)
+    assert sentence.replace("source.", "source?") in str(error.value) or sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_no_tables(tmp_path):
+    with pytest.raises(FileError, match=r"missing\.csv does not exist"):
+        kn.read_table(tmp_path / "missing.csv")
+    with pytest.raises(InputError, match=r"must end in one of \.csv, \.tsv"):
+        kn.read_table(tmp_path / "edges.xlsx")
+    (broken,) = write(tmp_path, broken_parquet=b"PAR1 is not enough")
+    with pytest.raises(FileError, match=r"broken\.parquet cannot be read"):
+        kn.read_table(broken)
+    (arrow,) = write(tmp_path, broken_arrow=b"nothing")
+    with pytest.raises(FileError, match=r"broken\.arrow cannot be read"):
+        kn.read_table(arrow)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(FileError, match=r"folder\.csv is a folder"):
+        kn.read_table(tmp_path / "folder.csv")
+    with pytest.raises(InputError, match="edges must be a file's path"):
+        kn.read_table(17)
+    with pytest.raises(InputError, match="Give that table too: nodes="):
+        kn.read_table({"source": ["a"], "target": ["b"]}, label="x")
+    with pytest.raises(InputError, match="the columns do not make a table"):
+        kn.read_table({"source": ["a"], "target": ["b", "c"]})
+    with pytest.raises(InputError, match="hold no edge and no node"):
+        kn.read_table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())})
+
+
+def test_integer_ids_are_names_and_never_indices():
+    ids = np.random.default_rng(0).permutation(20)
+    edges = {"source": ids[:-1], "target": ids[1:]}
+    graph = kn.read_table(edges, {"id": ids, "x": np.arange(20.0)})
+    assert graph.find(graph.node_names).tolist() == list(range(20))
+    assert graph.find([3, 0]).tolist() == [3, 0]
+
+
+def test_streams_of_record_batches_and_kinds_that_do_not_fit():
+    edges = pa.table({"source": ["a"], "target": ["b"]})
+    assert kn.read_table(edges.to_reader()).n_edges == 1
+    nodes = {"id": ["a", "b"], "t": ["some words", "other words"]}
+    for kind in ("number", "date"):
+        with pytest.raises(InputError, match=f"column 't' holds no {kind}. Choose another kind"):
+            kn.read_table(edges, nodes, features={"t": kind})
+    with pytest.raises(InputError, match=r"^nodes: there is no column 'x' for id="):
+        kn.read_table(edges, nodes, id="x")
+
+
+def test_table_without_rows_is_only_its_header(tmp_path):
+    edges, nodes = write(tmp_path, e_csv="source,target\n", n_csv="id,x\na,1\nb,2\n")
+    graph = kn.read_table(edges, nodes)
+    assert (graph.n_nodes, graph.n_edges) == (2, 0)
+
+
+def test_index_of_a_data_frame_is_a_column_if_it_has_a_name(tmp_path):
+    import pandas as pd
+
+    edges = {"source": [1, 2], "target": [2, 3]}
+    frame = pd.DataFrame({"age": [2, 1, 3]}, index=pd.Index([1, 2, 3], name="id"))
+    graph = kn.read_table(edges, frame)
+    assert graph.node_names.tolist() == ["1", "2", "3"]
+    assert graph.encoding.feature_names == ("constant", "age")
+    with pytest.raises(InputError, match="the data frame's index has no name"):
+        kn.read_table(edges, pd.DataFrame({"age": [2, 1, 3]}, index=[1, 2, 3]))
+    # What to_csv writes of an index without a name is left out, and said.
+    e, n = write(tmp_path, e_csv=",a,b\n0,1,2\n1,2,3\n", n_csv=",id,x\n0,1,5\n1,2,6\n2,3,9\n")
+    graph = kn.read_table(e, n)
+    assert (graph.n_nodes, graph.n_edges) == (3, 2)
+    assert graph.encoding.feature_names == ("constant", "x")
+    assert "n.csv: left out column 1, which has no name" in graph.notes
+    assert "e.csv: took 'a' as source and 'b' as target" in graph.notes
+
+
+def test_whole_numbers_are_the_same_however_they_are_written(tmp_path):
+    e, n = write(tmp_path, e_csv="source,target\n1,2.0\n2,3.0\n3,\n", n_csv="id,x\n1,5\n2,6\n3,7\n")
+    assert kn.read_table(e, n).node_names.tolist() == ["1", "2", "3"]
+    decimals = {"source": [Decimal("1.00")], "target": [Decimal("2.00")]}
+    assert kn.read_table(decimals, n).n_nodes == 3
+    first = kn.read_table(
+        {"source": [1], "target": [2]},
+        {"id": [1, 2], "c": [1, 3], "b": [True, False], "label": [True, False]},
+        features={"c": "category", "b": "category"},
+    )
+    (other,) = write(tmp_path, o_csv="id,c,b,label\n1,1.0,True,False\n2,,False,True\n")
+    again = kn.read_table({"source": [1], "target": [2]}, other, like=first)
+    assert again.class_names == ("false", "true")
+    assert again.labels.tolist() == [0, 1]
+    assert dense(again).tolist() == [[1, 1, 0, 0, 1], [1, 0, 0, 1, 0]]
+
+
+def test_class_called_none_is_a_class_and_na_is_named():
+    nodes = {"id": ["a", "b", "c"], "x": [1, 2, 3], "label": ["none", "mild", "NA"]}
+    graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes)
+    assert graph.class_names == ("mild", "none")
+    assert repaired(graph) == {("nodes", "say that there is none"): [2]}
+
+
+def test_files_of_other_kinds(tmp_path):
+    (wide,) = write(tmp_path, w_csv="source,target\n1,2\n".encode("utf-16"))
+    with pytest.raises(FileError, match="is not a text file in UTF-8"):
+        kn.read_table(wide)
+    (snap,) = write(tmp_path, s_txt="# Directed graph\n# FromNodeId ToNodeId\n1 2\n2 3\n9\n")
+    graph = kn.read_table(snap)
+    assert (graph.n_edges, graph.repairs[0].rows) == (2, (5,))
+    comma, bare = write(tmp_path, c_csv="source,target\n1,2,\n3,4,\n", b_csv="source,target")
+    with pytest.raises(InputError, match=r"dropped 2 rows that did not have 2 values \(rows 2, 3\)"):
+        kn.read_table(comma)
+    with pytest.raises(InputError, match="hold no edge and no node"):
+        kn.read_table(bare)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "sentence"),
+    [
+        ({"id": ["a", "b"], "x": [[1.0], [2.0]]}, {"label": "x"}, "the column of the label holds list"),
+        ({"id": ["a", "b"], "x": ["u v", "w"]}, {"features": {"x": "vector"}}, "cannot be read as a vector"),
+        ({"id": ["a", "b"], "x": [[1.0], [2.0]]}, {"features": {"x": "text"}}, "cannot be read as a text"),
+        ({"id": ["a", "b"], "x": [[1.0], [2.0, 3.0]]}, {}, "2 numbers where others have 1"),
+        ({"id": ["a", "b"], "x": [["u"], ["v"]]}, {}, "cannot be read as a vector"),
+        ({"id": [[1], [2]], "x": [1, 2]}, {}, "which cannot be an id"),
+        ({}, {}, "nodes has no columns"),
+        ({"id": ["a" * 2000, "b"], "x": [1, 2]}, {}, "has 2,000 characters"),
+        ({"id": 5}, {}, "the columns do not make a table"),
+        ({"id": ["a", "b"], "x": [1, 2]}, {"positions": 1.5}, "positions must be an integer ≥ 0"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_one_sentence(nodes, options, sentence):
+    with pytest.raises(InputError, match=sentence) as error:
+        kn.read_table({"source": ["a"], "target": ["b"]}, nodes, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_flags_gaps_and_noise():
+    edges = {"source": ["a"], "target": ["b"]}
+    first = kn.read_table(
+        edges, {"id": ["a", "b"], "f": [True, False], "v": [[1.0, 2.0], [3.0, 5.0]], "x": [1.0, 2.0]}
+    )
+    strange = {"id": ["c", "d"], "f": ["maybe", "yes"], "v": [None, None], "x": [1, 2]}
+    other = kn.read_table({"source": ["c"], "target": ["d"]}, strange, like=first)
+    assert repaired(other) == {("nodes", "had no flag there"): [0]}
+    assert kn.extend(first, None, {"source": ["new"], "target": ["a"]}).n_nodes == 3
+    for nothing in ([0.1, 0.1], [np.nan, np.nan]):
+        graph = kn.read_table(edges, {"id": ["a", "b"], "y": nothing, "x": [1, 2]})
+        assert graph.encoding.feature_names == ("constant", "x")
+
+
+def test_many_rows_are_counted_in_a_model_and_named_in_the_graph():
+    (whole,) = Repair.of("t", "were bad", "dropped", range(5000))
+    short = Repair.from_json(whole.short().to_json())
+    assert (short.count, len(short.rows)) == (5000, 1000)
+    assert str(short) == str(whole)
+
+
+@pytest.mark.parametrize("positions", [None, 8])
+def test_extended_graph_is_what_reading_all_rows_at_once_gives(positions):
+    random = np.random.default_rng(1)
+    names = [f"n{i}" for i in range(30)]
+    nodes = {"id": names, "x": random.normal(size=30), "t": random.choice(["red sea", "dry land"], 30)}
+    pairs = random.integers(0, 30, (60, 2))
+    edges = {"source": [names[u] for u, _ in pairs], "target": [names[v] for _, v in pairs]}
+    early = [at for at, (u, v) in enumerate(pairs) if max(u, v) < 20]
+    late = [at for at in range(60) if at not in early]
+    first = kn.read_table(
+        {side: [ends[at] for at in early] for side, ends in edges.items()},
+        {column: list(values[:20]) for column, values in nodes.items()},
+        positions=positions,
+    )
+    later = kn.extend(
+        first,
+        {column: list(values[20:]) for column, values in nodes.items()},
+        {side: [ends[at] for at in late] for side, ends in edges.items()},
+    )
+    whole = kn.read_table(edges, nodes, like=first)
+    assert later.node_names.tolist() == whole.node_names.tolist()
+    assert np.array_equal(later.adjacency.toarray(), whole.adjacency.toarray())
+    assert np.allclose(dense(later), dense(whole), atol=1e-6)

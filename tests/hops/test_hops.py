@@ -1,0 +1,210 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from graphs import clustered_graph, graphs
+from kernode.compute.place import Place
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops import HopOperator, hop_cost, hop_matrices, hop_shells, masked, normalized_adjacency
+from kernode.hops import cache as hop_cache
+from kernode.hops.cost import HopCost
+from kernode.hops.matrices import neighbour_step
+from kernode.progress import heard_by
+
+DOUBLE = Place.of(64)
+POWERS = st.sampled_from(["each", "last", "plain"])
+KINDS = st.sampled_from(["explicit", "factored"])
+
+
+def dense_terms(graph, hops, powers):
+    """Eq. 7's matrices by dense algebra, with M^(h) from breadth-first search."""
+    adjacency = graph.adjacency.toarray().astype(float) + np.eye(graph.n_nodes)
+    degree = adjacency.sum(axis=1)
+    step = adjacency / np.sqrt(np.outer(degree, degree))
+    distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
+    power = [np.linalg.matrix_power(step, h) for h in range(hops + 1)]
+    if powers == "plain":
+        return power
+    if powers == "each":
+        return [power[h] * (distance == h) for h in range(hops + 1)]
+    return [power[hops] * (distance == h) for h in range(hops)] + [power[hops]]
+
+
+def hub_graph(n=60, seed=0):
+    """Weighted, with hubs, triangles, squares and a node of its own."""
+    rng = np.random.default_rng(seed)
+    edges = [(0, i) for i in range(1, n - 1)] + [(1, i) for i in range(2, n // 2)]
+    edges += rng.integers(0, n - 1, (2 * n, 2)).tolist()
+    weights = rng.uniform(0.1, 3, len(edges))
+    return Graph.from_edges(edges, features=np.ones((n, 1)), weights=weights)
+
+
+@given(graphs(), st.integers(1, 4))
+def test_shells_equal_breadth_first_search(graph, hops):
+    distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
+    for h, shell in enumerate(hop_shells(graph, hops)):
+        assert np.array_equal(shell.toarray(), distance == h)
+
+
+@pytest.mark.parametrize("common", [254, 255, 256, 511, 512])
+def test_shells_of_hubs_do_not_overflow(common):
+    """Two hubs with so many neighbours in common: counts of paths must not wrap around."""
+    edges = [(hub, 2 + i) for hub in (0, 1) for i in range(common)]
+    graph = Graph.from_edges(edges, features=np.ones((2 + common, 1)))
+    distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
+    for h, shell in enumerate(hop_shells(graph, 3)):
+        assert np.array_equal(shell.toarray(), distance == h)
+
+
+@given(graphs())
+def test_normalized_adjacency_is_symmetric_with_spectrum_within_one(graph):
+    step = normalized_adjacency(graph).toarray()
+    assert np.allclose(step, step.T)
+    assert np.abs(np.linalg.eigvalsh(step)).max() <= 1 + 1e-12
+
+
+@given(graphs(), st.integers(1, 4), POWERS, KINDS)
+def test_operator_equals_dense_algebra(graph, hops, powers, kind):
+    terms = dense_terms(graph, hops, powers)
+    for ours, dense in zip(hop_matrices(graph, hops, powers), terms, strict=True):
+        assert np.allclose(ours.toarray(), dense, atol=1e-12)
+    z = torch.randn(graph.n_nodes, 2, 3, dtype=torch.float64)
+    weights = torch.randn(2, hops + 1, dtype=torch.float64)
+    ours = HopOperator.of(graph, hops, powers, DOUBLE, kind)(z, weights)
+    expected = torch.einsum("rh,hnm,mrd->nrd", weights, torch.tensor(np.stack(terms)), z)
+    assert torch.allclose(ours, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["explicit", "factored"])
+@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_operator_gradients_pass_gradcheck(powers, kind, hops):
+    operator = HopOperator.of(clustered_graph(n=8), hops, powers, DOUBLE, kind)
+    z = torch.randn(8, 2, 2, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, hops + 1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(operator, (z, weights))
+
+
+@pytest.mark.parametrize("powers", ["each", "last"])
+def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
+    gradients = []
+    for kind in ("explicit", "factored"):
+        torch.manual_seed(0)
+        operator = HopOperator.of(hub_graph(300), 2, powers, Place.of(32), kind)
+        z = torch.randn(300, 2, 5, requires_grad=True)
+        weights = torch.randn(2, 3, requires_grad=True)
+        (operator(z, weights) * torch.randn(300, 2, 5)).sum().backward()
+        gradients.append((z.grad, weights.grad))
+    for one, other in zip(*gradients, strict=True):
+        assert (one - other).norm() <= 1e-5 * one.norm()
+
+
+@pytest.mark.parametrize("way", [masked.by_scipy, masked.by_graphblas, masked.looked_up])
+@pytest.mark.parametrize("block", [40, 2**26])
+@given(st.integers(0, 100))
+def test_masked_products_equal_the_whole_product(way, block, seed):
+    step = neighbour_step(hub_graph(seed=seed))
+    square, mask = (step @ step).tocsr(), (step + sparse.eye_array(60)).tocsr().astype(bool)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(masked, "BLOCK_FLOPS", block)
+        for left, pattern in ((step, mask), (square, (square + mask).astype(bool).tocsr())):
+            ours = masked._in_blocks(way, left, step, pattern, "")
+            assert np.allclose(ours.toarray(), (left @ step).toarray() * pattern.toarray(), atol=1e-12)
+            assert ours.has_sorted_indices
+
+
+def test_masked_products_do_without_graphblas(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "graphblas", None)
+    assert masked._best_way(torch.device("cpu")) is masked.by_scipy
+
+
+def test_building_tells_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(masked, "BLOCK_FLOPS", 200)
+    heard = []
+    with heard_by(lambda *what: heard.append(what)):
+        HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")
+    assert len(heard) > 3
+    assert heard[-1] == ("hop 2 of 2", 60, 60)
+
+
+@given(graphs(), st.integers(1, 4), POWERS)
+def test_cost_counts_what_the_matrices_hold(graph, hops, powers):
+    cost = hop_cost(graph, hops, powers)
+    distance = csgraph.shortest_path(graph.adjacency, unweighted=True)
+    assert cost.exact
+    assert cost.within == tuple(float((distance <= h).sum()) for h in range(hops + 1))
+
+
+def test_cost_is_estimated_well_on_a_large_graph():
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(0, 20_000, (60_000, 2)), features=np.ones((20_000, 1)))
+    cost = hop_cost(graph, 2)
+    step = graph.adjacency + sparse.eye_array(20_000, format="csr")
+    assert not cost.exact
+    assert cost.within[2] == pytest.approx((step @ step).nnz, rel=0.05)
+
+
+def test_the_cheaper_kind_is_chosen():
+    complete = Graph.from_edges(np.argwhere(np.triu(np.ones((12, 12)), 1)), features=np.ones((12, 1)))
+    assert hop_cost(complete, 2).kind == "explicit"  # two hops reach no further than one
+    assert hop_cost(hub_graph(300), 2).kind == "factored"
+    assert hop_cost(hub_graph(300), 2, "plain").kind == "factored"
+
+
+def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(monkeypatch):
+    monkeypatch.setattr("kernode.hops.cost.free_bytes", lambda: 9_000_000_000)
+    cost = HopCost(100_000, (1e5, 1.1e6, 1.45e8, 2e9), False, "each")
+    HopCost(100_000, (1e5, 1.1e6, 1.45e8), False, "each").require_memory("factored")
+    HopCost(100_000, (1e5, 1.1e6, 2e9, 2e10), False, "plain").require_memory("factored")
+    monkeypatch.setattr("kernode.hops.cost.free_bytes", lambda: 5_000_000_000)
+    with pytest.raises(InputError, match=r"3 exact hops .* 7\.0 GB .* 5\.0 GB are free.*powers='plain'"):
+        cost.require_memory("factored")
+
+
+def test_local_terms_are_kept_on_disk_and_a_damaged_file_is_computed_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
+    monkeypatch.setattr(hop_cache, "WORTH_KEEPING", 0)
+    graph, calls = hub_graph(), []
+
+    def compute():
+        calls.append(1)
+        return neighbour_step(graph)
+
+    first = hop_cache.kept(graph, "each-2", compute)
+    again = hop_cache.kept(graph, "each-2", compute)
+    assert len(calls) == 1
+    assert (first != again).nnz == 0
+    hop_cache.kept(hub_graph(seed=1), "each-2", compute)
+    assert len(calls) == 2  # another graph
+    file = next(tmp_path.rglob(f"{graph.fingerprint[:32]}*"))
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    assert (hop_cache.kept(graph, "each-2", compute) != first).nnz == 0
+    assert len(calls) == 3
+    file.write_bytes(content[: len(content) // 2])
+    hop_cache.kept(graph, "each-2", compute)
+    assert len(calls) == 4
+
+
+def test_a_cache_that_cannot_be_written_costs_no_answer(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr(hop_cache, "WORTH_KEEPING", 0)
+    with pytest.warns(UserWarning, match="is not kept"):
+        HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")
+
+
+def test_wrong_hops_and_powers_are_refused():
+    graph = clustered_graph(n=6)
+    with pytest.raises(InputError, match=r"hops must be an integer ≥ 1. Got 0."):
+        hop_matrices(graph, 0)
+    with pytest.raises(InputError, match="powers must be 'each', 'last' or 'plain'"):
+        hop_matrices(graph, 2, "all")

@@ -1,0 +1,258 @@
+"""g of some nodes alone: the same as that of all, from no more of the graph than it needs."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from graphs import clustered_graph, graphs
+from kernode.compute.draws import Draws
+from kernode.compute.place import Place
+from kernode.graph import Graph
+from kernode.graph.neighbourhoods import ball, entries, induced, spheres
+from kernode.hops import hop_matrices, hop_rows
+from kernode.hops import rows as hop_rows_file
+from kernode.maps import (
+    APPNP,
+    GAT,
+    GCN,
+    FastGCN,
+    FeatureMap,
+    Free,
+    HopMLP,
+    JKConcat,
+    Presmoothed,
+    Smoother,
+    hop_mlp,
+)
+from kernode.maps import base as maps_base
+
+DOUBLE = Place.of(64)
+POWERS = ("each", "last", "plain")
+MAPS = [
+    *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),
+    HopMLP((), 3, hop_weights=0.5, normalize_rows=False),
+    *(Presmoothed((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 3)),
+    Smoother(0),
+    Smoother(2),
+    Smoother(3, averaged=False),
+    GCN((), 3),
+    GCN((4, 5), 3),
+    GAT((8,), 3, heads=2),
+    FastGCN((4,), 3),
+    FastGCN((4, 5), 3),
+    APPNP((4,), 3, steps=3),
+    JKConcat((4, 4), 3),
+]
+every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def always_local(monkeypatch):
+    """Small graphs are mostly neighbourhood: compute locally all the same."""
+    for file in (maps_base, hop_mlp):
+        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
+
+
+@st.composite
+def with_nodes(draw, **options):
+    graph = draw(graphs(**options))
+    return graph, np.array(draw(st.lists(st.integers(0, graph.n_nodes - 1), max_size=4)), dtype=int)
+
+
+def start(feature_map, graph):
+    """Parameters that are nowhere at their first values, so that all of them matter."""
+    first = feature_map.initial(feature_map.prepare(graph, DOUBLE), Draws(torch.tensor([3, 4])), DOUBLE)
+    torch.manual_seed(0)
+    return {name: value + torch.rand_like(value) for name, value in first.items()}
+
+
+def distances(graph):
+    return csgraph.shortest_path(graph.adjacency, unweighted=True)
+
+
+def path(n):
+    features = np.random.default_rng(0).random((n, 5))
+    return Graph.from_edges(np.stack([np.arange(n - 1), np.arange(1, n)], axis=1), features)
+
+
+@given(with_nodes(), st.integers(0, 4))
+def test_spheres_and_ball_equal_shortest_paths(drawn, radius):
+    graph, nodes = drawn
+    distance = distances(graph)[nodes].min(axis=0, initial=np.inf)
+    for h, sphere in enumerate(spheres(graph, nodes, radius)):
+        assert np.array_equal(sphere, np.flatnonzero(distance == h))
+    assert np.array_equal(ball(graph, nodes, radius), np.flatnonzero(distance <= radius))
+
+
+@given(graphs(), st.data())
+def test_induced_graph_equals_slicing(graph, data):
+    nodes = np.array(sorted(data.draw(st.sets(st.integers(0, graph.n_nodes - 1), min_size=1))))
+    part = induced(graph, nodes)
+    assert np.array_equal(part.adjacency.toarray(), graph.adjacency.toarray()[nodes][:, nodes])
+    assert part.adjacency.has_canonical_format
+    assert sparse.issparse(part.features) == sparse.issparse(graph.features)
+    assert (part.features != graph.features[nodes]).sum() == 0
+    assert entries(graph, nodes) == graph.adjacency[nodes].nnz
+
+
+def terms_of(near):
+    """T_h on rows × columns, each by applying it to the identity."""
+    identity = torch.eye(len(near.columns), dtype=torch.float64)[:, None]
+    one_hop = torch.eye(near.hops + 1, dtype=torch.float64)[:, None]
+    return [near(identity, weights, DOUBLE)[:, 0].numpy() for weights in one_hop]
+
+
+@pytest.mark.parametrize("block", [1, 7, 2**24])
+@given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
+def test_hop_rows_equal_rows_of_the_matrices(block, drawn, hops, powers):
+    graph, nodes = drawn
+    near = hop_rows(graph, hops, powers, nodes)
+    assert np.array_equal(near.columns, ball(graph, nodes, hops))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hop_rows_file, "BLOCK_WALKS", block)
+        terms = terms_of(near)
+    for ours, whole in zip(terms, hop_matrices(graph, hops, powers), strict=True):
+        expected = whole.toarray()[nodes]
+        assert np.allclose(ours, expected[:, near.columns], atol=1e-12)
+        assert np.count_nonzero(expected) == np.count_nonzero(expected[:, near.columns])
+
+
+def test_terms_come_in_blocks_of_rows(monkeypatch):
+    near = hop_rows(clustered_graph(), 3, "each", np.arange(60))
+    assert len(list(near._blocks())) == 1
+    monkeypatch.setattr(hop_rows_file, "BLOCK_WALKS", 200)
+    heights = [len(at) for at in near._blocks()]
+    assert sum(heights) == 60
+    assert max(heights) < 30
+
+
+@pytest.mark.parametrize("powers", POWERS)
+def test_tiny_weights_do_not_change_who_is_how_far(powers):
+    """Products of such weights round to zero; the shells must not."""
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (0, 8), (8, 7)]
+    graph = Graph.from_edges(edges, np.ones((9, 1)), weights=[1e-44] * 6 + [3e38, 1e-44, 1e-44])
+    matrices = hop_matrices(graph, 8, powers)
+    for ours, whole in zip(terms_of(hop_rows(graph, 8, powers, np.array([0]))), matrices, strict=True):
+        assert np.allclose(ours, whole.toarray()[[0]], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("powers", POWERS)
+def test_many_short_ways_to_a_hub_do_not_bring_it_in_again(powers):
+    star = Graph.from_edges([(0, leaf) for leaf in range(1, 40)], np.ones((40, 1)))
+    terms = terms_of(hop_rows(star, 4, powers, np.array([7])))
+    for ours, whole in zip(terms, hop_matrices(star, 4, powers), strict=True):
+        assert np.allclose(ours, whole.toarray()[[7]], atol=1e-12)
+
+
+def test_spheres_of_many_and_of_few_nodes_are_found_alike():
+    graph = clustered_graph(n=400)
+    distance = distances(graph)[[3, 5]].min(axis=0)
+    found = list(spheres(graph, [5, 3, 5], 5))
+    assert max(map(len, found)) > 25 > len(found[0])  # 400 / 16
+    for h, sphere in enumerate(found):
+        assert np.array_equal(sphere, np.flatnonzero(distance == h))
+
+
+@every_map
+@given(with_nodes())
+def test_rows_equal_those_of_the_whole_map(feature_map, drawn):
+    graph, nodes = drawn
+    parameters = start(feature_map, graph)
+    with torch.no_grad():
+        whole = feature_map(parameters, feature_map.prepare(graph, DOUBLE))
+        rows = feature_map.rows(parameters, graph, nodes, DOUBLE)
+    assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
+    assert rows.shape == (whole.shape[0], len(nodes), whole.shape[2])
+
+
+@every_map
+@given(with_nodes())
+def test_default_rows_serve_every_map(feature_map, drawn):
+    """The induced subgraph of the base class, also for a map that has a better way."""
+    graph, nodes = drawn
+    parameters = start(feature_map, graph)
+    with torch.no_grad():
+        whole = feature_map(parameters, feature_map.prepare(graph, DOUBLE))
+        rows = FeatureMap.rows(feature_map, parameters, graph, nodes, DOUBLE)
+    assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
+
+
+@every_map
+def test_reach_is_how_far_features_and_degrees_are_seen_and_no_farther(feature_map):
+    """On a path, from node 0: what happens at distance reach changes g(0), beyond it nothing does."""
+    graph, reach = path(12), feature_map.reach
+    parameters = start(feature_map, graph)
+
+    def g(changed):
+        return feature_map(parameters, feature_map.prepare(changed, DOUBLE))[:, 0]
+
+    for distance in range(12):
+        features = np.array(graph.features)
+        features[distance] = features[distance][::-1] * 3
+        other = Graph(graph.adjacency, features, graph.labels)
+        assert torch.equal(g(graph), g(other)) == (distance > reach)
+    longer = [(i, i + 1) for i in range(11)]
+    weights = np.ones(11)
+    weights[reach + 1 :] = 5.0  # from the first node beyond reach on
+    assert torch.equal(g(graph), g(Graph.from_edges(longer, graph.features, weights=weights)))
+
+
+class Watched:
+    """A matrix whose rows can be taken, and that remembers which were; whatever else is asked of it fails."""
+
+    def __init__(self, matrix):
+        self.matrix, self.shape, self.nnz = matrix, matrix.shape, getattr(matrix, "nnz", None)
+        self.indptr, self.read = getattr(matrix, "indptr", None), set()
+
+    def __getitem__(self, rows):
+        self.read.update(np.asarray(rows).tolist())
+        return self.matrix[rows]
+
+
+@every_map
+def test_rows_never_read_what_lies_beyond(feature_map):
+    """Adjacency rows that are sliced, and rows of X, belong to the neighbourhood."""
+    graph = path(200)
+    parameters = start(feature_map, graph)
+    expected = feature_map(parameters, feature_map.prepare(graph, DOUBLE))[:, [100, 101]]
+    watched = {name: Watched(getattr(graph, name)) for name in ("adjacency", "features")}
+    for name, matrix in watched.items():
+        object.__setattr__(graph, name, matrix)
+    ours = feature_map.rows(parameters, graph, np.array([100, 101]), DOUBLE)
+    assert torch.allclose(ours, expected, rtol=1e-9, atol=1e-9)
+    margin = feature_map.reach + (0 if isinstance(feature_map, HopMLP) else 1)
+    for matrix in watched.values():
+        assert matrix.read == set(range(100 - margin, 102 + margin))
+
+
+def test_a_map_of_three_functions_works_without_reach():
+    class Plain(Free):
+        """Nothing but what a map must have."""
+
+        per_node = False
+
+    graph = clustered_graph()
+    parameters = start(Plain(3), graph)
+    assert Plain(3).reach is None
+    rows = Plain(3).rows(parameters, graph, np.array([5, 2]), DOUBLE)
+    assert torch.equal(rows, parameters["vectors"][:, [5, 2]])
+
+
+@pytest.mark.parametrize("feature_map", [HopMLP((4,), 3), GCN((4,), 3)], ids=str)
+def test_where_the_neighbourhood_is_most_of_the_graph_all_of_it_is_computed(feature_map, monkeypatch):
+    monkeypatch.undo()
+    graph, seen, prepare = path(400), [], type(feature_map).prepare
+    parameters = start(feature_map, graph)
+    monkeypatch.setattr(
+        type(feature_map),
+        "prepare",
+        lambda self, some, place: seen.append(some) or prepare(self, some, place),
+    )
+    feature_map.rows(parameters, graph, np.arange(2), DOUBLE)
+    assert graph not in seen
+    feature_map.rows(parameters, graph, np.arange(250), DOUBLE)
+    assert seen[-1] is graph

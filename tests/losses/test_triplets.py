@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernode.compute.draws import Draws
+from kernode.errors import InputError
+from kernode.losses.triplets import Members, Triplets, TripletSampler
+
+CPU = torch.device("cpu")
+
+
+class Sampler:
+    """Draws triplets as node indices: r × t each."""
+
+    def __init__(self, nodes, labels, classes, count=300):
+        self.members = Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU)
+        self.sampler = TripletSampler(self.members, count)
+
+    def draw(self, draws):
+        r = len(draws.seeds)
+        rows = [part.T for part in self.sampler.draw(draws)]
+        assert all(torch.equal(part % r, torch.arange(r)[:, None].expand_as(part)) for part in rows)
+        return Triplets(*(self.members.nodes.expand(r, -1).gather(1, part // r) for part in rows))
+
+
+def sampler(nodes, labels, classes, count=300):
+    return Sampler(nodes, labels, classes, count)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 2**31), st.integers(1, 3))
+def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, seed, replicas):
+    labels = np.array(labels)
+    if len(np.unique(labels)) < 2:
+        return
+    random = np.random.default_rng(seed)
+    nodes = random.permutation(1000)[: len(labels)]
+    label_of = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
+    triplets = sampler(nodes, labels, 5).draw(Draws(torch.arange(replicas) + seed, 3))
+    assert all(part.shape == (replicas, 300) for part in triplets)
+    sizes = np.bincount(labels, minlength=5)
+    for anchor, positive, negative in torch.stack(triplets).reshape(3, -1).T.tolist():
+        assert label_of[anchor] == label_of[positive] != label_of[negative]
+        assert anchor != positive or sizes[label_of[anchor]] == 1
+
+
+def test_every_class_gets_the_same_number():
+    labels = np.array([0] * 50 + [1] * 5 + [3])
+    triplets = sampler(np.arange(56), labels, 4, count=300).draw(Draws(torch.tensor([0])))
+    assert np.bincount(labels[triplets.anchor[0]], minlength=4).tolist() == [100, 100, 0, 100]
+
+
+def test_draws_are_uniform_within_classes():
+    labels = np.array([0] * 4 + [1] * 3 + [2] * 3)
+    drawn = sampler(np.arange(10), labels, 3, count=90_000).draw(Draws(torch.tensor([1])))
+    anchors = np.bincount(drawn.anchor[0], minlength=10)
+    assert np.allclose(anchors, [7_500] * 4 + [10_000] * 6, rtol=0.05)
+    of_zero = drawn.anchor[0] == 0
+    positives = np.bincount(drawn.positive[0][of_zero], minlength=10)
+    assert np.allclose(positives[:4], [0, 2_500, 2_500, 2_500], rtol=0.1)
+    negatives = np.bincount(drawn.negative[0][of_zero], minlength=10)
+    assert np.allclose(negatives, [0] * 4 + [1_250] * 6, rtol=0.15)
+
+
+def test_replicas_draw_as_they_do_alone_from_their_own_nodes():
+    nodes = np.stack([np.arange(6), np.arange(10, 16)])
+    labels = np.array([[0, 1, 0, 1, 2, 2], [2, 2, 1, 1, 0, 0]])
+    stack = sampler(nodes, labels, 3).draw(Draws(torch.tensor([4, 5]), 7))
+    for i in (0, 1):
+        alone = sampler(nodes[i], labels[i], 3).draw(Draws(torch.tensor([4 + i]), 7))
+        assert all(torch.equal(a[i], b[0]) for a, b in zip(stack, alone, strict=True))
+
+
+def test_epochs_draw_afresh():
+    once = sampler(np.arange(20), np.arange(20) % 2, 2)
+    first, second = (once.draw(Draws(torch.tensor([0]), epoch)) for epoch in (1, 2))
+    assert not torch.equal(first.anchor, second.anchor)
+
+
+def test_one_class_has_nothing_to_compare():
+    with pytest.raises(InputError, match="must cover at least two"):
+        sampler(np.arange(4), np.zeros(4, int), 3)
+
+
+def test_averaging_takes_class_means():
+    nodes, labels = np.array([[9, 4, 7]]), np.array([[1, 0, 1]])
+    members = Members.of(nodes, labels, 3, CPU)
+    assert members.nodes.tolist() == [[4, 9, 7]]
+    assert members.averaging.tolist() == [[[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0]]]

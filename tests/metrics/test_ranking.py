@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from kernode.errors import InputError
+from kernode.metrics.ranking import hits_at, link_metrics, mean_reciprocal_rank
+
+NAMES = ["auc", "ap", "hits_at_20", "hits_at_50", "hits_at_100", "mrr"]
+
+few_values = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.5, 2.0])  # so that ties are common
+any_value = st.floats(allow_nan=False, allow_infinity=False)
+scores = st.lists(few_values, min_size=1, max_size=130) | st.lists(any_value, min_size=1, max_size=30)
+arrays = scores.map(np.array)
+
+
+def slow_auc(positive, negative):
+    wins = [(p > q) + (p == q) / 2 for p in positive for q in negative]
+    return 100 * sum(wins) / len(wins)
+
+
+def slow_ap(positive, negative):
+    """Precision at each threshold, weighted by the recall it adds."""
+    total = 0.0
+    for threshold in sorted(set(positive)):
+        above = sum(p >= threshold for p in positive)
+        precision = above / (above + sum(q >= threshold for q in negative))
+        total += precision * sum(p == threshold for p in positive) / len(positive)
+    return 100 * total
+
+
+def slow_hits(k, positive, negative):
+    if len(negative) < k:
+        return 100.0
+    kth = sorted(negative, reverse=True)[k - 1]
+    return 100 * sum(p > kth for p in positive) / len(positive)
+
+
+def slow_mrr(positive, negative):
+    total = 0.0
+    for p in positive:
+        best = 1 + sum(q > p for q in negative)
+        worst = 1 + sum(q >= p for q in negative)
+        total += 1 / ((best + worst) / 2)
+    return 100 * total / len(positive)
+
+
+@given(arrays, arrays)
+def test_figures_equal_slow_loops(positive, negative):
+    figures = link_metrics(positive, negative)
+    assert list(figures) == NAMES
+    assert figures["auc"] == pytest.approx(slow_auc(positive, negative), abs=1e-9)
+    assert figures["ap"] == pytest.approx(slow_ap(positive, negative), abs=1e-9)
+    assert figures["mrr"] == pytest.approx(slow_mrr(positive, negative), abs=1e-9)
+    for k in (20, 50, 100):
+        assert figures[f"hits_at_{k}"] == pytest.approx(slow_hits(k, positive, negative), abs=1e-9)
+
+
+@given(arrays, arrays)
+def test_figures_are_plain_floats_between_0_and_100(positive, negative):
+    for figure in link_metrics(positive, negative).values():
+        assert type(figure) is float
+        assert 0 <= figure <= 100
+
+
+@given(st.integers(1, 12), arrays, arrays)
+def test_hits_at_any_k_equal_the_slow_loop(k, positive, negative):
+    assert hits_at(k, positive, negative) == pytest.approx(slow_hits(k, positive, negative), abs=1e-9)
+
+
+@given(arrays, arrays, st.randoms(use_true_random=False))
+def test_only_the_order_of_scores_counts(positive, negative, random):
+    ranks = np.unique(np.concatenate([positive, negative]), return_inverse=True)[1]
+    first, second = ranks[: len(positive)].tolist(), ranks[len(positive) :].tolist()
+    random.shuffle(first)
+    random.shuffle(second)
+    figures = link_metrics(np.array(first), np.array(second))
+    assert figures == pytest.approx(link_metrics(positive, negative), abs=1e-9)
+
+
+def test_figures_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    positive = random.normal(1, 1, 500).astype(np.float32)
+    negative = random.normal(0, 1, 400).astype(np.float32)
+    truth, values = np.repeat([1, 0], [500, 400]), np.concatenate([positive, negative])
+    figures = link_metrics(positive, negative)
+    assert figures["auc"] == pytest.approx(100 * roc_auc_score(truth, values), abs=1e-9)
+    assert figures["ap"] == pytest.approx(100 * average_precision_score(truth, values), abs=1e-9)
+
+
+@pytest.mark.parametrize("edges", [1, 20, 21, 43, 237])
+@pytest.mark.parametrize("others", [1, 300])  # 20 and 1: scikit-learn's sum for ap is above 1
+def test_a_perfect_ranking_has_100_everywhere(edges, others):
+    figures = link_metrics(np.linspace(2, 3, edges), np.linspace(0, 1, others))
+    assert figures == dict.fromkeys(NAMES, pytest.approx(100.0, abs=1e-9))
+    assert max(figures.values()) <= 100
+
+
+def test_the_worst_ranking_has_no_hits():
+    figures = link_metrics(np.linspace(0, 1, 50), np.linspace(2, 3, 300))
+    assert figures["auc"] == figures["hits_at_20"] == figures["hits_at_50"] == figures["hits_at_100"] == 0
+    assert figures["mrr"] == pytest.approx(100 / 301)
+    assert figures["ap"] < 10
+
+
+def test_equal_scores_tell_nothing():
+    figures = link_metrics(np.zeros(100), np.zeros(300))
+    assert figures["auc"] == pytest.approx(50)
+    assert figures["ap"] == pytest.approx(25)  # the share of edges
+    assert figures["hits_at_100"] == 0  # strictly above
+    assert figures["mrr"] == pytest.approx(100 / 151)
+
+
+def test_random_scores_are_near_chance():
+    random = np.random.default_rng(0)
+    figures = link_metrics(random.random(5000), random.random(5000))
+    assert figures["auc"] == pytest.approx(50, abs=2)
+    assert figures["ap"] == pytest.approx(50, abs=2)
+    assert figures["hits_at_100"] == pytest.approx(2, abs=1)
+    assert figures["mrr"] < 1
+
+
+def test_a_tie_with_the_kth_non_edge_is_no_hit():
+    negative = np.arange(100, dtype=float)
+    assert hits_at(20, np.array([80.0]), negative) == 0
+    assert hits_at(20, np.array([80.0 + 1e-9]), negative) == 100
+    assert hits_at(100, np.array([0.0]), negative) == 0
+    assert hits_at(101, np.array([-5.0]), negative) == 100
+
+
+def test_ties_share_the_mean_rank():
+    assert mean_reciprocal_rank(np.array([1.0]), np.array([1.0, 1.0])) == pytest.approx(50)
+
+
+def test_huge_scores_do_not_overflow():
+    huge = np.finfo(np.float64).max
+    figures = link_metrics(np.array([huge, -huge]), np.array([-huge]))
+    assert figures["auc"] == pytest.approx(75)
+
+
+def test_the_scores_are_left_as_they_were():
+    positive, negative = np.array([0.3, 0.1, 0.2]), np.array([0.5, 0.0, 0.4])
+    positive.setflags(write=False)
+    negative.setflags(write=False)
+    link_metrics(positive, negative)
+    assert negative.tolist() == [0.5, 0.0, 0.4]
+
+
+def test_a_million_scores_are_ranked_without_a_matrix_of_them():
+    random = np.random.default_rng(0)  # p × q would be a terabyte of booleans
+    assert mean_reciprocal_rank(random.random(1_000_000), random.random(1_000_000)) < 0.1
+
+
+@pytest.mark.parametrize("measure", [link_metrics, mean_reciprocal_rank, lambda p, q: hits_at(5, p, q)])
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        (np.array([]), "holds no scores"),
+        (np.array([0.5, np.nan]), r"\[1\] is nan. Scores must be finite"),
+        (np.array([np.inf, 0.5]), r"\[0\] is inf. Scores must be finite"),
+        (np.array([[0.5]]), r"must be a list of scores. Got float64 of shape \(1, 1\)"),
+        (np.array(["high"]), "must be a list of scores"),
+        (0.5, "must be a list of scores"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(measure, scores, sentence):
+    with pytest.raises(InputError, match=f"positive ?{sentence}"):
+        measure(scores, np.array([0.5]))
+    with pytest.raises(InputError, match=f"negative ?{sentence}"):
+        measure(np.array([0.5]), scores)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, True, None])
+def test_k_is_a_whole_number(k):
+    with pytest.raises(InputError, match="k must be an integer ≥ 1"):
+        hits_at(k, np.array([0.5]), np.array([0.5]))

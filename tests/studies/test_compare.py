@@ -1,0 +1,243 @@
+"""The same splits and the same budget for every method, and tests that do not cry wolf."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from commands import fails
+from graphs import clustered_graph
+from kernode.cli.compare import KNOWN
+from kernode.compute.place import Place
+from kernode.data import split_nodes
+from kernode.errors import InputError
+from kernode.metrics.significance import holm, paired
+from kernode.node_classification.experiment import run_method
+from kernode.node_classification.variants import WORDS, configure
+from kernode.studies.compare.contest import contest
+from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
+from kernode.studies.compare.matches import Match, play
+from kernode.studies.compare.report import differences, report
+from kernode.studies.results import Results
+from kernode.training.settings import PER_REPLICA
+
+SPLIT = "0.5/0.25/0.25"
+# The first candidate hardly learns: what picks it does not look at validation.
+SMALL = Contestant("small", "small", "k3", {"epochs": 10, "hidden": (8,)}, {"learning_rate": (1e-6, 0.05)})
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return clustered_graph(n=60)
+
+
+# Statistics
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_without_overlap_the_test_is_students(values):
+    ours, theirs = paired(values, test_to_train=0.0), stats.ttest_1samp(values, 0.0)
+    assert ours.p == pytest.approx(theirs.pvalue, abs=1e-9)
+    low, high = theirs.confidence_interval(0.95)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-7)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_overlap_makes_the_test_more_careful(values):
+    plain, careful = paired(values, 0.0), paired(values, 1 / 3)
+    assert careful.p >= plain.p
+    assert careful.low <= plain.low <= plain.mean <= plain.high <= careful.high
+
+
+def test_correction_holds_its_level_where_students_does_not():
+    """Means of overlapping resamples of the same numbers: no difference is there to be found."""
+    random, naive, corrected = np.random.default_rng(0), 0, 0
+    for _ in range(300):
+        numbers = random.normal(size=100)  # a node's difference between two equal methods
+        resamples = [numbers[random.permutation(100)[:25]].mean() for _ in range(20)]
+        naive += paired(resamples, 0.0).p < 0.05
+        corrected += paired(resamples, 1 / 3).p < 0.05
+    assert naive > 60
+    assert corrected < 30
+
+
+def test_equal_and_single_differences_have_an_answer():
+    assert paired([0.0, 0.0], 0.5).p == 1
+    assert paired([1.0, 1.0], 0.5).p == 0
+    assert paired([1.0], 0.5).p == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_between_nothing_and_bonferroni(p_values):
+    corrected = holm(p_values)
+    assert all(c >= min(1, p) - 1e-9 for p, c in zip(p_values, corrected, strict=True))
+    assert min(corrected) == pytest.approx(min(1, len(p_values) * min(p_values)), abs=1e-9)
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(corrected)[order]) >= 0).all()
+
+
+# Matches
+
+
+def test_every_method_has_the_same_budget():
+    budgets = {name: len(one.candidates()) for name, one in CONTESTANTS.items()}
+    assert budgets.pop("default") == 1
+    assert set(budgets.values()) == {BUDGET}
+
+
+def test_the_default_is_what_fit_uses_on_words():
+    one, k3 = CONTESTANTS["default"], {"hidden": 64, "weight_decay": 1e-5, "input_dropout": 0.5}
+    assert configure(one.variant, WORDS) == configure("k3", **k3)
+    assert configure(one.variant, "cora", tuned=False) == configure("k3", **k3)
+    assert configure(one.variant, "cora") != configure("k3", **k3)
+
+
+@pytest.mark.parametrize("name", CONTESTANTS)
+def test_every_candidate_is_a_method(name):
+    one = CONTESTANTS[name]
+    made = [configure(one.variant, **{**one.changes, **values}) for values in one.candidates()]
+    assert all(made.count(each) == 1 for each in made)  # no candidate is tried twice
+    if name not in ("sgc", "gat"):
+        assert all(method.map.hidden[0] >= 64 for method, _ in made)
+
+
+def test_help_names_every_method():
+    assert [re.sub(r" \(.*", "", name) for name in KNOWN.split(", ")] == [
+        "default", "k3", "n1", "k3-c1", "k3-plain", "k3-last", "k3-heavy", "gcn", "appnp", "gat", "sgc"
+    ]  # fmt: skip
+    assert all(name in KNOWN for name in CONTESTANTS)
+
+
+def test_any_variant_can_be_compared_and_others_are_named():
+    assert contestant("k1").candidates() == [{}]
+    with pytest.raises(InputError, match="'k9' is not a method"):
+        contestant("k9")
+
+
+def test_contest_is_what_single_runs_and_validation_give(graph):
+    place = Place.of(64)
+    splits = split_nodes(graph, SPLIT, range(3))
+    found = contest(graph, SMALL, splits, place)
+    assert 1 in found["chosen"]
+    for s in range(3):
+        alone = []
+        for values in SMALL.candidates():
+            method, training = configure("k3", **{**SMALL.changes, **values})
+            _, scores, _ = run_method(graph, method, training, [s], place, split=SPLIT)
+            alone.append(scores)
+        picked = int(np.argmax([one["validation"]["accuracy_mean"] for one in alone]))
+        assert found["chosen"][s] == picked
+        assert found["validation"][s] == pytest.approx(max(o["validation"]["accuracy_mean"] for o in alone))
+        assert found["accuracy"][s] == pytest.approx(alone[picked]["test"]["accuracy_mean"], abs=1e-3)
+        similar = alone[picked]["test"]["similarity"]
+        assert found["map"][s] == pytest.approx(similar["map"], abs=1e-3)
+
+
+def test_test_labels_choose_nothing(graph):
+    place, splits = Place.of(64), split_nodes(graph, SPLIT, range(2))
+    found = contest(graph, SMALL, splits, place)
+    hidden = np.setdiff1d(splits[0].test, np.union1d(splits[1].train, splits[1].validation))
+    labels = graph.labels.copy()
+    labels[hidden] = (labels[hidden] + 1) % graph.n_classes
+    other = contest(replace(graph, labels=labels), SMALL, splits, place)
+    assert other["chosen"] == found["chosen"]
+    assert other["validation"] == found["validation"]
+
+
+def test_structures_are_stacked_apart(graph):
+    both = Contestant("both", "", "k3", {"epochs": 2}, {"hidden": ((3,), (4,)), "dropout": (0.0, 0.5)})
+    found = contest(graph, both, split_nodes(graph, SPLIT, range(2)), Place.of(32))
+    assert all(0 <= chosen < 4 for chosen in found["chosen"])
+    assert "hidden" not in PER_REPLICA
+
+
+def test_a_match_is_played_once(graph, tmp_path):
+    store = Results(tmp_path, (tmp_path,))
+    match = Match(graph, SMALL, 2, SPLIT)
+    first = play(match, store, Place.of(32))
+    (path,) = tmp_path.rglob("*.json")
+    before = path.stat().st_mtime_ns
+    assert play(match, store, Place.of(32)) == first
+    assert path.stat().st_mtime_ns == before
+    assert store.find(Match(graph, SMALL, 3, SPLIT)) is None
+
+
+# Report
+
+
+def result(accuracy, similar=()):
+    return {
+        "accuracy": accuracy, "map": list(similar), "precision_at_10": list(similar), "validation": accuracy,
+        "chosen": [0] * len(accuracy), "nodes": {"train": 60, "test": 20}, "seconds": 1.0, "device": "cpu",
+    }  # fmt: skip
+
+
+def test_report_says_better_worse_and_neither():
+    noise = np.random.default_rng(0).normal(0, 0.1, 30)
+    base = 80 + np.random.default_rng(1).normal(0, 1, 30)
+    shifts = {"k3": 0 * noise, "n1": noise - 2, "gcn": noise + 2, "sgc": noise / 9}
+    figures = {"g": {name: result((base + shift).tolist()) for name, shift in shifts.items()}}
+    found = differences(figures, [("k3", name) for name in ("n1", "gcn", "sgc")], "accuracy")
+    verdicts = {entry["against"]: entry["verdict"] for entry in found}
+    assert verdicts == {"n1": "better", "gcn": "worse", "sgc": "no clear difference"}
+    values = report(figures, {name: contestant(name) for name in figures["g"]}, "k3")
+    assert [question["without"] for question in values["questions"]] == ["n1"]
+    assert all(entry["metric"] == "accuracy" for entry in values["differences"])  # nothing was retrieved
+
+
+# The command
+
+
+@pytest.fixture
+def kernode(tmp_path, monkeypatch, command):
+    """Run the command in an empty folder, with an empty data cache; give stdout, or stderr if it fails."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+
+    def run(*arguments, status=0):
+        result = command("compare", *arguments)
+        if status:
+            fails(result, status)
+            return result[2]
+        assert result[0] == 0, result[2]
+        return result[1]
+
+    return run
+
+
+DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
+
+
+def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
+    arguments = (DATA, "--methods", "sgc,smoother", "--splits", 3, "--device", "cpu")
+    values = json.loads(kernode(*arguments, "--json"))
+    assert [row["method"] for row in values["data"][0]["methods"]] == ["sgc", "smoother"]
+    assert {entry["against"] for entry in values["differences"]} == {"smoother"}
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+    assert len(stored) == 2
+    assert "no clear difference" in kernode(*arguments) or "better" in kernode(*arguments)
+    assert stored == {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([DATA, "--methods", "k3"], "--methods must name two or more"),
+        ([DATA, "--methods", "k3,k9"], "'k9' is not a method"),
+        ([DATA, "--against", "kled"], "--against must be one of the methods"),
+        ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
+        ([DATA, "--split", "fastgcn"], "split must be"),
+        ([DATA, "--split", "0.8/0.2/0.0"], "--split must have training, validation and test nodes"),
+        ([DATA, DATA], "two graphs have the same name"),
+        (["nowhere.npz"], "nowhere.npz"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence(kernode, arguments, sentence):
+    status = 1 if "nowhere" in sentence else 2
+    said = kernode(*arguments, status=status)
+    assert sentence in said

@@ -1,0 +1,90 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from kernode import storage
+from kernode.errors import FileError, InputError
+
+TENSORS = {"b": torch.arange(6).view(2, 3), "a": torch.tensor([1.5, -2.0]), "empty": torch.empty(0, 3)}
+FACTS = {"name": "ω", "list": [1, 2], "nested": {"z": None, "a": 0.1}}
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = storage.write_tensors(tmp_path / "x.safetensors", "model", TENSORS, FACTS)
+    tensors, facts = storage.read_tensors(path, "model")
+    assert {name: value.tolist() for name, value in tensors.items()} == {
+        name: value.tolist() for name, value in TENSORS.items()
+    }
+    assert {name: facts[name] for name in FACTS} == FACTS
+
+
+def test_same_content_gives_the_same_bytes(tmp_path):
+    one = storage.write_tensors(tmp_path / "1", "model", TENSORS, FACTS)
+    turned = dict(reversed(TENSORS.items()))
+    other = storage.write_tensors(tmp_path / "2", "model", turned, dict(reversed(FACTS.items())))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_strided_tensors_are_written_as_they_read(tmp_path):
+    strided = torch.arange(6.0).view(2, 3).T
+    path = storage.write_tensors(tmp_path / "x", "model", {"t": strided}, {})
+    assert torch.equal(storage.read_tensors(path, "model")[0]["t"], strided)
+
+
+def test_every_truncation_is_one_sentence(tmp_path):
+    path = storage.write_tensors(tmp_path / "x.safetensors", "model", TENSORS, FACTS)
+    content = path.read_bytes()
+    for length in [*range(0, len(content), 37), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises((FileError, InputError)) as caught:
+            storage.read_tensors(path, "model")
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_every_changed_byte_is_noticed(tmp_path):
+    path = storage.write_tensors(tmp_path / "x.safetensors", "model", TENSORS, FACTS)
+    content = path.read_bytes()
+    for position in range(8, len(content), 11):
+        changed = bytearray(content)
+        changed[position] ^= 0x01
+        path.write_bytes(changed)
+        with pytest.raises((FileError, InputError)):
+            storage.read_tensors(path, "model")
+
+
+def test_other_files_are_told_apart(tmp_path):
+    checkpoint = storage.write_tensors(tmp_path / "c", "checkpoint", TENSORS, FACTS)
+    with pytest.raises(InputError, match="is not a kernode model file but a checkpoint"):
+        storage.read_tensors(checkpoint, "model")
+    foreign = tmp_path / "foreign.safetensors"
+    save_file(TENSORS, foreign)
+    with pytest.raises(InputError, match="is not a kernode model file"):
+        storage.read_tensors(foreign, "model")
+    with pytest.raises(FileError, match="does not exist"):
+        storage.read_tensors(tmp_path / "nothing", "model")
+
+
+def test_a_newer_format_is_refused_by_name(tmp_path):
+    facts = {"kind": "model", "format": 99, "checksum": ""}
+    path = tmp_path / "new.safetensors"
+    save_file(TENSORS, path, metadata={"kernode": json.dumps(facts)})
+    with pytest.raises(InputError, match="has format 99; this kernode reads format 1"):
+        storage.read_tensors(path, "model")
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = storage.write_tensors(tmp_path / "x", "model", TENSORS, FACTS)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        storage.write_tensors(path, "model", {"t": torch.tensor(np.zeros(9))}, FACTS)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]
