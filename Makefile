@@ -23,7 +23,7 @@ lint: .venv/.tested
 docs: .venv/.tested
 	$(BIN)/python scripts/write_tables.py
 	$(BIN)/python scripts/write_api.py
-	$(BIN)/python -m pytest tests/test_tutorial.py tests/test_documents.py
+	$(BIN)/python -m pytest tests/docs
 
 # Runs what is not stored yet, draws the figures, and writes the tables of the documents.
 reproduce: .venv/.benched
@@ -37,7 +37,7 @@ bench-check: .venv/.benched
 	$(BIN)/kernode bench step replicas --check results
 
 bench-results: .venv/.benched
-	$(BIN)/kernode bench step scale replicas memory complexity --save results
+	$(BIN)/kernode bench step scale replicas memory complexity --results results
 	$(BIN)/python scripts/plot_scaling.py
 	$(BIN)/python scripts/write_tables.py
 

@@ -1,6 +1,6 @@
 """The default classifier beside PyTorch Geometric's GCN on graphs from files: accuracy and time.
 
-    python benchmarks/own_graphs.py graph.npz … [--seeds 5] [--device auto] [--save results]
+    python benchmarks/own_graphs.py graph.npz … [--seeds 5] [--device auto] [--results results]
 
 For every graph, two tasks: 60/20/20, where validation nodes choose, and 10 % of the nodes labelled without
 any validation node. Ours is `NodeKernelClassifier()` with nothing set, and with ten
@@ -97,7 +97,7 @@ def train_ours(
     validation = split.validation if len(split.validation) else None
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=validation)
     accuracy = 100 * model.score(split.test, graph.labels[split.test])
-    return accuracy, time.perf_counter() - started, model.model_.labels_of_choice["variant"]
+    return accuracy, time.perf_counter() - started, model.model_.variant
 
 
 def measure(path: str, wanted: list[str], seeds: int, device: str, timed_epochs: int) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--device", default="auto")
     parser.add_argument("--timed-epochs", type=int, default=0)
-    parser.add_argument("--save", type=Path)
+    parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     device = given.device
     if device == "auto":
@@ -158,10 +158,10 @@ def main() -> None:
     _warm_up(device)
     for path in given.graphs:
         rows += measure(path, given.systems, given.seeds, device, given.timed_epochs)
-        if given.save:
+        if given.results:
             values = {"device": device, "machine": machine(device), "seeds": given.seeds, "rows": rows}
             text = json.dumps(values, indent=1, ensure_ascii=False) + "\n"
-            write_whole(given.save / f"own-graphs-{device}.json", text.encode())
+            write_whole(given.results / f"own-graphs-{device}.json", text.encode())
 
 
 if __name__ == "__main__":

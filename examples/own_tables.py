@@ -47,10 +47,10 @@ def main() -> None:
     known = graph.labels >= 0
     names, y = graph.node_names[known], np.array(graph.class_names)[graph.labels[known]]
     model = kn.NodeKernelClassifier(random_state=0).fit(names, y, graph=graph)
-    chosen = model.model_.labels_of_choice
-    tried = ", ".join(f"{name} {accuracy:.1f} %" for name, accuracy in chosen["chosen_by_validation"].items())
+    found = model.model_.chosen_by_validation
+    tried = ", ".join(f"{name} {accuracy:.1f} %" for name, accuracy in found.items())
     print(f"learned from {len(names)} papers, a fifth of them held out to choose: {tried}")
-    print(f"  kept: {chosen['variant']}")
+    print(f"  kept: {model.model_.variant}")
 
     others = graph.node_names[~known]
     probabilities = model.predict_proba(others)

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from what `kernode bench --save results` wrote."""
+"""The tables of docs/performance.md, from what `kernode bench --results results` wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def picture(documents: Path) -> str:
 def _measured(results: Path, suite: str, device: str, table: Callable[[dict[str, Any]], str]) -> str:
     path = results / f"bench-{suite}-{device}.json"
     if not path.exists():
-        return f"*Not measured yet: `kernode bench {suite} --device {device} --save results`.*"
+        return f"*Not measured yet: `kernode bench {suite} --device {device} --results results`.*"
     values = json.loads(path.read_text())
     machine, versions = values["machine"], values["machine"]["versions"]
     where = machine["gpu"] or f"{machine['processor']}, threads: {machine['threads']}"

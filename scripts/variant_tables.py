@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernode.node_classification.descriptions import SUMMARIES
-from kernode.node_classification.kled import KLED
+from kernode.node_classification.descriptions import DESCRIPTIONS
+from kernode.node_classification.method import Method
 from kernode.node_classification.variants import CANDIDATES, VARIANTS
 
 # What one epoch, or all of it, has to do.
@@ -42,7 +42,7 @@ def variants_table() -> str:
     """Every variant: what it is, how it answers, its epochs, how far a new node is felt, what it costs."""
     head = ["`--variant`", "what it is", "answers by", "epochs", "reach", "an epoch costs"]
     rows = [head, ["---"] * len(head)]
-    rows += [[f"`{name}`", SUMMARIES[name], *_facts(name), cost] for name, cost in COSTS.items()]
+    rows += [[f"`{name}`", DESCRIPTIONS[name], *_facts(name), cost] for name, cost in COSTS.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -50,7 +50,7 @@ def _facts(name: str) -> list[str]:
     if name not in VARIANTS:
         return [_both(*(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
     method, training = VARIANTS[name].method, VARIANTS[name].training
-    if isinstance(method, KLED):
+    if not isinstance(method, Method):
         return ["class sums or SVC", "–", "all"]
     epochs = str(training.epochs) if training.epochs else "–"
     return [ANSWERS[method.classifier], epochs, str(method.map.reach)]

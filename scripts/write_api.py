@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import kernode as kn
-from kernode import data, errors, kernels, maps
+from kernode import data, kernels, losses, maps
 from kernode.data.tables import columns, repairs
 from kernode.kernels import gp
 
@@ -35,6 +35,8 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         (
             "Graph",
             "Split",
+            "EdgeSplit",
+            "split_edges",
             ("kernode.data.tables.columns", columns.Encoding),
             ("kernode.data.tables.repairs", repairs.Repair),
         ),
@@ -43,7 +45,7 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "Estimators",
         "scikit-learn's contract: `clone`, `get_params`, `set_params`, `cross_val_score`, `GridSearchCV` and "
         "`Pipeline` work.",
-        ("NodeKernelClassifier", "NodeKernelTransformer", "load_model", "LinkPredictor"),
+        ("NodeKernelClassifier", "NodeKernelTransformer", "LinkPredictor", "load_model", "Checkpoint"),
     ),
     ("The learned kernel", "", ("NodeKernel", "graph_kernel", ("kernode.kernels.gp", gp.GPKernel))),
     (
@@ -64,6 +66,15 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         ),
     ),
     (
+        "Losses: `kernode.losses`",
+        "",
+        tuple(
+            ("kernode.losses", getattr(losses, name))
+            for name in ("Loss", "KernelLoss", "Hinge", "Squared", "Logistic", "Softmax", "Joint",
+                         "LinkCrossEntropy")
+        ),
+    ),
+    (
         "More of `kernode.data`",
         "",
         tuple(
@@ -72,12 +83,9 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         ),
     ),
     (
-        "Errors: `kernode.errors`",
+        "Errors",
         "",
-        tuple(
-            ("kernode.errors", getattr(errors, name))
-            for name in ("KernodeError", "InputError", "FileError", "MissingExtraError")
-        ),
+        ("KernodeError", "InputError", "FileError", "MissingExtraError"),
     ),
 )  # fmt: skip
 
@@ -85,12 +93,14 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
 ELSEWHERE = {
     "gp": "the learned kernel, above",
     "kernels": "base kernels, above",
+    "losses": "losses, above",
     "maps": "feature maps, above",
+    "LINK_VARIANTS": "the same for links",
     "VARIANTS": "a dictionary of every variant's method and settings; [which to use](variants.md)",
     "__version__": "the version, as text",
 }
 # Their methods do the same for every one: said once, at the first.
-SAME_METHODS = (kernels.BaseKernel, maps.FeatureMap)
+SAME_METHODS = (kernels.BaseKernel, maps.FeatureMap, losses.Loss)
 # Of these only some concern who uses them.
 ONLY = {
     columns.Encoding: ("feature_names", "describe"),

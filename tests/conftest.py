@@ -16,6 +16,9 @@ torch.set_num_threads(1)
 settings.register_profile("kernode", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("kernode")
 
+# Several folders have a conftest.py, and a search for doctests would import all of them by that one name.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
 
 @pytest.fixture(scope="session")
 def cora():

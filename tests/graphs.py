@@ -1,6 +1,7 @@
-"""Graphs to test on: drawn by hypothesis, or made with a seed."""
+"""Graphs and vectors to test on: drawn by hypothesis, or made with a seed."""
 
 import numpy as np
+import torch
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -32,3 +33,22 @@ def clustered_graph(n=60, classes=3, seed=0, features=8):
     linked = np.triu(random.random((n, n)) < np.where(near, 6 / n, 1 / n), 1)
     words = np.abs(random.normal(size=(n, features)) + 2 * np.eye(classes, features)[labels])
     return kn.Graph.from_edges(np.argwhere(linked), features=words, labels=labels, name="clusters")
+
+
+def path_graph(n, features=5):
+    """A path, 0 – 1 – … – n − 1, whose features are random: how far something reaches is seen on it."""
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    return kn.Graph.from_edges(edges, np.random.default_rng(0).random((n, features)), name="path")
+
+
+def dense_features(graph):
+    """X as a dense array: n × f."""
+    return graph.features.toarray() if sparse.issparse(graph.features) else np.asarray(graph.features)
+
+
+def vectors(r=2, n=6, d=3, seed=0):
+    """Any g, in float64: r × n × d."""
+    return torch.randn(r, n, d, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+CLUSTERS = clustered_graph(n=120)  # what most tests learn from, with the split of tasks.py

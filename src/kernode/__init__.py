@@ -10,24 +10,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernode import kernels, maps
+    from kernode import kernels, losses, maps
     from kernode.data import Split, datasets, extend, load, read_table
+    from kernode.data.edge_split import EdgeSplit, split_edges
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
+    from kernode.errors import FileError, InputError, KernodeError, MissingExtraError
     from kernode.graph import Graph
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.link_prediction.estimator import LinkPredictor
+    from kernode.link_prediction.variants import LINK_VARIANTS
     from kernode.model_files import load_model
     from kernode.node_classification.classifier import NodeKernelClassifier
     from kernode.node_classification.transformer import NodeKernelTransformer
     from kernode.node_classification.variants import VARIANTS
+    from kernode.training.checkpoint import Checkpoint
     from kernode.version import __version__
 
-# A name is imported when it is first used: `kernode --help` need not wait for torch.
+# Where each public name is. It is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
+    "LINK_VARIANTS": "link_prediction.variants",
     "VARIANTS": "node_classification.variants",
+    "Checkpoint": "training.checkpoint",
+    "EdgeSplit": "data.edge_split",
+    "FileError": "errors",
     "Graph": "graph",
-    "NodeKernel": "kernels",
+    "InputError": "errors",
+    "KernodeError": "errors",
     "LinkPredictor": "link_prediction.estimator",
+    "MissingExtraError": "errors",
+    "NodeKernel": "kernels",
     "NodeKernelClassifier": "node_classification.classifier",
     "NodeKernelTransformer": "node_classification.transformer",
     "Split": "data",
@@ -37,23 +48,27 @@ _HOMES = {
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",
     "from_scipy": "data.exchange",
-    "gp": "kernels",
     "graph_kernel": "kernels",
-    "kernels": "",
     "load": "data",
     "load_model": "model_files",
-    "maps": "",
     "read_table": "data",
+    "split_edges": "data.edge_split",
     "to_networkx": "data.exchange",
     "to_pyg": "data.exchange",
 }
-
-_MODULES = ("gp", "kernels", "maps")
+_MODULES = {"gp": "kernels.gp", "kernels": "kernels", "losses": "losses", "maps": "maps"}
 
 __all__ = [
+    "LINK_VARIANTS",
     "VARIANTS",
+    "Checkpoint",
+    "EdgeSplit",
+    "FileError",
     "Graph",
+    "InputError",
+    "KernodeError",
     "LinkPredictor",
+    "MissingExtraError",
     "NodeKernel",
     "NodeKernelClassifier",
     "NodeKernelTransformer",
@@ -69,20 +84,21 @@ __all__ = [
     "kernels",
     "load",
     "load_model",
+    "losses",
     "maps",
     "read_table",
+    "split_edges",
     "to_networkx",
     "to_pyg",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kernode' has no attribute {name!r}")
-    home = _HOMES[name]
     if name in _MODULES:
-        return import_module(f"kernode.{home}.{name}" if home else f"kernode.{name}")
-    return getattr(import_module(f"kernode.{home}"), name)
+        return import_module(f"kernode.{_MODULES[name]}")
+    if name in _HOMES:
+        return getattr(import_module(f"kernode.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'kernode' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,42 +1,83 @@
-"""Back from a file."""
+"""Back from a file: every model that kernode writes, as the estimator that answers with it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernode.compute.place import Place
 from kernode.data import load_graph
 from kernode.data.registry import is_registered
+from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.link_prediction import model_file as link_file
+from kernode.link_prediction.estimator import LinkPredictor
+from kernode.link_prediction.model import LinkModel
+from kernode.node_classification import model_file as node_file
 from kernode.node_classification.classifier import NodeKernelClassifier
 from kernode.node_classification.model import Model
+from kernode.storage import read_tensors
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
-def load_model(path: str | Path, graph: Graph | None = None, device: str = "cpu") -> NodeKernelClassifier:
-    """Read a model that an estimator's ``save`` or ``kernode fit`` wrote.
+def load_model(
+    path: str | Path, graph: Graph | None = None, device: str = "cpu"
+) -> NodeKernelClassifier | LinkPredictor:
+    """Read a model that an estimator's ``save``, ``kernode fit`` or ``kernode links`` wrote.
 
-    The graph of a built-in data set is found by its name. Without ``graph`` a model of any other knows none:
-    ask about one with ``predict(nodes, graph=…)``. A model of tables reads others by
-    ``read_table(edges, nodes, like=load_model(path))``.
+    The graph of a built-in data set is found by its name. Without ``graph`` a classifier of any other knows
+    none: ask about one with ``predict(nodes, graph=…)``; a link predictor needs the graph it was fitted on. A
+    model of tables reads others by ``read_table(edges, nodes, like=load_model(path))``.
     """
-    model = Model.load(path)
-    if graph is None and is_registered(model.dataset):
-        graph = load_graph(model.dataset)
-    settings = {
-        name: value
-        for piece in (model.method, model.training)
-        for name, value in vars(piece).items()
-        if name in NodeKernelClassifier._get_param_names()
+    tensors, facts = read_tensors(path, node_file.KIND, link_file.KIND)
+    if facts["kind"] == link_file.KIND:
+        return _link_predictor(link_file.as_link_model(tensors, facts), path, graph, device)
+    return _classifier(node_file.as_model(tensors, facts), graph, device)
+
+
+def _classifier(model: Model, graph: Graph | None, device: str) -> NodeKernelClassifier:
+    graph = _found(model.dataset) if graph is None else graph
+    estimator = NodeKernelClassifier(model.variant or "k3", **_settings(model, NodeKernelClassifier, device))
+    device = Place.of(model.precision, device).device.type
+    classes = np.array(model.classes)
+    if graph is None:
+        return estimator._become(model, classes, device)
+    return estimator._take(model.on(graph, device), classes)
+
+
+def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, device: str) -> LinkPredictor:
+    if graph is None and model.split_seed is not None:  # of an own split nobody else has the graph
+        graph = _found(model.dataset)
+    if graph is None:
+        what = "the graph it was fitted on" if model.split_seed is not None else "its split's own"
+        raise InputError(f"{path} was trained on {model.dataset!r}. Pass graph=, {what}.")
+    split = model.split_of(graph)
+    estimator = LinkPredictor(model.variant or "kernel", **_settings(model, LinkPredictor, device))
+    return estimator._take(model.on(split.graph, Place.of(model.precision, device).device.type), split)
+
+
+def _found(dataset: str) -> Graph | None:
+    """A built-in data set by its name."""
+    return load_graph(dataset) if is_registered(dataset) else None
+
+
+def _settings(model: Model | LinkModel, kind: type[BaseEstimator], device: str) -> dict[str, Any]:
+    """An estimator's settings, as far as a model says what they were."""
+    method: Any = model.method
+    loss = getattr(method, "loss", None)
+    parts = (model.training, loss, getattr(loss, "kernel", None), getattr(loss, "softmax", None), method)
+    known = {name: value for part in parts if part is not None for name, value in vars(part).items()}
+    known["kernel_loss"] = getattr(loss, "kernel", loss) if "triplets" in known else None
+    known["objective"] = getattr(loss, "objective", None)
+    ignored = method.ignored_settings | model.training.ignored_settings
+    return {
+        **{name: known[name] for name in kind._get_param_names() if name in known and name not in ignored},
+        "replicas": len(model.seeds),
+        "random_state": model.seeds[0],
+        "precision": model.precision,
+        "device": device,
     }
-    estimator = NodeKernelClassifier(
-        model.labels_of_choice.get("variant", "k3"),
-        **settings,
-        replicas=len(model.seeds),
-        random_state=model.seeds[0],
-        precision=model.precision,
-        device=device,
-    )
-    place = Place.of(model.precision, device)
-    return estimator._take(model, np.array(model.classes), graph, place.device.type)

@@ -1,25 +1,35 @@
-"""Pieces of a model that are described by their settings alone, and can travel as JSON."""
+"""Parts that are described by their settings alone, and can travel as JSON by the name of their class."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from kernode.errors import InputError
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """A frozen dataclass that knows its kind by name: feature maps and base kernels.
+    """A frozen dataclass of settings that files know by its name: maps, kernels, losses, methods.
 
     A new kind needs no registration: defining the class is enough, and importing it is what a model
-    file needs to be read again.
+    file needs to be read again. No second class can take a name over, for files would then mean another: a
+    map cannot have the name of a kernel, either.
     """
 
     kinds: ClassVar[dict[str, type[Recipe]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        known = Recipe.kinds.get(cls.__name__)
+        # The same definition run again, as in a notebook, replaces itself.
+        if known is not None and _place(known) != _place(cls):
+            raise InputError(
+                f"{cls.__name__!r} is the name of {_place(known)} in files already. "
+                f"Give {_place(cls)} another name."
+            )
         Recipe.kinds[cls.__name__] = cls
 
     def to_json(self) -> dict[str, Any]:
@@ -36,7 +46,16 @@ class Recipe:
             raise InputError(
                 f"{values.get('kind')!r} is not a known {cls.__name__}. Import the module that defines it."
             )
+        known = {field.name for field in dataclasses.fields(kind)}
+        if unknown := sorted(set(settings) - known):
+            raise InputError(
+                f"{kind.__name__} has no setting {unknown[0]!r}: the file is of another version of kernode."
+            )
         return kind(**{name: _built(value) for name, value in settings.items()})
+
+
+def _place(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
@@ -47,9 +66,11 @@ def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A piece as an object, also among others."""
+    """A part as an object, also among others, and numpy's numbers as Python's."""
     if isinstance(value, Recipe):
         return value.to_json()
+    if isinstance(value, np.generic):
+        return value.item()
     return tuple(_plain(item) for item in value) if isinstance(value, tuple) else value
 
 

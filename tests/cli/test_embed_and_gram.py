@@ -60,7 +60,7 @@ def test_vectors_in_a_file_are_the_kernels(command, trained, tmp_path, kind, nam
     status, printed, err = command("embed", path, data, "-o", out, "--json")
     assert (status, err) == (0, "")
     report = json.loads(printed)
-    assert (report["nodes"], report["dimensions"], report["output"]) == (90, 6, str(out))
+    assert (report["nodes"], report["dimensions"], report["out"]) == (90, 6, str(out))
     assert report["bytes"] == out.stat().st_size
     rows, columns, vectors = read(out)
     assert [str(row) for row in rows] == [str(v) for v in (range(90) if named == "plain" else NAMES)]

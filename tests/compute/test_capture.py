@@ -1,7 +1,5 @@
 """A captured epoch against the plain one; both need a GPU."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -9,13 +7,14 @@ import torch
 import kernode as kn
 from kernode.compute.fused import use_fused
 from kernode.compute.place import Place
-from kernode.data.edge_split import split_edges
-from kernode.link_prediction.method import LINK_METHODS
+from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
-from kernode.node_classification.experiment import lesson_of
-from kernode.node_classification.model import Model
-from kernode.node_classification.trainer import Stack
+from kernode.link_prediction.variants import configure_links
+from kernode.node_classification.selection import fit_method
+from kernode.node_classification.task import NodeTask
+from kernode.node_classification.trainer import learners
 from kernode.node_classification.variants import configure
+from kernode.training.run import Run
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -23,13 +22,11 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
 def probabilities(variant, monkeypatch, capture, **changes):
     graph, split = kn.load("cora")
     method, training = configure(variant, "cora", epochs=20, **changes)
-    lesson, classes = lesson_of(graph, [split])
     if not capture:
-        monkeypatch.setattr("kernode.node_classification.trainer.Stack.capturable", False)
-    model = Model.learn(
-        graph, method, training, lesson, [0, 1], Place.of(64, "cuda"), tuple(classes.tolist())
-    )
-    return model.on(graph, "cuda").probabilities(split.test), model
+        monkeypatch.setattr("kernode.node_classification.trainer.NodeLearner.capturable", False)
+    task = NodeTask.of_splits(graph, [split], Run((0, 1), Place.of(64, "cuda")))
+    on = fit_method(task, method, training)
+    return on.probabilities(split.test), on.model
 
 
 @pytest.mark.parametrize(
@@ -61,15 +58,14 @@ def test_explicit_and_factored_agree_on_the_gpu(monkeypatch):
 def test_gradients_of_a_float32_step_agree_fused_and_plain():
     graph, split = kn.load("cora")
     method, training = configure("k3", "cora")
-    lesson, _ = lesson_of(graph, [split])
-    method, place = method.for_classes(7), Place.of(32, "cuda")
+    task = NodeTask.of_splits(graph, [split], Run((0,), Place.of(32, "cuda")))
     gradients = []
     for mode in ("never", "everywhere"):
         with use_fused(mode):
-            stack = Stack(method.map.prepare(graph, place), method, training, lesson, [0], place)
-            loss = stack.losses(1)["loss"]
+            (learner,) = learners(task, method.for_classes(7), training)
+            loss = learner.losses(1)["loss"]
             gradients.append(
-                torch.autograd.grad(loss, list(stack.parameters.values()), torch.ones_like(loss))
+                torch.autograd.grad(loss, list(learner.parameters.values()), torch.ones_like(loss))
             )
     for one, other in zip(*gradients, strict=True):
         assert (one - other).norm() <= 1e-5 * one.norm()
@@ -77,15 +73,15 @@ def test_gradients_of_a_float32_step_agree_fused_and_plain():
 
 @pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
 def test_links_captured_and_plain_agree_in_float64(name, monkeypatch):
-    method, training = LINK_METHODS[name]
-    split = split_edges(kn.load("cora")[0], seed=0)
+    method, training = configure_links(name, epochs=8)
+    task = LinkTask.of_graph(kn.load("cora")[0], Run((0, 1), Place.of(64, "cuda")))
 
     def losses():
-        trained = train_links(split, method, replace(training, epochs=8), [0, 1], Place.of(64, "cuda"))
+        trained = train_links(task, method, training)
         return trained.history["loss"], trained.history["validation_auc"]
 
     captured = losses()
-    monkeypatch.setattr("kernode.link_prediction.trainer.LinkStack.capturable", False)
+    monkeypatch.setattr("kernode.link_prediction.trainer.LinkLearner.capturable", False)
     with use_fused("never"):
         plain = losses()
     assert all(np.allclose(one, other, atol=1e-8) for one, other in zip(captured, plain, strict=True))

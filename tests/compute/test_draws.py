@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +87,10 @@ def test_rates_close_to_one_keep_little_but_never_everything():
 def test_below_stays_below(bound, word):
     for half in (0, 1):
         assert 0 <= int(below(torch.tensor([word]), torch.tensor([bound]), half)) < bound
+
+
+def test_normal_draws_are_normal():
+    draws = Draws(torch.arange(3), 1).normal(7_000, 50_000)
+    assert torch.allclose(draws.mean(dim=0), torch.zeros(3).double(), atol=0.02)
+    assert torch.allclose(draws.std(dim=0), torch.ones(3).double(), atol=0.02)
+    assert (draws.abs() < 1.96).double().mean().item() == pytest.approx(0.95, abs=0.005)

@@ -12,12 +12,14 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.hops import HopOperator
 from kernode.kernels import Linear, Normalized
-from kernode.losses import kernel_loss, node_weights, softmax_loss
-from kernode.losses.triplets import Members, TripletSampler
+from kernode.losses import Hinge
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import cross_entropy, node_weights
+from kernode.losses.triplets import TripletSampler
 from kernode.maps.layers.activation import activate
-from kernode.node_classification.task import Lesson
-from kernode.node_classification.trainer import Stack
+from kernode.node_classification.trainer import learners
 from kernode.node_classification.variants import configure
+from tasks import node_task
 
 pytest.importorskip("triton")
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -81,13 +83,13 @@ def test_hop_operator(powers, kind, hops):
 def test_triplets_and_their_hinge(own_nodes):
     q = 3 if own_nodes else 1
     labels = np.tile([0, 0, 0, 1, 1, 1, 1, 3], (q, 1))
-    sampler = TripletSampler(Members.of(np.tile(np.arange(8), (q, 1)), labels, 4, DEVICE), 70)
+    sampler = TripletSampler(NodesByClass.of(np.tile(np.arange(8), (q, 1)), labels, 4, DEVICE), 70)
     x = random(8, 3, 5).transpose(0, 1).requires_grad_()
     margins, kernel = random(3).abs(), Normalized(Linear())
 
     def compute():
         triplets = sampler.draw(Draws(SEEDS, 9))
-        loss = kernel_loss("hinge", kernel, {}, kernel.embed(x), triplets, margins)
+        loss = Hinge().of_kernel(kernel, {}, kernel.embed(x), triplets, {"margin": margins})
         return *triplets, loss.detach(), torch.autograd.grad(loss @ random(3), x)[0]
 
     for ours, plain in zip(*both(compute), strict=True):
@@ -116,7 +118,7 @@ def test_cross_entropy(shared):
     weights = node_weights(labels, None, torch.float64)
 
     def compute():
-        loss = softmax_loss(scores, labels, weights)
+        loss = cross_entropy(scores, labels, weights)
         return loss.detach(), torch.autograd.grad(loss @ random(3), scores)[0]
 
     for ours, plain in zip(*both(compute), strict=True):
@@ -138,17 +140,14 @@ def test_adam(alike):
 
 @pytest.mark.parametrize("variant", ["k3", "n1", "k1", "gcn", "appnp"])
 def test_epochs_of_a_stack(variant):
-    graph = clustered_graph(n=30)
-    method, training = configure(variant, triplets=50, **({"hidden": (8,)} if variant != "k1" else {}))
-    nodes = np.arange(20)[None], np.arange(20, 30)[None]
-    lesson = Lesson(nodes[0], graph.labels[nodes[0]], nodes[1], graph.labels[nodes[1]], 3)
-    method = method.for_classes(3)
+    changes = {"triplets": 50} if variant in ("k3", "k1") else {}
+    method, training = configure(variant, **changes, **({"hidden": (8,)} if variant != "k1" else {}))
+    task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
 
     def compute():
-        prepared = method.map.prepare(graph, DOUBLE)
-        stack = Stack(prepared, method, training, lesson, [0, 1], DOUBLE)
-        records = [stack.advance(epoch) for epoch in (1, 2)]
-        return stack.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
+        (learner,) = learners(task, method.for_classes(3), training)
+        records = [learner.advance(epoch) for epoch in (1, 2)]
+        return learner.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
 
     for ours, plain in zip(*both(compute), strict=True):
         assert torch.allclose(ours, plain, atol=1e-10)

@@ -22,11 +22,15 @@ def test_a_path_is_read_as_text_or_as_path(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("coar", "cora"), ("Cora", "cora"), ("cite-seer", "citeseer"), ("PubMed", "pubmed")]
+    ("name", "hint"), [("coar", "cora"), ("Coar", "cora"), ("cite-seer", "citeseer"), ("Pub-Med", "pubmed")]
 )
 def test_a_name_nearly_right_is_corrected(name, hint):
     with pytest.raises(InputError, match=f"There is no data set '{name}'. Did you mean '{hint}'"):
         load_graph(name)
+
+
+def test_a_name_is_found_whatever_its_case():
+    assert load_graph("CoRa").name == "cora"
 
 
 def test_an_unknown_name_lists_the_known_ones():

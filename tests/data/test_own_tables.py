@@ -94,7 +94,22 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
     names = np.array(saved.classes)[saved.train_labels[0]]
     assert names.tolist() == [graph.class_names[label] for label in graph.labels[labelled]]
     assert report["test"] == tested["test"]  # what is reported is what was tested
-    fails(command(*fit, "--variant", "kled", "--all-labels"), 2, "--all-labels leaves no validation nodes")
+
+
+def test_all_labels_teach_kled_with_what_validation_chose(tables, tmp_path, command):
+    folder, _, _ = tables
+    model = tmp_path / "m.safetensors"
+    fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
+    tested, taught = (
+        (json.loads(command(*fit, "--variant", "kled", "--json", *more)[1]), Model.load(model))
+        for more in ((), ("--all-labels",))
+    )
+    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
+    tried = tested[1].method.candidates(graph)
+    scale, classifier = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
+    assert (taught[1].method.scales, taught[1].method.classifiers) == ((scale,), (classifier,))
+    assert np.array_equal(taught[1].train, np.flatnonzero(graph.labels >= 0)[None])
+    assert taught[0]["test"] == tested[0]["test"]
 
 
 def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path):

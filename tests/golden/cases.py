@@ -43,6 +43,7 @@ UNTRAINED = ("kled", "smoother")
 _NARROW = {"map": kn.maps.HopMLP(hidden=(16,), outputs=8)}
 FILES = {"k3": {}, "k1": _NARROW, "k2": _NARROW, "kled": {}, "gcn": {}, "tables": {}}
 LINK_FILE = "links"
+LINK_PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
 
 
 def graph_and_split():
@@ -124,8 +125,7 @@ def write():
         answers[name] = model.predict_proba(np.arange(model.graph_.n_nodes))
     links = fit_links("kernel")
     links.save(HERE / f"{LINK_FILE}.safetensors")
-    pairs = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
-    np.savez_compressed(ANSWERS, **answers, links=links.score_pairs(pairs))
+    np.savez_compressed(ANSWERS, **answers, links=links.score_pairs(LINK_PAIRS))
 
 
 if __name__ == "__main__":

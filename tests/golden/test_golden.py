@@ -27,3 +27,11 @@ def test_old_model_files_load_and_predict_the_same(name):
     # float32: another processor may round otherwise. On the one that wrote them they are equal bit for bit.
     np.testing.assert_allclose(found, ANSWERS[name], rtol=1e-5, atol=1e-7)
     assert (found.argmax(axis=1) == ANSWERS[name].argmax(axis=1)).all()
+
+
+def test_old_link_file_loads_and_scores_the_same():
+    links = kn.load_model(cases.HERE / f"{cases.LINK_FILE}.safetensors")
+    assert isinstance(links, kn.LinkPredictor)
+    found = links.score_pairs(cases.LINK_PAIRS)
+    np.testing.assert_allclose(found, ANSWERS[cases.LINK_FILE], rtol=1e-5, atol=1e-7)
+    assert links.evaluate() == pytest.approx(cases.fit_links("kernel").evaluate(), abs=0.1)

@@ -1,3 +1,8 @@
+import gc
+import tracemalloc
+import weakref
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,10 +13,21 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.compute.place import Place
+from kernode.data import Synthetic
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import HopOperator, hop_cost, hop_matrices, hop_shells, masked, normalized_adjacency
+from kernode.hops import (
+    HopOperator,
+    cost_of,
+    hop_cost,
+    hop_matrices,
+    hop_shells,
+    masked,
+    normalized_adjacency,
+)
 from kernode.hops import cache as hop_cache
+from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step
 from kernode.progress import heard_by
@@ -156,6 +172,61 @@ def test_the_cheaper_kind_is_chosen():
     assert hop_cost(complete, 2).kind == "explicit"  # two hops reach no further than one
     assert hop_cost(hub_graph(300), 2).kind == "factored"
     assert hop_cost(hub_graph(300), 2, "plain").kind == "factored"
+
+
+def test_cost_is_counted_once_for_each_graph_and_reading(monkeypatch):
+    counted = []
+    count = hop_counting._count
+    monkeypatch.setattr(hop_counting, "_count", lambda *what: counted.append(what[1:]) or count(*what))
+    graph, other = hub_graph(), hub_graph()
+    for _ in range(3):
+        HopOperator.of(graph, 2, "each", DOUBLE)
+        cost_of(GraphSizes.of(graph), 2, "each")
+        hop_cost(graph, 3, "last")
+    assert counted == [(2, "each"), (3, "last")]
+    hop_cost(other, 2)
+    assert counted[2:] == [(2, "each")]  # an equal graph is not the same one
+    with pytest.raises(InputError, match="hops must be an integer"):
+        hop_cost(graph, 0)
+
+
+def test_a_counted_graph_is_not_kept_alive():
+    graph = hub_graph()
+    hop_cost(graph, 2)
+    gone = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("degree", [6, 20])
+def test_expected_cost_is_that_of_the_graph(degree):
+    spec = Synthetic(nodes=4000, degree=degree)
+    counted, expected = hop_cost(spec.graph(), 3), cost_of(GraphSizes.of_synthetic(spec), 3)
+    assert expected.within[:2] == counted.within[:2]
+    assert np.allclose(expected.within, counted.within, rtol=0.15)  # classes hold walks together
+    assert not expected.exact
+    assert expected.kind == counted.kind
+    assert cost_of(GraphSizes.of_synthetic(spec), 1).exact
+    with pytest.raises(InputError, match="powers must be"):
+        cost_of(GraphSizes.of_synthetic(spec), 2, "none")
+
+
+@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("hops", [1, 2, 3])
+@pytest.mark.parametrize("graph", [hub_graph(200), clustered_graph(200)], ids=["hubs", "clusters"])
+def test_least_bytes_are_below_what_the_operator_takes(graph, hops, powers):
+    cost = hop_cost(graph, hops, powers)
+    tracemalloc.start()
+    operator = HopOperator.of(graph, hops, powers, DOUBLE)
+    _, building = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    held = operator.near if cost.kind == "factored" else operator.terms
+    assert 0 < cost.least_held_bytes(8) <= 12 * held.values().numel()
+    assert 0 < cost.least_building_bytes() <= building
+    assert cost.least_terms_bytes() <= 12 * sum(term.nnz for term in hop_matrices(graph, hops, powers))
+    estimated = replace(cost, exact=False)
+    assert estimated.least_building_bytes() < cost.least_building_bytes()  # what is estimated is less sure
 
 
 def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(monkeypatch):

@@ -13,14 +13,12 @@ with warnings.catch_warnings():  # its import warns of a torch function that it 
     import gpytorch
 
 import kernode as kn
-from graphs import clustered_graph
-from kernode.data import random_split
+from graphs import CLUSTERS as GRAPH
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.kernels.gp import GPKernel
+from tasks import SPLIT
 
-GRAPH = clustered_graph(n=90)
-SPLIT = random_split(GRAPH.labels, (0.5, 0.2, 0.3), 0)
 TRAIN, TEST = SPLIT.train, SPLIT.test
 
 
@@ -123,7 +121,7 @@ def test_wrong_use_is_one_sentence():
     for wrong, sentence in (
         (lambda: GPKernel("rbf"), "node_kernel must be a NodeKernel"),
         (lambda: k(column(TRAIN).expand(-1, 2)).to_dense(), "one column of node indices. Got 2"),
-        (lambda: k(column([0, 90])).to_dense(), "node 90 is not in the graph"),
+        (lambda: k(column([0, 120])).to_dense(), "node 120 is not in the graph"),
         (lambda: k(column([0.5])).to_dense(), "nodes must be integer indices. Got 0.5"),
     ):
         with pytest.raises(InputError, match=sentence):

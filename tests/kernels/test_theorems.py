@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.losses import kernel_loss
+from kernode.losses import Hinge
 from kernode.losses.triplets import Triplets
 
 
@@ -70,7 +70,9 @@ def train_to_the_minimum(labels, dimensions, margin):
     )
 
     def loss_of(g):
-        return kernel_loss("hinge", kernel, {}, kernel.embed(g), triplets, torch.tensor([margin])).sum()
+        return (
+            Hinge().of_kernel(kernel, {}, kernel.embed(g), triplets, {"margin": torch.tensor([margin])}).sum()
+        )
 
     g = descend(loss_of, start, 1_500, 0.05)
     embedded = kernel.embed(g)

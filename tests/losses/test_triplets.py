@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from kernode.compute.draws import Draws
 from kernode.errors import InputError
-from kernode.losses.triplets import Members, Triplets, TripletSampler
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.triplets import Triplets, TripletSampler
 
 CPU = torch.device("cpu")
 
@@ -15,7 +16,7 @@ class Sampler:
     """Draws triplets as node indices: r × t each."""
 
     def __init__(self, nodes, labels, classes, count=300):
-        self.members = Members.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU)
+        self.members = NodesByClass.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU)
         self.sampler = TripletSampler(self.members, count)
 
     def draw(self, draws):
@@ -83,8 +84,11 @@ def test_one_class_has_nothing_to_compare():
         sampler(np.arange(4), np.zeros(4, int), 3)
 
 
-def test_averaging_takes_class_means():
+def test_nodes_are_sorted_by_class_and_averaging_takes_class_means():
     nodes, labels = np.array([[9, 4, 7]]), np.array([[1, 0, 1]])
-    members = Members.of(nodes, labels, 3, CPU)
+    members = NodesByClass.of(nodes, labels, 3, CPU)
     assert members.nodes.tolist() == [[4, 9, 7]]
+    assert members.labels.tolist() == [[0, 1, 1]]
+    assert members.sizes.tolist() == [[1, 2, 0]]
+    assert members.starts.tolist() == [[0, 1, 3]]
     assert members.averaging.tolist() == [[[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0]]]

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from kernode.errors import InputError
-from kernode.metrics.ranking import hits_at, link_metrics, mean_reciprocal_rank
+from kernode.metrics.ranking import auc, hits_at, link_metrics, mean_reciprocal_rank
 
 NAMES = ["auc", "ap", "hits_at_20", "hits_at_50", "hits_at_100", "mrr"]
 
@@ -175,3 +176,11 @@ def test_what_cannot_be_ranked_is_refused(measure, scores, sentence):
 def test_k_is_a_whole_number(k):
     with pytest.raises(InputError, match="k must be an integer ≥ 1"):
         hits_at(k, np.array([0.5]), np.array([0.5]))
+
+
+def test_auc_equals_scikit_learns_with_ties():
+    random = torch.Generator().manual_seed(0)
+    positive, negative = (torch.randint(0, 9, (3, m), generator=random).double() for m in (40, 70))
+    for i, ours in enumerate(auc(positive, negative)):
+        truth = np.r_[np.ones(40), np.zeros(70)]
+        assert ours.item() == pytest.approx(100 * roc_auc_score(truth, torch.cat([positive[i], negative[i]])))

@@ -11,13 +11,13 @@ from sklearn.svm import SVC
 
 import kernode as kn
 from graphs import clustered_graph, graphs
-from kernode.data import random_split
 from kernode.errors import InputError
 from kernode.node_classification import kled as room
 from kernode.node_classification.kled import KLED, diffuse, normalized_columns
-from kernode.node_classification.kled_search import probabilities, search
-from kernode.node_classification.task import Lesson
+from kernode.node_classification.selection import fit_method
 from kernode.recipe import Recipe
+from kernode.training.settings import Training
+from tasks import labelled_nodes, node_task
 
 SCALES = st.floats(0.01, 10)
 
@@ -154,7 +154,7 @@ def test_the_spectrum_is_shared_by_scales_and_let_go_with_its_graph():
 
 def test_candidates_are_every_pair_on_a_small_graph():
     kled = KLED(scales=(0.5, 1.0))
-    assert kled.candidates(clustered_graph(), 30) == [
+    assert kled.candidates(clustered_graph()) == [
         (0.5, "sums"),
         (1.0, "sums"),
         (0.5, "svc"),
@@ -165,21 +165,21 @@ def test_candidates_are_every_pair_on_a_small_graph():
 def test_large_graphs_get_no_svc(monkeypatch):
     graph = clustered_graph(n=60)
     monkeypatch.setattr(room, "MOST_NODES_OF_SVC", 59)
-    assert {kind for _, kind in KLED().candidates(graph, 30)} == {"sums"}
+    assert {kind for _, kind in KLED().candidates(graph)} == {"sums"}
     with pytest.raises(InputError, match="at most 59 nodes"):
-        KLED(classifiers=("svc",)).candidates(graph, 30)
+        KLED(classifiers=("svc",)).candidates(graph)
     with pytest.raises(InputError, match="use 'sums'"):
         KLED().scores(graph, 1.0, "svc", *every_other_node(graph), classes=3)
 
 
 def test_heavy_graphs_get_only_the_scales_whose_sums_end():
     heavy = kn.Graph.from_edges([(0, 1)], features=np.eye(2), weights=[room.MOST_STEPS_OF_SUMS])
-    assert KLED(scales=(0.5, 1.0, 2.0), classifiers=("sums",)).candidates(heavy, 1) == [
+    assert KLED(scales=(0.5, 1.0, 2.0), classifiers=("sums",)).candidates(heavy) == [
         (0.5, "sums"),
         (1.0, "sums"),
     ]
     with pytest.raises(InputError, match="a scale of at most 1"):
-        KLED(scales=(2.0,), classifiers=("sums",)).candidates(heavy, 1)
+        KLED(scales=(2.0,), classifiers=("sums",)).candidates(heavy)
 
 
 def test_settings_travel_as_json():
@@ -211,17 +211,32 @@ def test_an_unknown_classifier_is_refused():
 
 def test_each_replica_is_searched_and_answered_with_its_own_nodes():
     graph = clustered_graph(n=60)
-    splits = [random_split(graph.labels, (0.5, 0.25, 0.25), seed) for seed in (0, 1)]
-    train, validation = (np.stack([getattr(s, part) for s in splits]) for part in ("train", "validation"))
-    lesson = Lesson(train, graph.labels[train], validation, graph.labels[validation], 3)
-    kled = KLED()
-    both = search(kled, graph, lesson, 2)
-    answers = probabilities(kled, graph, both.parameters, train, graph.labels[train], 3)
+    nodes = labelled_nodes(graph, split_seeds=(0, 1))
+    both = fit_method(node_task(graph, (0, 1), nodes), KLED(), Training(epochs=0))
+    answers = both.probabilities()
     assert np.allclose(answers.sum(axis=-1), 1)
     for i in (0, 1):
-        alone = search(kled, graph, lesson.of(slice(i, i + 1)), 1)
-        assert both.epochs[i] == alone.epochs[0] == both.history["validation_accuracy"][:, i].argmax() + 1
         row = slice(i, i + 1)
-        own = probabilities(kled, graph, alone.parameters, train[row], graph.labels[train[row]], 3)
-        assert np.array_equal(answers[i], own[0])
+        alone = fit_method(node_task(graph, (i,), nodes.of(row)), KLED(), Training(epochs=0))
+        tried = both.model.history["validation_accuracy"][:, i]
+        assert both.model.kept_epochs[i] == alone.model.kept_epochs[0] == tried.argmax() + 1
+        assert np.array_equal(answers[i], alone.probabilities()[0])
     assert not np.array_equal(answers[0], answers[1])
+
+
+def test_search_tells_of_every_candidate():
+    told = []
+
+    def progress(count):
+        told.append(count)
+        return lambda at, values: told.append((at, values["validation_accuracy"].shape))
+
+    task = node_task(seeds=(0, 1), progress=progress)
+    fit_method(task, KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
+    assert told == [2, (1, (2,)), (2, (2,))]
+
+
+def test_replicas_that_share_their_nodes_answer_alike():
+    answers = fit_method(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
+    assert answers.shape == (3, 120, 3)
+    assert np.array_equal(answers[0], answers[2])

@@ -18,17 +18,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import kernode as kn
-from graphs import clustered_graph
-from kernode.data import random_split
+from graphs import CLUSTERS as PLAIN
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.node_classification.model import Model
+from tasks import LABELS, SPLIT
 
-PLAIN = clustered_graph(n=120)
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
 GRAPH = kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, node_names=NAMES, name="clusters")
-SPLIT = random_split(GRAPH.labels, (0.5, 0.25, 0.25), 0)
-LABELS = GRAPH.labels[SPLIT.train]
 QUICK = {"variant": "n1", "epochs": 25, "learning_rate": 0.05, "device": "cpu"}
 
 
@@ -156,7 +153,9 @@ def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
 @pytest.mark.parametrize("graph", [GRAPH, PLAIN])
 def test_similar_nodes_are_those_of_a_loop_over_all(kernel, graph):
     model = fitted(graph=graph, replicas=2, precision=64, kernel=kernel)
-    directions = [g / np.linalg.norm(g, axis=1, keepdims=True) for g in model._answers.g.numpy()]
+    directions = [
+        g / np.linalg.norm(g, axis=1, keepdims=True) for g in model.model_.on(model.graph_).g.numpy()
+    ]
     inner = RBF(0.5) if kernel == RBF(0.5) else Linear()
     loop = []
     for other in range(120):
@@ -197,7 +196,7 @@ def test_products_of_vectors_are_the_gram_matrix_of_a_dot_product_kernel(kernel)
 def test_vectors_of_other_kernels_are_what_they_compare():
     model = fitted(transformer, replicas=2, precision=64, kernel=RBF(0.5))
     x, y = model.transform([3, 8])
-    g = model._answers.g.numpy()
+    g = model.model_.on(model.graph_).g.numpy()
     assert ((x - y) ** 2).sum() == pytest.approx(((g[:, 3] - g[:, 8]) ** 2).sum(axis=1).mean())
 
 

@@ -13,8 +13,7 @@ from scipy import sparse
 
 import kernode as kn
 from commands import fails
-from graphs import clustered_graph
-from kernode.compute.place import Place
+from graphs import CLUSTERS as GRAPH
 from kernode.data import split_nodes, write_npz
 from kernode.errors import FileError, InputError
 from kernode.hops import normalized_adjacency
@@ -37,10 +36,9 @@ from kernode.studies.bench.rows import Claim, Options, Outcome, Row
 from kernode.studies.bench.step import SYSTEMS
 from kernode.studies.bench.systems import System
 from kernode.studies.bench.timing import interleave
+from tasks import SINGLE
 
-GRAPH = clustered_graph(n=120)
 SPLIT = split_nodes(GRAPH, "jk", [0])[0]
-PLACE = Place.of(32)
 CPU = torch.device("cpu")
 
 
@@ -134,7 +132,7 @@ def test_without_pytorch_geometric_the_sentence_names_the_extra(kernode, monkeyp
 def saved(kernode, graph_file, tmp_path):
     folder = tmp_path / "results"
     command = ("bench", "step", "--data", graph_file, "--rounds", 2, "--device", "cpu")
-    assert kernode(*command, "--save", folder)[0] == 0
+    assert kernode(*command, "--results", folder)[0] == 0
     return command, folder, folder / "bench-step-cpu.json"
 
 
@@ -193,7 +191,7 @@ def test_a_fall_is_measured_against_the_same_row_and_more_than_thirty_percent():
 
 
 def test_nothing_to_compare_with_is_said_before_anything_is_measured(kernode, tmp_path):
-    fails(kernode("bench", "--check", tmp_path), 2, "bench-step-", "--save")
+    fails(kernode("bench", "--check", tmp_path), 2, "bench-step-", "--results")
     path = record.file_of(tmp_path, "step", "cpu")
     path.write_text("{}")
     fails(kernode("bench", "--check", tmp_path, "--device", "cpu"), 1, "not a benchmark's record")
@@ -254,7 +252,7 @@ def test_names_say_variant_replicas_and_epoch():
 @pytest.mark.parametrize("system", RIVALS)
 def test_pyg_systems_learn_the_task(system):
     torch.manual_seed(0)
-    rival = Rival(GRAPH, SPLIT, system, PLACE)
+    rival = Rival(GRAPH, SPLIT, system, SINGLE)
     losses = [float(rival.step()) for _ in range(150)]
     assert np.mean(losses[-10:]) < 0.8 * losses[0]
     assert rival.evaluate() > 0.6  # a third by chance
@@ -262,7 +260,7 @@ def test_pyg_systems_learn_the_task(system):
 
 @pytest.mark.parametrize("system", ["n1", "k3x2", "k3x2-epoch", "gcn", "pyg-gat-epoch"])
 def test_every_kind_of_system_steps(system):
-    step = System.named(system).start(GRAPH, SPLIT, PLACE, layers=3)
+    step = System.named(system).start(GRAPH, SPLIT, SINGLE, layers=3)
     for _ in range(3):
         step()
 
@@ -272,25 +270,25 @@ def test_pyg_sees_the_same_features_as_we_do(cora):
     for some in (graph, GRAPH):
         ours = scaled_features(some, normalize_rows=True)
         dense = ours.toarray() if sparse.issparse(ours) else ours
-        assert np.allclose(dense_features(some, PLACE).numpy(), dense, atol=1e-7)
+        assert np.allclose(dense_features(some, SINGLE).numpy(), dense, atol=1e-7)
 
 
 def test_csr_adjacency_gives_what_the_edge_list_gives():
-    plain, csr = (Rival(GRAPH, SPLIT, system, PLACE) for system in ("pyg-gcn", "pyg-gcn-csr"))
+    plain, csr = (Rival(GRAPH, SPLIT, system, SINGLE) for system in ("pyg-gcn", "pyg-gcn-csr"))
     csr.model.load_state_dict(plain.model.state_dict())
     for rival in (plain, csr):
         rival.model.eval()
     assert torch.allclose(plain.scores("train"), csr.scores("train"), atol=1e-5)
     assert csr.inputs["train"][1].layout == torch.sparse_csr
-    edges = edge_index(GRAPH, PLACE)
+    edges = edge_index(GRAPH, SINGLE)
     assert np.array_equal(csr_adjacency(edges, GRAPH.n_nodes).to_dense().numpy(), GRAPH.adjacency.toarray())
 
 
 def test_pyg_gcn_is_a_gcn_of_the_depth_asked_for():
-    rival = Rival(GRAPH, SPLIT, "pyg-gcn", PLACE, hidden=5, layers=3)
+    rival = Rival(GRAPH, SPLIT, "pyg-gcn", SINGLE, hidden=5, layers=3)
     rival.model.eval()
     step = torch.tensor(normalized_adjacency(GRAPH).toarray(), dtype=torch.float32)
-    x = dense_features(GRAPH, PLACE)
+    x = dense_features(GRAPH, SINGLE)
     for i, layer in enumerate(rival.model.layers):
         x = step @ x @ layer.lin.weight.T + layer.bias
         x = torch.relu(x) if i < 2 else x
@@ -299,22 +297,22 @@ def test_pyg_gcn_is_a_gcn_of_the_depth_asked_for():
 
 
 def test_sgc_is_linear_in_features_smoothed_twice():
-    rival = Rival(GRAPH, SPLIT, "pyg-sgc", PLACE)
+    rival = Rival(GRAPH, SPLIT, "pyg-sgc", SINGLE)
     step = torch.tensor(normalized_adjacency(GRAPH).toarray(), dtype=torch.float32)
     linear = rival.model.layer.lin
-    expected = linear(step @ step @ dense_features(GRAPH, PLACE))
+    expected = linear(step @ step @ dense_features(GRAPH, SINGLE))
     for _ in range(2):  # the second time from what was kept
         assert torch.allclose(rival.scores("train"), expected[rival.nodes["train"]], atol=1e-5)
 
 
 def test_sign_sees_smoothed_features_of_training_rows_only():
-    x, edges = dense_features(GRAPH, PLACE), edge_index(GRAPH, PLACE)
+    x, edges = dense_features(GRAPH, SINGLE), edge_index(GRAPH, SINGLE)
     degree = GRAPH.adjacency.sum(axis=1)
     scale_ = np.where(degree > 0, np.maximum(degree, 1) ** -0.5, 0)
     step = scale_[:, None] * GRAPH.adjacency.toarray() * scale_
     for hop, smoothed in enumerate(sign_features(x, edges)):
         assert np.allclose(smoothed.numpy(), np.linalg.matrix_power(step, hop) @ x.numpy(), atol=1e-5)
-    rival = Rival(GRAPH, SPLIT, "pyg-sign", PLACE)
+    rival = Rival(GRAPH, SPLIT, "pyg-sign", SINGLE)
     assert [len(rows) for rows in rival.inputs["train"]] == [len(SPLIT.train)] * 3
     assert rival.scores("train").shape == (len(SPLIT.train), GRAPH.n_classes)
     assert torch.equal(rival.inputs["validation"][0], x[rival.nodes["validation"]])
@@ -338,7 +336,7 @@ def large_file(tmp_path):
 
 
 def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_file):
-    measured = measure_alone(Task("pyg-gcn-epoch", large_file, rounds=2, threads=1), PLACE)
+    measured = measure_alone(Task("pyg-gcn-epoch", large_file, rounds=2, threads=1), SINGLE)
     assert 2 * 16 < measured.peak_mb < 150  # the graph's and the model's; the imports hold several hundred
     assert 2 * 16 < measured.steps_mb <= measured.peak_mb
     assert measured.ms_per_step > 0
@@ -347,7 +345,7 @@ def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_f
 @pytest.mark.slow
 def test_memory_on_a_small_graph_is_small(graph_file):
     for system in ("n1-epoch", "pyg-gcn-epoch"):
-        measured = measure_alone(Task(system, graph_file, threads=1), PLACE)
+        measured = measure_alone(Task(system, graph_file, threads=1), SINGLE)
         assert 0 <= measured.peak_mb < 15
         assert measured.ms_per_step is None
 
@@ -372,7 +370,7 @@ def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp
         return lambda: None
 
     monkeypatch.setattr(System, "start", start)
-    _run(Task("n1", "any"), PLACE, (GRAPH, SPLIT), MainMemory(), 0)
+    _run(Task("n1", "any"), SINGLE, (GRAPH, SPLIT), MainMemory(), 0)
     assert seen[0] != tmp_path
     assert not seen[0].exists()
     assert cache_folder() == tmp_path
@@ -380,7 +378,7 @@ def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp
 
 def test_a_fresh_process_hands_its_sentence_on():
     with pytest.raises(InputError, match="nowhere"):
-        measure_alone(Task("n1", "nowhere", threads=1), PLACE)
+        measure_alone(Task("n1", "nowhere", threads=1), SINGLE)
 
 
 # The suites, with memory that is made up

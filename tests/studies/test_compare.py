@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,21 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from commands import fails
 from graphs import clustered_graph
 from kernode.cli.compare import KNOWN
-from kernode.compute.place import Place
 from kernode.data import split_nodes
 from kernode.errors import InputError
 from kernode.metrics.significance import holm, paired
 from kernode.node_classification.experiment import run_method
+from kernode.node_classification.method import PER_REPLICA
 from kernode.node_classification.variants import WORDS, configure
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
 from kernode.studies.compare.matches import Match, play
 from kernode.studies.compare.report import differences, report
+from kernode.studies.compare.stored_settings import stored_settings
 from kernode.studies.results import Results
-from kernode.training.settings import PER_REPLICA
+from kernode.training.run import Run
+from tasks import DOUBLE, SINGLE
 
 SPLIT = "0.5/0.25/0.25"
 # The first candidate hardly learns: what picks it does not look at validation.
@@ -115,21 +117,18 @@ def test_help_names_every_method():
 
 def test_any_variant_can_be_compared_and_others_are_named():
     assert contestant("k1").candidates() == [{}]
-    with pytest.raises(InputError, match="'k9' is not a method"):
+    with pytest.raises(InputError, match="'k9' is not a variant to compare"):
         contestant("k9")
 
 
 def test_contest_is_what_single_runs_and_validation_give(graph):
-    place = Place.of(64)
-    splits = split_nodes(graph, SPLIT, range(3))
-    found = contest(graph, SMALL, splits, place)
+    found = contest(graph, SMALL, split_nodes(graph, SPLIT, range(3)), DOUBLE)
     assert 1 in found["chosen"]
     for s in range(3):
         alone = []
         for values in SMALL.candidates():
             method, training = configure("k3", **{**SMALL.changes, **values})
-            _, scores, _ = run_method(graph, method, training, [s], place, split=SPLIT)
-            alone.append(scores)
+            alone.append(run_method(graph, method, training, Run((s,), DOUBLE), split=SPLIT).report)
         picked = int(np.argmax([one["validation"]["accuracy_mean"] for one in alone]))
         assert found["chosen"][s] == picked
         assert found["validation"][s] == pytest.approx(max(o["validation"]["accuracy_mean"] for o in alone))
@@ -139,19 +138,19 @@ def test_contest_is_what_single_runs_and_validation_give(graph):
 
 
 def test_test_labels_choose_nothing(graph):
-    place, splits = Place.of(64), split_nodes(graph, SPLIT, range(2))
-    found = contest(graph, SMALL, splits, place)
+    splits = split_nodes(graph, SPLIT, range(2))
+    found = contest(graph, SMALL, splits, DOUBLE)
     hidden = np.setdiff1d(splits[0].test, np.union1d(splits[1].train, splits[1].validation))
     labels = graph.labels.copy()
     labels[hidden] = (labels[hidden] + 1) % graph.n_classes
-    other = contest(replace(graph, labels=labels), SMALL, splits, place)
+    other = contest(replace(graph, labels=labels), SMALL, splits, DOUBLE)
     assert other["chosen"] == found["chosen"]
     assert other["validation"] == found["validation"]
 
 
 def test_structures_are_stacked_apart(graph):
     both = Contestant("both", "", "k3", {"epochs": 2}, {"hidden": ((3,), (4,)), "dropout": (0.0, 0.5)})
-    found = contest(graph, both, split_nodes(graph, SPLIT, range(2)), Place.of(32))
+    found = contest(graph, both, split_nodes(graph, SPLIT, range(2)), SINGLE)
     assert all(0 <= chosen < 4 for chosen in found["chosen"])
     assert "hidden" not in PER_REPLICA
 
@@ -159,12 +158,50 @@ def test_structures_are_stacked_apart(graph):
 def test_a_match_is_played_once(graph, tmp_path):
     store = Results(tmp_path, (tmp_path,))
     match = Match(graph, SMALL, 2, SPLIT)
-    first = play(match, store, Place.of(32))
+    first = play(match, store, SINGLE)
     (path,) = tmp_path.rglob("*.json")
     before = path.stat().st_mtime_ns
-    assert play(match, store, Place.of(32)) == first
+    assert play(match, store, SINGLE) == first
     assert path.stat().st_mtime_ns == before
     assert store.find(Match(graph, SMALL, 3, SPLIT)) is None
+
+
+OF_TRAINING = {
+    "kind": "Training", "epochs": 200, "learning_rate": 0.01, "weight_decay": 5e-4, "dropout": 0.5,
+    "selection": "best", "patience": None, "input_dropout": 0.0, "select_by": "accuracy",
+}  # fmt: skip
+OF_LOSSES = {"kernel_weight": 0.1, "margin": 0.1, "triplets": 10_000, "class_weights": None}
+
+
+@pytest.mark.parametrize(
+    ("variant", "changes", "words", "changed"),
+    [
+        ("k3", {}, ("joint", "hinge"), {}),
+        (
+            "k3",
+            {"margin": 0.5, "kernel_weight": 2.0},
+            ("joint", "hinge"),
+            {"margin": 0.5, "kernel_weight": 2.0},
+        ),
+        ("k3", {"kernel_loss": "squared", "triplets": 7}, ("joint", "squared"), {"triplets": 7}),
+        ("n1", {"class_weights": "balanced"}, ("softmax", "hinge"), {"class_weights": "balanced"}),
+        ("k3", {"objective": "kernel"}, ("kernel", "hinge"), {}),
+    ],
+)
+def test_results_are_found_by_the_settings_that_they_were_stored_with(variant, changes, words, changed):
+    """As 0.1.0 wrote them: a loss is a word of the method, and its settings stand among those of training."""
+    method, training = configure(variant, **changes)
+    stored = stored_settings(method, training)
+    expected = {"kind": "Method", "map": method.map.to_json(), "kernel": method.kernel.to_json()}
+    assert stored["method"] == expected | {"objective": words[0], "kernel_loss": words[1]}
+    assert stored["training"] == OF_TRAINING | OF_LOSSES | changed
+
+
+def test_a_method_without_a_loss_is_stored_with_the_usual_ones_settings():
+    kled, training = configure("kled")
+    stored = stored_settings(kled, training)
+    assert stored["method"] == kled.to_json()
+    assert stored["training"] == OF_TRAINING | OF_LOSSES | {"epochs": 0}
 
 
 # Report
@@ -194,29 +231,17 @@ def test_report_says_better_worse_and_neither():
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, command):
-    """Run the command in an empty folder, with an empty data cache; give stdout, or stderr if it fails."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-
-    def run(*arguments, status=0):
-        result = command("compare", *arguments)
-        if status:
-            fails(result, status)
-            return result[2]
-        assert result[0] == 0, result[2]
-        return result[1]
-
-    return run
+def kernode(told):
+    return partial(told, "compare")
 
 
 DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
 
 
 def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
-    arguments = (DATA, "--methods", "sgc,smoother", "--splits", 3, "--device", "cpu")
+    arguments = (DATA, "--variants", "sgc,smoother", "--splits", 3, "--device", "cpu")
     values = json.loads(kernode(*arguments, "--json"))
-    assert [row["method"] for row in values["data"][0]["methods"]] == ["sgc", "smoother"]
+    assert [row["variant"] for row in values["data"][0]["variants"]] == ["sgc", "smoother"]
     assert {entry["against"] for entry in values["differences"]} == {"smoother"}
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
     assert len(stored) == 2
@@ -227,9 +252,9 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([DATA, "--methods", "k3"], "--methods must name two or more"),
-        ([DATA, "--methods", "k3,k9"], "'k9' is not a method"),
-        ([DATA, "--against", "kled"], "--against must be one of the methods"),
+        ([DATA, "--variants", "k3"], "--variants must name two or more"),
+        ([DATA, "--variants", "k3,k9"], "'k9' is not a variant to compare"),
+        ([DATA, "--against", "kled"], "--against must be one of the variants"),
         ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
         ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "--split must have training, validation and test nodes"),

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphs import clustered_graph
-from kernode.compute.place import Place
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import Linear
-from kernode.node_classification import experiment
+from kernode.node_classification.experiment import run_variant
 from kernode.studies.reproduce import drawing
 from kernode.studies.reproduce.drawing import hop_weights
 from kernode.studies.reproduce.embeddings import (
@@ -25,6 +24,8 @@ from kernode.studies.reproduce.embeddings import (
     pack,
     unpack,
 )
+from kernode.training.run import Run
+from tasks import DOUBLE
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")
@@ -42,18 +43,17 @@ def graph():
 
 
 def learned(graph, epochs):
-    model, _, splits = experiment.run(graph, "k3", [0, 1], Place.of(64, "cpu"), changes={"epochs": epochs})
-    return model.on(graph), splits[0]
+    return run_variant(graph, "k3", Run((0, 1), DOUBLE), changes={"epochs": epochs}).on
 
 
 @pytest.fixture(scope="module")
 def before(graph):
-    return learned(graph, 0)[0]
+    return learned(graph, 0)
 
 
 @pytest.fixture(scope="module")
 def after(graph):
-    return learned(graph, 15)[0]
+    return learned(graph, 15)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands import fails
 from kernode.cli.reproduce import TABLES as OFFERED
-from kernode.compute.place import Place
 from kernode.errors import FileError, InputError
-from kernode.link_prediction.experiment import configure_links
-from kernode.link_prediction.method import LINK_METHODS
+from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
 from kernode.node_classification.variants import VARIANTS, configure
 from kernode.studies.reproduce import claims, run
 from kernode.studies.reproduce.claims import (
@@ -37,27 +35,15 @@ from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_ta
 from kernode.studies.reproduce.verdicts import DIGITS, Difference, differ, judge
 from kernode.studies.results import SHIPPED as RESULTS
 from kernode.studies.results import Results
-from kernode.training.checkpoint import Checkpoint
+from tasks import SINGLE
 
 TRAINED = tuple(name for name in TABLES if name not in ("table1", "figures"))
 SHIPPED_RESULTS = Results(RESULTS, (RESULTS,))
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, command):
-    """Run the command in an empty folder, with an empty data cache; give stdout, or stderr if it fails."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-
-    def run(*arguments, status=0):
-        result = command("reproduce", *arguments)
-        if status:
-            fails(result, status)
-            return result[2]
-        assert result[0] == 0, result[2]
-        return result[1]
-
-    return run
+def kernode(told):
+    return partial(told, "reproduce")
 
 
 @pytest.fixture
@@ -99,11 +85,11 @@ def test_rows_are_the_variants_of_the_same_name():
         links = table.kind == "links"
         for row in table.rows:
             for dataset, cell in row.cells.items():
-                if row.reading != "last" and row.name in (LINK_METHODS if links else VARIANTS):
+                if row.reading != "last" and row.name in (LINK_VARIANTS if links else VARIANTS):
                     seen.add(row.name)
                     named = configure_links(row.name, dataset) if links else configure(row.name, dataset)
                     assert (link_method if links else node_method)(cell.values, table.name) == named
-    assert seen == set(VARIANTS) - {"smoother", "diffusion"} | set(LINK_METHODS)
+    assert seen == set(VARIANTS) - {"smoother", "diffusion"} | set(LINK_VARIANTS)
 
 
 def test_values_that_the_paper_states_are_marked():
@@ -212,20 +198,12 @@ def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     cells = list(read_table("table3", own_settings, runs=2).only(["cora"]).cells())
     whole = Silent(until=3)
     with pytest.raises(KeyboardInterrupt):
-        run.run_cells(run.missing(cells, store), store, Place.of(32), whole)
+        run.run_cells(run.missing(cells, store), store, SINGLE, whole)
     rest = Silent()
-    run.run_cells(run.missing(cells, store), store, Place.of(32), rest)
+    run.run_cells(run.missing(cells, store), store, SINGLE, rest)
     assert whole.begun[:2] + rest.begun == [cell.name for cell in cells]
     assert run.missing(cells, store) == []
     assert [path.suffix for path in (tmp_path / "r").rglob("*") if path.is_file()] == [".json"] * len(cells)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "waited", "due"), [(0.0, 0.0, [3, 5]), (60.0, 59.0, []), (60.0, 61.0, [3])]
-)
-def test_checkpoints_by_time_are_not_written_for_what_is_done(tmp_path, seconds, waited, due):
-    checkpoint = Checkpoint(tmp_path / "c", every=3, seconds=seconds)
-    assert [epoch for epoch in range(1, 6) if checkpoint.due(epoch, 5, waited)] == due
 
 
 # Verdicts
@@ -424,7 +402,7 @@ def test_json_is_one_object_with_every_table(kernode):
 
 
 def test_a_fresh_folder_is_filled_and_then_read(kernode, own_settings, tmp_path):
-    arguments = ("table3", "--data", "cora", "--runs", 2, "--settings", own_settings, "--results", "mine")
+    arguments = ("table3", "--data", "cora", "--replicas", 2, "--settings", own_settings, "--results", "mine")
     assert "JK-Concat" in kernode(*arguments, "--device", "cpu")
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.json")}
     assert len(stored) == 5
@@ -443,7 +421,7 @@ def test_a_fresh_folder_is_filled_and_then_read(kernode, own_settings, tmp_path)
     [
         (["table9"], "'table9' is not a table"),
         (["--data", "reddit"], "'reddit' is not a data set"),
-        (["--runs", "0"], "--runs must be an integer from 1 to 1000"),
+        (["--replicas", "0"], "--replicas must be an integer from 1 to 1000"),
         (["--settings", "nowhere"], "nowhere is not a folder"),
         (["--results", "file"], "file is not a folder"),
         (["--copy-settings", "."], "table1.toml is there already"),

@@ -8,58 +8,42 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
-from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
-from kernode.compute.place import Place
 from kernode.data import load_graph, split_nodes, write_npz
 from kernode.errors import InputError, KernodeError
-from kernode.link_prediction.experiment import configure_links, run_links
-from kernode.link_prediction.method import LINK_METHODS
-from kernode.node_classification.experiment import run
+from kernode.link_prediction.experiment import run_link_variant
+from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
+from kernode.node_classification.experiment import run_variant
 from kernode.node_classification.variants import VARIANTS, configure
 from kernode.studies.tune import search as searching
 from kernode.studies.tune.folds import fold_splits
-from kernode.studies.tune.question import LinkQuestion, NodeQuestion
+from kernode.studies.tune.problem import LinkProblem, NodeProblem
 from kernode.studies.tune.search import search
 from kernode.studies.tune.space import link_space, node_space
+from kernode.training.run import Run
 from kernode.training.settings import Training
+from tasks import DOUBLE, SINGLE
 
-GRAPH = clustered_graph(n=90)
-OTHER = clustered_graph(n=90, seed=1)
-CPU, DOUBLE = Place.of(32, "cpu"), Place.of(64, "cpu")
+OTHER = clustered_graph(n=120, seed=1)
 QUICK = ("--epochs", 3, "--trials", 4)
 
 
-def question(graph=GRAPH, name="k3", metric="accuracy", **options):
-    return NodeQuestion(graph, name, metric, **{"epochs": 3, **options})
+def problem(graph=GRAPH, variant="k3", metric="accuracy", **options):
+    return NodeProblem(graph, variant, metric, **{"epochs": 3, **options})
 
 
-def find(asked, path, trials=4, batch=6, place=CPU):
-    return search(asked, path, trials=trials, batch=batch, place=place)
+def find(posed, path, trials=4, batch=6, place=SINGLE):
+    return search(posed, path, trials=trials, batch=batch, place=place)
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder with a graph; give its stdout, and its stderr where it fails."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+def kernode(told, tmp_path):
+    """Run a command in a folder with a graph."""
     write_npz(GRAPH, tmp_path / "clusters.npz")
-
-    def run_command(*arguments, status=0):
-        monkeypatch.setattr(sys, "argv", ["kernode", *map(str, arguments)])
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        out, err = capsys.readouterr()
-        assert code == status, err
-        if status:
-            assert (err.count("\n"), out) == (1, "")
-        return err if status else out
-
-    run_command.folder = tmp_path
-    return run_command
+    told.folder = tmp_path
+    return told
 
 
 def drawn(space, structure, seed):
@@ -69,23 +53,25 @@ def drawn(space, structure, seed):
     return space.settings(structure, {name: random.uniform(r.low, r.high) for name, r in ranges.items()})
 
 
-@pytest.mark.parametrize("asked", [
-    question(), question(folds=3), question(name="k1-gcn", runs=2),
-    LinkQuestion(GRAPH, "kernel", "auc", epochs=3), LinkQuestion(GRAPH, "vgae", "auc", epochs=3, runs=2),
-], ids=lambda asked: f"{asked.name}-{len(asked.seeds)}")  # fmt: skip
-def test_stack_of_trials_equals_each_trained_alone(asked):
-    structure = {name: choices[0] for name, choices in asked.space.structure.items()}
-    settings = [drawn(asked.space, structure, seed) | asked.fixed for seed in range(3)]
-    together = asked.measure(settings, DOUBLE)
-    assert together.shape == (3, len(asked.seeds))
+@pytest.mark.parametrize("posed", [
+    problem(), problem(folds=3), problem(variant="k1-gcn", replicas=2),
+    LinkProblem(GRAPH, "kernel", "auc", epochs=3), LinkProblem(GRAPH, "vgae", "auc", epochs=3, replicas=2),
+], ids=lambda posed: f"{posed.variant}-{len(posed.seeds)}")  # fmt: skip
+def test_stack_of_trials_equals_each_trained_alone(posed):
+    structure = {name: choices[0] for name, choices in posed.space.structure.items()}
+    settings = [drawn(posed.space, structure, seed) | posed.fixed for seed in range(3)]
+    together = posed.measure(settings, DOUBLE)
+    assert together.shape == (3, len(posed.seeds))
     for one, row in zip(settings, together, strict=True):
-        assert np.allclose(asked.measure([one], DOUBLE)[0], row, rtol=0, atol=1e-8)
+        assert np.allclose(posed.measure([one], DOUBLE)[0], row, rtol=0, atol=1e-8)
 
 
 def test_value_of_a_trial_is_the_mean_validation_accuracy_that_fit_reports(tmp_path):
-    asked = question(runs=2)
-    best = find(asked, tmp_path / "a.db").trials[0]
-    _, report, _ = run(GRAPH, "k3", [0], CPU, changes=best.settings)  # runs share the first seed's split
+    posed = problem(replicas=2)
+    best = find(posed, tmp_path / "a.db").trials[0]
+    report = run_variant(
+        GRAPH, "k3", Run((0,), SINGLE), changes=best.settings
+    ).report  # runs share the first seed's split
     assert best.runs[0] == pytest.approx(report["validation"]["runs"][0], abs=1e-3)
     assert best.value == pytest.approx(np.mean(best.runs))
 
@@ -96,23 +82,23 @@ def test_test_labels_are_never_seen(tmp_path, folds):
     (split,) = split_nodes(GRAPH, None, [0])
     labels = GRAPH.labels.copy()
     labels[split.test] = (labels[split.test] + 1) % 3
-    first = find(question(folds=folds), tmp_path / "a.db")
-    assert find(question(replace(GRAPH, labels=labels), folds=folds), tmp_path / "b.db") == first
+    first = find(problem(folds=folds), tmp_path / "a.db")
+    assert find(problem(replace(GRAPH, labels=labels), folds=folds), tmp_path / "b.db") == first
 
 
 def test_test_labels_may_be_hidden(tmp_path):
     cora = load_graph("cora")
     labels = cora.labels.copy()
     labels[split_nodes(cora, None, [0])[0].test] = -1
-    asked = [question(graph, "sgc", epochs=2) for graph in (cora, replace(cora, labels=labels))]
-    assert asked[0].facts == asked[1].facts
-    results = [find(one, tmp_path / f"{i}.db", trials=2) for i, one in enumerate(asked)]
+    posed = [problem(graph, "sgc", epochs=2) for graph in (cora, replace(cora, labels=labels))]
+    assert posed[0].facts == posed[1].facts
+    results = [find(one, tmp_path / f"{i}.db", trials=2) for i, one in enumerate(posed)]
     assert results[0] == results[1]
 
 
 def test_folds_partition_the_nodes():
     (split,) = split_nodes(GRAPH, None, [0])
-    seen = np.union1d(split.train, split.validation)  # 72 nodes
+    seen = np.union1d(split.train, split.validation)  # 96 nodes
     for folds in (2, 5):
         parts = fold_splits(seen, GRAPH.labels[seen], folds, seed=0)
         chosen = np.concatenate([part.validation for part in parts])
@@ -122,43 +108,43 @@ def test_folds_partition_the_nodes():
             counts = np.bincount(GRAPH.labels[part.validation])
             assert counts.max() - counts.min() <= 2  # as in the whole
         assert len({len(part.train) for part in parts}) == 1
-    lesson = question(folds=5, runs=2).lesson(3)
-    assert lesson.train.shape == (30, 58)
-    with pytest.raises(InputError, match="from 2 to 36"):
-        _ = question(folds=37).parts
+    task = problem(folds=5, replicas=2).task(3, Run(tuple(range(30)), SINGLE))
+    assert task.nodes.train.shape == (30, 77)
+    with pytest.raises(InputError, match="from 2 to 48"):
+        _ = problem(folds=49).parts
 
 
 def test_search_goes_on_where_it_stopped(tmp_path):
-    find(question(), tmp_path / "parts.db", trials=6, batch=6)
-    parts = find(question(), tmp_path / "parts.db", trials=12, batch=6)
-    whole = find(question(), tmp_path / "whole.db", trials=12, batch=6)
+    find(problem(), tmp_path / "parts.db", trials=6, batch=6)
+    parts = find(problem(), tmp_path / "parts.db", trials=12, batch=6)
+    whole = find(problem(), tmp_path / "whole.db", trials=12, batch=6)
     assert parts == whole
     assert len(whole.trials) == 12
     assert len({json.dumps(one.settings) for one in whole.trials}) == 12
-    assert find(question(), tmp_path / "whole.db", trials=5) == whole  # nothing left to do
+    assert find(problem(), tmp_path / "whole.db", trials=5) == whole  # nothing left to do
 
 
 def test_first_trial_is_the_variant_itself(tmp_path):
-    trials = find(question(), tmp_path / "a.db", trials=1).trials
+    trials = find(problem(), tmp_path / "a.db", trials=1).trials
     method, training = configure("k3", epochs=3)
     assert configure("k3", **trials[0].settings) == (method, training)
 
 
 def test_batch_has_at_most_four_structures(tmp_path, monkeypatch):
-    stacks, measure = [], NodeQuestion.measure
+    stacks, measure = [], NodeProblem.measure
 
     def counting(self, settings, *rest):
         stacks.append(len(settings))
         return measure(self, settings, *rest)
 
-    monkeypatch.setattr(NodeQuestion, "measure", counting)
-    find(question(), tmp_path / "a.db", trials=12, batch=12)
+    monkeypatch.setattr(NodeProblem, "measure", counting)
+    find(problem(), tmp_path / "a.db", trials=12, batch=12)
     assert len(stacks) <= searching.MOST_STRUCTURES
     assert sum(stacks) == 12
 
 
 def test_what_an_interrupt_leaves_running_is_not_counted(tmp_path, monkeypatch):
-    measure, calls = NodeQuestion.measure, []
+    measure, calls = NodeProblem.measure, []
 
     def interrupted(self, *rest):
         calls.append(1)
@@ -166,17 +152,17 @@ def test_what_an_interrupt_leaves_running_is_not_counted(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return measure(self, *rest)
 
-    monkeypatch.setattr(NodeQuestion, "measure", interrupted)
+    monkeypatch.setattr(NodeProblem, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        find(question(), tmp_path / "a.db", trials=4, batch=4)
-    found = find(question(), tmp_path / "a.db", trials=4, batch=4)
+        find(problem(), tmp_path / "a.db", trials=4, batch=4)
+    found = find(problem(), tmp_path / "a.db", trials=4, batch=4)
     assert len(found.trials) == 4
     assert {one.number for one in found.trials} == {0, 4, 5, 6}
     assert found.failures == []
 
 
 def test_trial_that_diverges_fails_alone(tmp_path, monkeypatch):
-    measure, bad = NodeQuestion.measure, []
+    measure, bad = NodeProblem.measure, []
 
     def diverging(self, settings, *rest):
         bad[:] = bad or [settings[-1]]
@@ -184,34 +170,34 @@ def test_trial_that_diverges_fails_alone(tmp_path, monkeypatch):
             raise KernodeError("training diverged at epoch 2. Lower the learning rate.")
         return measure(self, settings, *rest)
 
-    monkeypatch.setattr(NodeQuestion, "measure", diverging)
-    found = find(question(), tmp_path / "a.db", trials=9, batch=9)
+    monkeypatch.setattr(NodeProblem, "measure", diverging)
+    found = find(problem(), tmp_path / "a.db", trials=9, batch=9)
     assert found.failures == ["training diverged at epoch 2. Lower the learning rate."]
     assert len(found.trials) == 8
-    assert find(question(), tmp_path / "a.db", trials=9) == found  # a failure counts
+    assert find(problem(), tmp_path / "a.db", trials=9) == found  # a failure counts
 
 
 def test_spaces_hold_what_a_method_has_and_its_objective_needs():
     for name, variant in VARIANTS.items():
         if name in ("kled", "smoother"):
             with pytest.raises(InputError, match="nothing to search"):
-                _ = question(name=name, epochs=None).space
+                _ = problem(variant=name, epochs=None).space
             continue
         space = node_space(variant.method, variant.training)
-        objective = variant.method.objective
+        objective = variant.method.loss.objective
         assert ("margin" in space.training) == (objective != "softmax")
         assert ("kernel_weight" in space.training) == (objective == "joint")
         assert ("input_dropout" in space.training) == variant.method.map.drops_input
         structure = {key: space.own[key] for key in space.structure}
         configure(name, **drawn(space, structure, 0))
     assert "dropout" not in node_space(VARIANTS["sgc"].method, Training()).ranges({})
-    for name, (method, training) in LINK_METHODS.items():
-        space = link_space(method, training)
+    for name, variant in LINK_VARIANTS.items():
+        space = link_space(variant.method, variant.training, variant.search_space)
         structure = {key: space.own[key] for key in space.structure}
-        assert configure_links(name, **drawn(space, structure, 0))[0] == method
+        assert configure_links(name, **drawn(space, structure, 0))[0] == variant.method
 
 
-def test_file_of_another_question_is_refused(kernode):
+def test_file_of_another_problem_is_refused(kernode):
     kernode("tune", "clusters.npz", *QUICK, "--trials", 2, "--study", "a ?%.db", "-q")
     assert (kernode.folder / "a ?%.db").is_file()
     write_npz(OTHER, kernode.folder / "other.npz")
@@ -219,9 +205,9 @@ def test_file_of_another_question_is_refused(kernode):
     sentence = kernode("tune", "other.npz", *QUICK, "--study", "a ?%.db", "-q", status=2)
     assert "holds a search with another graph" in sentence
     for option, value, words in [
-        ("--folds", 3, "folds 0, not 3"), ("--runs", 2, "runs 1, not 2"), ("--seed", 1, "seed 0, not 1"),
-        ("--variant", "n1", "variant k3, not n1"), ("--split", "0.5/0.3/0.2", "split jk, not 0.5/0.3/0.2"),
-        ("--epochs", 4, "epochs 3, not 4"),
+        ("--folds", 3, "folds 0, not 3"), ("--replicas", 2, "replicas 1, not 2"),
+        ("--seed", 1, "seed 0, not 1"), ("--variant", "n1", "variant k3, not n1"),
+        ("--split", "0.5/0.3/0.2", "split jk, not 0.5/0.3/0.2"), ("--epochs", 4, "epochs 3, not 4"),
     ]:  # fmt: skip
         assert words in kernode(*call, option, value, "-q", status=2)
     (kernode.folder / "text.db").write_text("not a database, but long enough to be looked at" * 9)
@@ -245,7 +231,7 @@ def test_settings_file_gives_fit_the_same_as_configure(kernode):
 
     call = ("fit", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", "--replicas", 2, "--json")
     fitted = json.loads(kernode(*call))
-    _, expected, _ = run(GRAPH, "k3", [0, 1], CPU, changes=best["settings"])
+    expected = run_variant(GRAPH, "k3", Run((0, 1), SINGLE), changes=best["settings"]).report
     assert fitted["test"] == expected["test"]
     assert fitted["validation"]["runs"][0] == pytest.approx(best["value"], abs=1e-3)
     assert json.loads(kernode(*call, "--epochs", 5))["epochs"] == 5  # the command line wins
@@ -265,20 +251,20 @@ def test_a_person_is_told_the_best_trials_and_what_to_do_next(kernode):
 def test_links_are_tuned_by_auc(kernode):
     report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "auc", "--json"))
     best = report["best"][0]
-    assert report["method"] == "kernel"
+    assert report["variant"] == "kernel"
     call = ("links", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "--json")
     fitted = json.loads(kernode(*call))
-    _, expected = run_links(GRAPH, "kernel", [0], CPU, changes=best["settings"])
+    expected = run_link_variant(GRAPH, "kernel", Run((0,), SINGLE), changes=best["settings"]).report
     assert fitted["test"] == expected["test"]
     assert fitted["validation"]["auc_mean"] == pytest.approx(best["value"], abs=1e-3)
-    assert "Leave --method out" in kernode(*call, "--method", "gae", status=2)
+    assert "Leave --variant out" in kernode(*call, "--variant", "gae", status=2)
 
 
 def test_map_selects_epochs_by_map(kernode):
     report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "map", "--json"))
     best = report["best"][0]
     assert best["settings"]["select_by"] == "map"
-    model, _, _ = run(GRAPH, "k3", [0], CPU, changes=best["settings"])
+    model = run_variant(GRAPH, "k3", Run((0,), SINGLE), changes=best["settings"]).model
     assert best["value"] == pytest.approx(model.history["validation_map"].max(), abs=1e-3)
     kernode("fit", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "-q")
 
@@ -306,7 +292,8 @@ def test_wrong_options_end_in_one_sentence(kernode):
         (("--folds", -1), "--folds must be"), (("--folds", 1), "--folds must be"),
         (("--metric", "auc", "--folds", 2), "Leave them out"), (("--variant", "k9"), "not a variant"),
         (("--variant", "kled"), "nothing to search"), (("--split", "60/0/30"), "needs validation nodes"),
-        (("--metric", "auc", "--variant", "k3"), "not a link method"), (("--epochs", 0), "nothing to search"),
+        (("--metric", "auc", "--variant", "k3"), "not a link variant"),
+        (("--epochs", 0), "nothing to search"),
     ]:  # fmt: skip
         assert words in kernode("tune", "clusters.npz", *options, "-q", status=2)
     assert "cannot be read" in kernode("fit", "clusters.npz", "--settings", "none.toml", status=1)
@@ -319,5 +306,5 @@ def test_missing_optuna_is_named(kernode, monkeypatch):
 
 def test_settings_file_reads_back_what_was_written(tmp_path):
     settings = {"hidden": [], "powers": "plain", "normalize_rows": False, "weight_decay": 1e-05, "hops": 3}
-    write_settings(tmp_path / "a.toml", "method", "kernel", settings, ["two\nlines"])
-    assert read_settings(tmp_path / "a.toml", "method") == ("kernel", settings)
+    write_settings(tmp_path / "a.toml", "links", "kernel", settings, ["two\nlines"])
+    assert read_settings(tmp_path / "a.toml", "links") == ("kernel", settings)

@@ -5,35 +5,32 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from kernode.cli import bench, compare, data, embed, estimate, fit, gram, links, predict, reproduce, tune
+from kernode.cli import data
+from kernode.cli.commands import COMMANDS
+from kernode.cli.option_groups import Command, Group, expanded
 from kernode.errors import KernodeError
-from kernode.node_classification.descriptions import SUMMARIES
+from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.version import __version__
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command(
-    "fit",
-    epilog="Variants:\n\n" + "\n\n".join(f"[bold]{name}[/]: {text}" for name, text in SUMMARIES.items()),
-)(fit.fit)
-app.command("predict")(predict.predict)
-app.command("embed")(embed.embed)
-app.command("gram")(gram.gram)
-app.command("links")(links.links)
-app.command("tune")(tune.tune)
-app.command("compare")(compare.compare)
-app.command("estimate")(estimate.estimate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("bench")(bench.bench)
+_VARIANTS = "\n\n".join(f"[bold]{name}[/]: {escape(text)}" for name, text in DESCRIPTIONS.items())
+for _name in COMMANDS:
+    _command = getattr(import_module(f"kernode.cli.{_name}"), _name)
+    _epilog = f"Variants:\n\n{_VARIANTS}" if _name == "fit" else None
+    app.command(_name, cls=Command, epilog=_epilog)(expanded(_command))
 app.add_typer(
     data.app, name="data", help="Data sets: list them, look at one, fetch one; tables into one file."
 )
@@ -63,10 +60,11 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
-            app(prog_name="kernode")
+            status = app(prog_name="kernode", standalone_mode=False)
+        raise SystemExit(status or 0)
     except KernodeError as error:
         _fail(str(error), error.exit_status)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted.", 130)
     except BrokenPipeError:  # whoever was reading has enough
         raise SystemExit(141) from None
@@ -74,6 +72,8 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}.", 1)
     except Exception as error:
+        if hasattr(error, "format_message"):  # typer's: an option or argument that there is not
+            _fail_use(error)
         if isinstance(error, MemoryError) or "allocate" in str(error):
             _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
         if os.environ.get("KERNODE_DEBUG"):
@@ -84,6 +84,15 @@ def main() -> None:
 def _fail(sentence: str, status: int) -> None:
     print(f"kernode: {' '.join(sentence.split())}", file=sys.stderr)  # noqa: T201
     raise SystemExit(status)
+
+
+def _fail_use(error: Any) -> None:
+    """A command that was called wrongly; without anything to do its help has been shown instead."""
+    sentence = error.format_message().rstrip(". ")
+    if not sentence:
+        raise SystemExit(error.exit_code)
+    context = getattr(error, "ctx", None)
+    _fail(f"{sentence}. See: {context.command_path if context else 'kernode'} --help", error.exit_code)
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

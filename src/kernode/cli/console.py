@@ -7,28 +7,28 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
+from kernode.compute.memory import peak_at
 from kernode.errors import InputError
 from kernode.progress import Listener, heard_by
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
-Advance = Callable[[int, str], None]  # how far, and what to say beside the bar
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
+
+Advance = Callable[[float, str], None]  # how far, and what to say beside the bar
 
 
 def say(text: str) -> None:
-    """Print a line on stdout."""
-    Console(soft_wrap=True, highlight=False).print(text)
+    """Print a line on stdout; what is not ours in it must be escaped, for it is markup."""
+    Console(soft_wrap=True, highlight=False, emoji=False).print(text)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -36,38 +36,55 @@ def print_json(values: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
+def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:
+    """An empty table; columns stand to the right, as numbers do, but for those on the ``left``."""
+    table = Table(**look)
+    for column in columns:
+        table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
+    return table
+
+
+def print_table(table: Table) -> None:
+    """Print a table on stdout: as wide as the terminal, and in a file as wide as it needs to be."""
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)
+
+
 @contextmanager
-def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int], Advance]]:
+def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Callable[[float], Advance]]:
     """Show progress on stderr: a bar on a terminal, now and then a line elsewhere.
 
     Gives a function that takes the number of steps, once it is known, and returns how to tell of one.
-    What computations tell of themselves (:mod:`kernode.progress`) is shown in the same way.
+    ``counted`` is whether these numbers say something to people. What computations tell of themselves
+    (:mod:`kernode.progress`) is shown in the same way.
     """
     console = Console(stderr=True)
     if quiet:
         yield lambda total: lambda done, note: None
     elif console.is_terminal:
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
+            *([MofNCompleteColumn()] if counted else []),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=console, transient=True) as bar:
 
-            def start(name: str, total: int) -> Advance:
-                task = bar.add_task(escape(name), total=total, note="")
+            def start(name: str, total: float) -> Advance:
+                task = bar.add_task(name, total=total, note="")
                 return lambda done, note: bar.update(task, completed=done, note=note)
 
             with heard_by(_each_by_name(start)):
                 yield lambda total: start(title, total)
     else:
         with heard_by(_each_by_name(_lines)):
-            yield lambda total: _lines(title, total)
+            yield lambda total: (_lines if counted else _lines_with_time)(title, total)
 
 
-def _each_by_name(start: Callable[[str, int], Advance]) -> Listener:
+def _each_by_name(start: Callable[[str, float], Advance]) -> Listener:
     """Begin anew for everything that is told of for the first time."""
     known: dict[str, Advance] = {}
 
@@ -79,16 +96,48 @@ def _each_by_name(start: Callable[[str, int], Advance]) -> Listener:
     return listen
 
 
-def _lines(title: str, total: int, every: float = 5.0) -> Advance:
-    last = time.monotonic()
+def _lines(title: str, total: float) -> Advance:
+    due = _now_and_then()
 
-    def advance(done: int, note: str) -> None:
-        nonlocal last
-        if time.monotonic() - last > every:
-            last = time.monotonic()
-            sys.stderr.write(f"{title} {done}/{total} {note}\n")
+    def advance(done: float, note: str) -> None:
+        if due():
+            sys.stderr.write(f"{title} {done:g}/{total:g} {note}\n")
 
     return advance
+
+
+def _lines_with_time(title: str, total: float) -> Advance:
+    started, due = time.monotonic(), _now_and_then()
+
+    def advance(done: float, note: str) -> None:
+        if due():
+            taken = time.monotonic() - started
+            left = f", about {_duration(taken * (total - done) / done)} left" if done > 0 else ""
+            sys.stderr.write(f"{title}: {note}{left}\n")
+
+    return advance
+
+
+def _now_and_then(every: float = 5.0) -> Callable[[], bool]:
+    last = time.monotonic()
+
+    def due() -> bool:
+        nonlocal last
+        if time.monotonic() - last <= every:
+            return False
+        last = time.monotonic()
+        return True
+
+    return due
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> _duration(42.4), _duration(250)
+    ('42 s', '4 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def telling(advance: Advance, value: str, title: str) -> Callable[[int, dict[str, Any]], None]:
@@ -103,12 +152,12 @@ def telling(advance: Advance, value: str, title: str) -> Callable[[int, dict[str
 def data_name(data: str) -> str:
     """What a data argument is called in file names: a data set's name or a file's stem.
 
-    >>> data_name("cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
+    >>> data_name("Cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
     ('cora', 'graph', 'synthetic-nodes=50-seed=1')
     """
     if data.startswith("synthetic:"):
         return re.sub(r"[^\w=]+", "-", data)  # a colon is no character of a file's name on Windows
-    return Path(data).stem if Path(data).suffix else data
+    return Path(data).stem if Path(data).suffix else data.lower()
 
 
 def check_writable(path: Path | None) -> None:
@@ -124,15 +173,7 @@ def check_writable(path: Path | None) -> None:
         raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
 
 
-def peak_memory_mb(device: str) -> float | None:
-    """Return the most memory the process (or, on a GPU, torch) has held so far, in MB."""
-    if device == "cuda":
-        import torch
-
-        return round(torch.cuda.max_memory_allocated() / 1e6, 1)
-    try:
-        import resource
-    except ImportError:  # Windows has no such count
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
+def peak_memory_mb(place: Place) -> float | None:
+    """The most memory the process (or, on a GPU, torch) has held so far, in MB."""
+    peak = peak_at(place)
+    return None if peak is None else round(peak / 1e6, 1)

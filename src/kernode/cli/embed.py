@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import JsonOption, QuietOption, print_json, progress, say
-from kernode.cli.nodes import (
-    NODES_HELP,
-    DataArgument,
-    DeviceOption,
-    ModelArgument,
-    check_place,
-    check_room,
-    chosen,
-    names_of,
-    open_model,
-)
-from kernode.cli.tables import NodesOption
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.nodes import OnlyOption, check_place, check_room, chosen, names_of
+from kernode.cli.options import ModelOptions, OutputOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,14 +21,11 @@ if TYPE_CHECKING:
 
 
 def embed(
-    model: ModelArgument,
+    *,
+    model: ModelOptions,
     out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz, .parquet or .csv.", show_default=False)],
-    data: DataArgument = None,
-    nodes: NodesOption = None,
-    only: Annotated[str | None, typer.Option(help=NODES_HELP)] = None,
-    device: DeviceOption = "auto",
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    only: OnlyOption = None,
+    output: OutputOptions,
 ) -> None:
     """Write the vectors of nodes that the learned kernel compares, one row per node.
 
@@ -51,8 +38,9 @@ def embed(
     check_place(out, (".npz", ".parquet", ".csv"))
     from kernode.cli.matrix_file import write_matrix
 
-    with progress("embed", quiet=quiet or json) as begin:
-        kernel, graph = open_model(model, data, nodes, device)
+    with progress("embed", quiet=output.silent) as begin:
+        on = model.open()
+        kernel, graph = on.kernel, on.graph
         rows = chosen(graph, only, "--only")
         matrix = _vectors(kernel, graph, rows)
         # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
@@ -60,16 +48,16 @@ def embed(
         check_room(out, len(rows) * len(matrix.columns) * width)
         size = write_matrix(out, matrix, begin(len(rows)))
     report = {
-        "model": str(model),
+        "model": str(model.model),
         "dataset": graph.name,
         "nodes": len(rows),
         "dimensions": len(matrix.columns),
         "bytes": size,
-        "output": str(out),
+        "out": str(out),
     }
-    if json:
+    if output.json:
         print_json(report)
-    elif not quiet:
+    elif not output.quiet:
         say(
             f"{len(rows):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
             f"written to {escape(str(out))}"

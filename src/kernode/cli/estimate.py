@@ -1,128 +1,101 @@
-"""``kernode estimate``: memory and time of a run, by part, before anything is computed."""
+"""``kernode estimate``: whether a run fits and how long it takes, before it is started."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from kernode.cli.console import DATA_HELP, JsonOption, QuietOption, print_json, say
-from kernode.cli.fit import _widths
+from kernode.cli.console import print_json, progress, say, telling
+from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
 from kernode.compute.memory import readable
 
 if TYPE_CHECKING:
     from kernode.studies.cost import Estimate
 
-_LIBRARIES = 0.3  # seconds that libraries take to begin, when they are first used
-
 
 def estimate(
-    data: Annotated[str, typer.Argument(help=DATA_HELP)],
+    *,
+    graph: GraphOptions,
     variant: Annotated[
-        str, typer.Option(help="A method by name; auto, the default of fit, is k3-tuned and then diffusion.")
+        str, typer.Option(help="As of fit; auto, the default, is k3-tuned and then diffusion.")
     ] = "auto",
-    replicas: Annotated[int, typer.Option(help="Runs, trained together.")] = 10,
-    hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.")] = None,
-    hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.")] = None,
-    powers: Annotated[str | None, typer.Option(help="each, last or plain.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
-    precision: Annotated[int, typer.Option(help="32 or 64 bits.")] = 32,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    run: RunOptions,
+    method: MethodOptions,
+    training: TrainingOptions,
+    measure: Annotated[
+        bool | None,
+        typer.Option(
+            "--measure/--no-measure",
+            help="Train for two epochs to predict the time; for that a graph is made or fetched.",
+            show_default="where the graph is at hand",
+        ),
+    ] = None,
+    output: OutputOptions,
 ) -> None:
-    """Say what `kernode fit` would take: memory and time by part, and whether it fits.
+    """Say whether what `kernode fit` would do fits, and how long it takes.
 
-    A synthetic graph is not made for that, and a data set is not fetched.
+    Memory is a lower bound. Time is predicted from two epochs of the training itself, where the graph is at
+    hand: a synthetic graph is not made for that, and a data set is not fetched, unless --measure says so.
 
     Example: [bold]kernode estimate synthetic:nodes=1000000 --replicas 1[/]
     """
-    started = time.perf_counter()
-    changes: dict[str, Any] = {"hops": hops, "hidden": _widths(hidden), "powers": powers, "epochs": epochs}
+    changes = method.changes() | training.changes()
 
-    from kernode.compute.place import Place
+    from kernode.data.sizes import GraphSizes, look_up
     from kernode.node_classification.variants import WORDS, candidates
-    from kernode.studies import cost as estimates
-    from kernode.training.settings import seeds_from
+    from kernode.studies import cost
+    from kernode.training.run import Run
 
-    starting = time.perf_counter() - started + _LIBRARIES
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read
-    place, replicas = Place.of(precision, device), len(seeds_from(0, replicas))
-    sizes = estimates.look_up(data)
-    tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
-    found = {
-        name: estimates.estimate(sizes, method, training, replicas, place, starting=starting)
-        for name, (method, training) in tried.items()
-    }
-    if json:
-        values = [{"variant": name, **one.to_json()} for name, one in found.items()]
-        print_json(values[0] | ({"then": values[1:]} if len(values) > 1 else {}))
+    place, seeds = run.place(), tuple(run.seeds())
+    with progress(graph.name, quiet=output.silent) as begin:
+        one_run = Run(seeds, place, lambda steps: telling(begin(steps), "validation_accuracy", "validation"))
+        own_tables = len(graph.columns()) > 0
+        sizes = GraphSizes.of(graph.graph()) if own_tables else look_up(graph.data)
+        tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+        found = {
+            name: cost.estimate(sizes, *settings, one_run, try_it=measure is not False)
+            for name, settings in tried.items()
+        }
+        if measure and sizes.graph is None and not any(one.fits is False for one in found.values()):
+            sizes = GraphSizes.of(graph.graph())
+            found = {name: cost.estimate(sizes, *settings, one_run) for name, settings in tried.items()}
+    if output.json:
+        first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
+        print_json(first | ({"then": others} if others else {}))
         return
     for name, one in found.items():
         _print(one, name)
     if len(found) > 1:
         say(f"auto trains these one after another and keeps one: {' and '.join(found)}.")
-
-
-_COLUMNS: tuple[Literal["left", "right"], ...] = ("left", "right", "right", "left")
-
-# What each part is called, and the time that belongs to it.
-_TITLES = {
-    "program": ("program", "starting"),
-    "graph": ("graph", "loading"),
-    "features": ("features", ""),
-    "splits": ("splits", ""),
-    "operator": ("operator", ""),
-    "operator_building": ("preparing", "preparing"),
-    "parameters": ("parameters and Adam", ""),
-    "activations": ("training: activations", "epochs"),
-    "triplets": ("training: triplets", ""),
-    "evaluation": ("evaluating at the end", "evaluating"),
-}
+    if measure is None and sizes.graph is None:
+        say("Time: [bold]--measure[/] makes or fetches the graph, measures two epochs and predicts the rest.")
 
 
 def _print(estimated: Estimate, variant: str) -> None:
-    sizes, parts, seconds = estimated.sizes, estimated.parts, estimated.seconds
+    sizes, tried, replicas = estimated.sizes, estimated.measured, estimated.replicas
+    runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
     say(
         f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
-        f"{sizes.features:,} features · {_runs(estimated)} · {estimated.place.device.type}"
+        f"{sizes.features:,} features · {runs} · {estimated.place.device.type}"
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
-    for justify in _COLUMNS:
-        table.add_column(justify=justify, no_wrap=True)
-    notes = {"epochs": f"{parts.epochs:,} epochs of {_time(seconds['epoch'])}"} if parts.epochs > 1 else {}
-    for name, size in estimated.memory.items():
-        title, clock = _TITLES.get(name, ("", ""))
-        if title and (size or seconds.get(clock)):
-            taken = _time(seconds[clock]) if clock else ""
-            table.add_row(f"  {title}", readable(size), taken, notes.get(clock, ""))
-    about = "roughly" if estimated.rough else "about"
-    table.add_row(
-        f"  [bold]at most, {about}[/]",
-        f"[bold]{readable(estimated.peak)}[/]",
-        f"[bold]{_time(seconds['total'])}[/]",
-        "in all",
-    )
-    Console(width=100 if not Console().is_terminal else None, highlight=False).print(table)
-    say(f"Operator: {estimated.operator.reason.replace(': ', ', ', 1)}.")
-    say(
-        "Preparing, training and evaluating follow one another, so the most is less than the sum. "
-        f"Expect {'a factor of 2' if estimated.rough else '30 %'} more or less in memory, "
-        f"a factor of {3 if estimated.rough else 2} in time."
-    )
+    say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
+    say(f"  {'memory, at least':<18} {readable(estimated.least)}")
+    if tried is not None:
+        if tried.peak is not None:
+            say(f"  {'memory, measured':<18} {readable(tried.peak)} for all that the program holds")
+        count = {2: "two"}.get(tried.epochs, str(tried.epochs))
+        epochs = f"{estimated.epochs:,} epochs of {_time(tried.epoch)}"
+        say(
+            f"  {'time':<18} [bold]{_time(tried.total(estimated.epochs))}[/], {epochs}: "
+            f"predicted from {count} measured epochs"
+        )
+    elif not estimated.epochs:
+        say(f"  {'time':<18} not predicted, since there are no epochs to measure")
     verdict = escape(estimated.verdict())
-    say(verdict if estimated.fits else f"[bold]{verdict}[/]")
-
-
-def _runs(estimated: Estimate) -> str:
-    replicas, together = estimated.replicas, estimated.parts.together
-    if replicas == 1:
-        return "1 run"
-    return f"{replicas:,} runs" + (f", {together:,} at a time" if together < replicas else " at once")
+    say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)
 
 
 def _time(seconds: float) -> str:

@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import JsonOption, QuietOption, print_json, progress, say
-from kernode.cli.nodes import (
-    NODES_HELP,
-    DataArgument,
-    DeviceOption,
-    ModelArgument,
-    check_place,
-    check_room,
-    chosen,
-    names_of,
-    open_model,
-)
-from kernode.cli.tables import NodesOption
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.nodes import OnlyOption, check_place, check_room, chosen, names_of
+from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.compute.memory import readable
 from kernode.errors import InputError
 
@@ -33,17 +23,14 @@ if TYPE_CHECKING:
 
 
 def gram(
-    model: ModelArgument,
+    *,
+    model: ModelOptions,
     out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz or .parquet.", show_default=False)],
-    data: DataArgument = None,
-    nodes: NodesOption = None,
-    only: Annotated[str | None, typer.Option(help=f"Rows: {NODES_HELP}")] = None,
+    only: OnlyOption = None,
     others: Annotated[
         str | None, typer.Option("--with", help="Columns, in the same form; the rows' nodes if not given.")
     ] = None,
-    device: DeviceOption = "auto",
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    output: OutputOptions,
 ) -> None:
     """Write K between nodes: p.s.d., ready for SVC(kernel="precomputed") and any other kernel machine.
 
@@ -55,8 +42,9 @@ def gram(
     check_place(out, (".npz", ".parquet"))
     from kernode.cli.matrix_file import write_matrix
 
-    with progress("gram", quiet=quiet or json) as begin:
-        kernel, graph = open_model(model, data, nodes, device)
+    with progress("gram", quiet=output.silent) as begin:
+        on = model.open()
+        kernel, graph = on.kernel, on.graph
         rows = chosen(graph, only, "--only")
         columns = rows if others is None else chosen(graph, others, "--with")
         matrix = _gram(kernel, graph, rows, columns)
@@ -64,16 +52,16 @@ def gram(
         check_room(out, len(rows) * len(columns) * matrix.dtype.itemsize)
         size = write_matrix(out, matrix, begin(len(rows)))
     report = {
-        "model": str(model),
+        "model": str(model.model),
         "dataset": graph.name,
         "rows": len(rows),
         "columns": len(columns),
         "bytes": size,
-        "output": str(out),
+        "out": str(out),
     }
-    if json:
+    if output.json:
         print_json(report)
-    elif not quiet:
+    elif not output.quiet:
         say(
             f"K of {len(rows):,} × {len(columns):,} nodes of [bold]{escape(graph.name)}[/], "
             f"{readable(size)}, written to {escape(str(out))}"

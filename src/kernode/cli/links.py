@@ -9,94 +9,91 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import (
-    DATA_HELP,
-    JsonOption,
-    QuietOption,
-    check_writable,
-    data_name,
-    peak_memory_mb,
-    print_json,
-    progress,
-    say,
-    telling,
+from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, say, telling
+from kernode.cli.options import (
+    RUN,
+    CheckpointOptions,
+    CommonTrainingOptions,
+    GraphOptions,
+    OutputOptions,
+    PartOptions,
+    RunOptions,
+    SettingsOption,
 )
+from kernode.cli.reports.fit import runs_and_seeds
 from kernode.cli.settings_file import with_settings
+from kernode.cli.tables import print_notes
 
 
 def links(
-    data: Annotated[str, typer.Argument(help=DATA_HELP)],
-    method: Annotated[
+    *,
+    graph: GraphOptions,
+    variant: Annotated[
         str | None,
         typer.Option(
             help="kernel (g_θ and dot product), kernel-tuned, gae or vgae (Kipf & Welling 2016).",
             show_default="kernel",
         ),
     ] = None,
-    settings: Annotated[
+    settings: SettingsOption = None,
+    run: RunOptions,
+    parts: PartOptions,
+    training: CommonTrainingOptions,
+    out: Annotated[
         Path | None,
-        typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+        typer.Option("--out", "-o", help="Model file.", show_default="DATA-links-VARIANT.safetensors", **RUN),
     ] = None,
-    replicas: Annotated[int, typer.Option(help="Runs with seeds S, S+1, …, trained together.")] = 10,
-    seed: Annotated[int, typer.Option(help="S, the first run's seed, and the edge split's.")] = 0,
-    epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Adam's step size.")] = None,
-    weight_decay: Annotated[float | None, typer.Option(help="L2 penalty.")] = None,
-    dropout: Annotated[float | None, typer.Option(help="Rate after hidden layers.")] = None,
-    input_dropout: Annotated[float | None, typer.Option(help="Rate on the features.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Model file.")] = None,
-    precision: Annotated[int, typer.Option(help="32 or 64 bits.")] = 32,
-    threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    checkpoint: CheckpointOptions,
+    output: OutputOptions,
 ) -> None:
     """Train a link predictor on 85 % of the edges; print AUC, AP, Hits@k and MRR on 10 %.
 
-    The split is VGAE's: 5 % of the edges choose the epoch, 10 % test, each with as many non-edges.
+    The split is VGAE's: 5 % of the edges choose the epoch, 10 % test, each with as many non-edges. The
+    first run's seed is the split's, too.
 
-    Example: [bold]kernode links cora --method kernel --replicas 10[/]
+    Example: [bold]kernode links cora --variant gae --replicas 10[/]
+
+    Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
     started = time.perf_counter()
-    changes = {
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "weight_decay": weight_decay,
-        "dropout": dropout,
-        "input_dropout": input_dropout,
-    }
-    method, changes = with_settings(settings, "method", method, "kernel", changes)
-    out = out or Path(f"{data_name(data)}-links-{method}.safetensors")
+    changes = parts.changes() | training.changes()
+    variant, changes = with_settings(settings, "links", variant, "kernel", changes)
+    out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
-    from kernode.compute.place import Place, set_threads
-    from kernode.data import load_graph
-    from kernode.link_prediction.experiment import configure_links, run_links
-    from kernode.training.settings import seeds_from
+    from kernode.link_prediction.experiment import run_link_variant
+    from kernode.link_prediction.variants import configure_links
+    from kernode.training.run import Run
 
-    configure_links(method, "", **changes)  # what is wrong with the options is said before a graph is fetched
-    set_threads(threads)
-    place, seeds = Place.of(precision, device), seeds_from(seed, replicas)
-    with progress(f"{data_name(data)} {method}", quiet=quiet or json) as begin:
-        graph = load_graph(data)
-        model, report = run_links(
-            graph, method, seeds, place,
-            changes=changes,
-            progress=lambda steps: telling(begin(steps), "validation_auc", "validation AUC"),
-        )  # fmt: skip
-    model.save(out)
+    # What is wrong with the options is said before a graph is read.
+    method = configure_links(variant, "", **changes)
+    place = run.place()
+    graph.require_memory([method], place)
+    with progress(f"{graph.name} {variant}", quiet=output.silent) as begin:
+        read = graph.graph()
+        told = lambda steps: telling(begin(steps), "validation_auc", "validation AUC")  # noqa: E731
+        runs = Run(run.seeds(), place, told, checkpoint.file())
+        outcome = run_link_variant(read, variant, runs, changes=changes)
+    outcome.model.save(out)
+    report = outcome.report
     report |= {
         "seconds_total": round(time.perf_counter() - started, 3),
-        "peak_memory_mb": peak_memory_mb(place.device.type),
+        "peak_memory_mb": peak_memory_mb(place),
         "model": str(out),
+        "notes": list(read.notes),
+        "repairs": [repair.to_json() for repair in read.repairs],
     }
-    print_json(report) if json else _print_report(report)
+    if output.json:
+        print_json(report)
+        return
+    if read.encoding is not None:
+        print_notes(read)
+    _print_report(report)
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    r, seed = report["replicas"], report["seed"]
-    runs = f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
-    say(f"[bold]{escape(report['dataset'])}[/] · links by {report['method']} · {runs}")
+    r = report["replicas"]
+    say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     titles = {"auc": "AUC", "ap": "AP", "hits_at_50": "Hits@50", "mrr": "MRR"}
     for name, title in titles.items():
         spread = f" ± {report['test'][f'{name}_std']:.2f}" if r > 1 else ""

@@ -1,4 +1,4 @@
-"""What ``embed`` and ``gram`` share: their arguments, which nodes they are about, and where there is room."""
+"""What ``embed`` and ``gram`` share: which nodes they are about, and where there is room for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_writable
-from kernode.cli.tables import graph_of
 from kernode.compute.memory import readable
 from kernode.errors import InputError
 
@@ -18,23 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kernode.graph import Graph
-    from kernode.kernels.node_kernel import NodeKernel
 
-ModelArgument = Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
-DataArgument = Annotated[str | None, typer.Argument(help="Its graph, if it is not a built-in data set.")]
-DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-NODES_HELP = "a,b,c or a file with one per line; all nodes if not given."
-
-
-def open_model(path: Path, data: str | None, nodes: Path | None, device: str) -> tuple[NodeKernel, Graph]:
-    """A saved model's kernel on its graph."""
-    from kernode.compute.place import Place
-    from kernode.node_classification.model import Model
-
-    model = Model.load(path)
-    graph = graph_of(model, path, data, nodes)
-    place = Place.of(model.precision, device)
-    return model.on(graph, place.device.type).kernel, graph
+OnlyOption = Annotated[
+    str | None, typer.Option(help="Rows: a,b,c or a file with one per line; all nodes if not given.")
+]
 
 
 def chosen(graph: Graph, given: str | None, option: str) -> np.ndarray:

@@ -9,24 +9,19 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import JsonOption, QuietOption, check_writable, print_json, progress, say
+from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
-from kernode.cli.tables import NodesOption, graph_of, print_notes
+from kernode.cli.tables import print_notes
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")],
-    data: Annotated[
-        str | None,
-        typer.Argument(help="Its graph, or another with the same columns; a built-in one is found by name."),
-    ] = None,
-    nodes: NodesOption = None,
+    *,
+    model: ModelOptions,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    output: OutputOptions,
 ) -> None:
     """Write node, class and the probability of each class, for every node of the graph.
 
@@ -39,36 +34,29 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
-    from kernode.compute.place import Place
-    from kernode.node_classification.model import Model
-
     check_suffix(out)
     check_writable(out)
-    trained = Model.load(model)
-    with progress("predict", quiet=quiet or json):
-        graph = graph_of(trained, model, data, nodes)
-    place = Place.of(trained.precision, device)
-    if out is None and not json:
-        sys.stdout.write(as_csv(predictions(trained, graph, place.device.type)).decode())
+    with progress("predict", quiet=output.silent):
+        on = model.open()
+        table = predictions(on) if out is None else write_predictions(out, on)
+    if out is None and not output.json:
+        sys.stdout.write(as_csv(table).decode())
         return
-    if out is None:
-        table = predictions(trained, graph, place.device.type)
-    else:
-        table = write_predictions(out, trained, graph, place.device.type)
+    trained, graph = on.model, on.graph
     report: dict[str, Any] = {
-        "model": str(model),
+        "model": str(model.model),
         "dataset": graph.name,
         "nodes": graph.n_nodes,
         "classes": {name: table["class"].count(name) for name in trained.classes},
-        "output": None if out is None else str(out),
+        "out": None if out is None else str(out),
         "notes": list(graph.notes),
         "repairs": [repair.to_json() for repair in graph.repairs],
     }
     if out is None:
         report["predictions"] = rows_of(table)
-    if json:
+    if output.json:
         print_json(report)
-    elif not quiet:
+    elif not output.quiet:
         if graph.encoding is not None:
             print_notes(graph)
         say(f"{graph.n_nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")

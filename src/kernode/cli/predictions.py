@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.graph import Graph
-    from kernode.node_classification.model import Model
+    from kernode.node_classification.on_graph import ModelOnGraph
 
 Table = dict[str, list[Any]]  # column by column
 
@@ -23,11 +22,11 @@ def check_suffix(path: Path | None) -> None:
         raise InputError(f"{path}: the extension must be one of {', '.join(_WRITERS)}.")
 
 
-def predictions(model: Model, graph: Graph, device: str) -> Table:
+def predictions(on: ModelOnGraph) -> Table:
     """For every node of a graph, the mean over the model's runs."""
     from kernode.graph import typed_names
 
-    mean = model.on(graph, device).probabilities().mean(axis=0)
+    model, graph, mean = on.model, on.graph, on.probabilities().mean(axis=0)
     names = range(graph.n_nodes) if graph.node_names is None else typed_names(graph.node_names).tolist()
     table: Table = {"node": list(names), "class": [model.classes[best] for best in mean.argmax(axis=1)]}
     for number, name in enumerate(model.classes):
@@ -35,11 +34,11 @@ def predictions(model: Model, graph: Graph, device: str) -> Table:
     return table
 
 
-def write_predictions(path: Path, model: Model, graph: Graph, device: str) -> Table:
+def write_predictions(path: Path, on: ModelOnGraph) -> Table:
     """Predict every node of a graph and write the table."""
     from kernode.storage import write_whole
 
-    table = predictions(model, graph, device)
+    table = predictions(on)
     write_whole(path, _WRITERS[path.suffix](table))
     return table
 

@@ -1,12 +1,12 @@
-"""Options of commands that read people's own tables, and the graph they give."""
+"""The graph that a command is about: a name, a file, or people's own tables."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from rich.markup import escape
 
 from kernode.cli.console import say
 from kernode.errors import InputError
@@ -14,27 +14,6 @@ from kernode.errors import InputError
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.node_classification.model import Model
-
-_PANEL = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
-
-NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_PANEL)]
-LabelOption = Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **_PANEL)]
-IdOption = Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **_PANEL)]
-SourceOption = Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **_PANEL)]
-TargetOption = Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **_PANEL)]
-WeightOption = Annotated[str | None, typer.Option(help="Column of the edges' weights.", **_PANEL)]
-FeaturesOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **_PANEL
-    ),
-]
-PositionsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Random-projection positions beside the degree; 64 without features, else 0.", **_PANEL
-    ),
-]
 
 
 def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
@@ -113,7 +92,5 @@ def require_labels(graph: Graph, label: str | None) -> None:
 
 def print_notes(graph: Graph) -> None:
     """What was done to tables on the way in."""
-    from rich.markup import escape
-
     for note in graph.notes:
         say(f"  [dim]on the way in:[/] {escape(note)}")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
 
 
 def free_bytes() -> int | None:
@@ -13,6 +18,31 @@ def free_bytes() -> int | None:
     """
     known = [size for size in (_system_free(), _container_free()) if size is not None]
     return min(known, default=None)
+
+
+def free_at(place: Place) -> int | None:
+    """Bytes that may still be taken at a place, in main memory or on a GPU; None where nobody says."""
+    if place.device.type == "cpu":
+        return free_bytes()
+    import torch  # here: commands look at memory before they need torch
+
+    free, _ = torch.cuda.mem_get_info(place.device)
+    kept = torch.cuda.memory_reserved(place.device) - torch.cuda.memory_allocated(place.device)
+    return int(free + kept)  # torch uses what it keeps before it asks for more
+
+
+def peak_at(place: Place) -> int | None:
+    """The most bytes that this process, or on a GPU torch, has held so far; None where nobody says."""
+    if place.device.type != "cpu":
+        import torch
+
+        return int(torch.cuda.max_memory_allocated(place.device))
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _system_free() -> int | None:

@@ -9,7 +9,7 @@ from kernode.data.fetch import fetch as _fetch
 from kernode.data.fetch import read_fetched
 from kernode.data.node_split import Split, check_split, random_split, split_nodes
 from kernode.data.npz import read_npz, write_npz
-from kernode.data.registry import DataSet, datasets, find
+from kernode.data.registry import DataSet, data_set, datasets, find, made
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.data.tables import extend, is_table, read_table
 from kernode.data.tables.files import SUFFIXES
@@ -21,6 +21,7 @@ __all__ = [
     "Split",
     "Synthetic",
     "check_split",
+    "data_set",
     "datasets",
     "extend",
     "load",
@@ -68,6 +69,8 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
         return Synthetic.parse(data).graph()
     if _is_path(data):
         return _read_path(Path(data))
+    if (graph := made(os.fspath(data))) is not None:
+        return graph
     entry = find(os.fspath(data))
     if not entry.is_here:
         _fetch(entry.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kernode.storage import cache_folder
 Sizes = tuple[int, int, int]  # training, validation and test nodes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DataSet:
     """What is known about a data set without opening it.
 
@@ -133,6 +134,32 @@ _ENTRIES = (
     ),
 )
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}
+_MADE: dict[str, Callable[[], Graph]] = {}  # by name: what is made where it is asked for
+
+
+def data_set(name: str) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
+    """Give a graph a name: ``@data_set("mine")`` above a function that makes or reads it.
+
+    >>> @data_set("a-pair")
+    ... def pair():
+    ...     return Graph.from_edges([(0, 1)], [[1.0], [2.0]])
+    >>> made("A-pair"), made("nothing")
+    (Graph('a-pair': 2 nodes, 1 edges, 1 features, 0 classes), None)
+    """
+    if name != name.lower() or name in _BY_NAME or is_synthetic(name):
+        raise InputError(f"{name!r} cannot name a data set. Use small letters, and no name that there is.")
+
+    def add(make: Callable[[], Graph]) -> Callable[[], Graph]:
+        _MADE[name] = make
+        return make
+
+    return add
+
+
+def made(name: str) -> Graph | None:
+    """The graph that :func:`data_set` gave this name, whatever its case; None where it gave it to none."""
+    make = _MADE.get(name.lower())
+    return None if make is None else replace(make(), name=name.lower())
 
 
 def datasets() -> tuple[DataSet, ...]:
@@ -147,26 +174,29 @@ def datasets() -> tuple[DataSet, ...]:
 def is_registered(name: str) -> bool:
     """Whether a data set goes by this name, so that nobody need give its file.
 
-    >>> is_registered("cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
+    >>> is_registered("Cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
     (True, True, False)
     """
-    return name in _BY_NAME or is_synthetic(name)
+    return name.lower() in (*_BY_NAME, *_MADE) or is_synthetic(name)
 
 
 def find(name: str) -> DataSet:
-    """Look a data set up by its name.
+    """Look a data set up by its name, whatever its case.
 
+    >>> find("Cora").name
+    'cora'
     >>> find("coar")
     Traceback (most recent call last):
     kernode.errors.InputError: There is no data set 'coar'. Did you mean 'cora'? ...
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    close = difflib.get_close_matches(name.lower().partition(":")[0], [*_BY_NAME, "synthetic"], n=1)
+    if name.lower() in _BY_NAME:
+        return _BY_NAME[name.lower()]
+    known = [*_BY_NAME, *_MADE]
+    close = difflib.get_close_matches(name.lower().partition(":")[0], [*known, "synthetic"], n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise InputError(
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(_BY_NAME)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
+        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
     )
 
 

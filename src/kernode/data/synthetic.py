@@ -83,7 +83,7 @@ def is_synthetic(name: str) -> bool:
     >>> is_synthetic("synthetic"), is_synthetic("synthetic:nodes=1"), is_synthetic("cora")
     (True, True, False)
     """
-    return name.partition(":")[0] == _PREFIX
+    return name.partition(":")[0].lower() == _PREFIX
 
 
 def _require_key(key: str, values: dict[str, Any], name: str) -> None:

@@ -1,6 +1,7 @@
 """Ā, exact-hop shells, and the hop operator of Eq. 7: explicit or factored, chosen by cost."""
 
 from kernode.hops.cost import HopCost, hop_cost
+from kernode.hops.expected_cost import cost_of
 from kernode.hops.matrices import Powers, check_hops, hop_matrices, hop_shells, normalized_adjacency
 from kernode.hops.operator import ExplicitHops, FactoredHops, HopOperator, Kind
 from kernode.hops.rows import HopRows, hop_rows
@@ -14,6 +15,7 @@ __all__ = [
     "Kind",
     "Powers",
     "check_hops",
+    "cost_of",
     "hop_cost",
     "hop_matrices",
     "hop_rows",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,7 @@ SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has mo
 SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold
 ENTRY_BYTES = 12  # a float64 and its int32 column, while matrices are built
 BUILDING = 4  # copies of the largest pattern alive at the worst moment of building
+SURE = 0.5  # of what is estimated and not counted: so much there is in any case
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,34 @@ class HopCost:
         entries = self.explicit if kind == "explicit" else self.factored - (self.hops - 1) * self.within[1]
         return entries * (bytes_per_number + 4)
 
+    def least_held_bytes(self, bytes_per_number: int) -> float:
+        """Memory of the finished operator of the cheaper kind, at least."""
+        return self._sure * self._least_entries * (bytes_per_number + 4)
+
+    def least_building_bytes(self) -> float:
+        """Main memory that no way of building the operator of the cheaper kind does without."""
+        built = 2 * ENTRY_BYTES * self._least_entries  # its terms, and all of them in one piece
+        if self.kind == "factored" and self.powers == "each" and self.hops > 2:
+            # N, N^(H−1), which has an entry wherever the distance is H − 1, and the pattern within that.
+            farthest = self.within[-2] - self.within[-3]
+            built = max(built, ENTRY_BYTES * (self._least_entries + farthest) + 5 * self.within[-2])
+        return self._sure * built
+
+    def least_terms_bytes(self) -> float:
+        """Main memory of the matrices of the definition, at least: :func:`kernode.hops.hop_matrices`."""
+        return self._sure * ENTRY_BYTES * self.explicit
+
+    @property
+    def _least_entries(self) -> float:
+        """Entries of the operator that any graph has: T_0 = I is not held, and a C_h may be all zeros."""
+        if self.kind == "explicit":
+            return self.explicit - self.nodes
+        return self.within[1] - self.nodes + (self.within[-2] if self.powers == "last" else 0.0)
+
+    @property
+    def _sure(self) -> float:
+        return 1.0 if self.exact else SURE
+
     def reason(self) -> str:
         """Why the cheaper one is cheaper, in a sentence."""
         sign = "" if self.exact else "about "
@@ -81,9 +111,20 @@ class HopCost:
             )
 
 
+# Counted once: a run asks for it when it is checked, when the operator is built and when nodes are answered.
+_COUNTED: WeakKeyDictionary[Graph, dict[tuple[int, Powers], HopCost]] = WeakKeyDictionary()
+
+
 def hop_cost(graph: Graph, hops: int, powers: Powers = "each") -> HopCost:
     """Count the neighbourhoods of all nodes, or of evenly spread ones where there are many."""
     check_hops(hops, powers)
+    counted = _COUNTED.setdefault(graph, {})
+    if (hops, powers) not in counted:
+        counted[hops, powers] = _count(graph, hops, powers)
+    return counted[hops, powers]
+
+
+def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
     n = graph.n_nodes
     step = _pattern(graph)
     known = (float(n), float(step.nnz))

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
-from kernode.data.edge_split import EdgeSplit, split_edges
-from kernode.data.registry import identify
+from kernode.compute.replicas import PerReplica, seeds_from
+from kernode.data.edge_split import EdgeSplit
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
-from kernode.kernels.node_kernel import NodeKernel
-from kernode.link_prediction.experiment import configure_links
-from kernode.link_prediction.model import LinkModel
-from kernode.link_prediction.task import as_links, split_pairs
-from kernode.training.settings import PerReplica, seeds_from
+from kernode.kernels import BaseKernel, NodeKernel
+from kernode.link_prediction.experiment import fit_links, tuned_name
+from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.task import LinkTask, as_links, split_pairs
+from kernode.link_prediction.variants import configure_links
+from kernode.maps import FeatureMap
+from kernode.training.checkpoint import Checkpoint
+from kernode.training.run import Run
 
 
 class LinkPredictor(ClassifierMixin, BaseEstimator):
     """Learns which pairs of nodes are linked.
 
-    ``method``: "kernel", the learned kernel, or a baseline, "gae" or "vgae" (Kipf & Welling 2016).
+    ``variant``: "kernel", the learned kernel, or a baseline, "gae" or "vgae" (Kipf & Welling 2016); ``map``
+    and ``kernel`` take the place of its parts, and a map without a width gets the variant's. The other
+    settings are those of :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
     :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
@@ -50,26 +55,40 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: str = "kernel",
+        variant: str = "kernel",
         *,
+        map: FeatureMap | None = None,
+        kernel: BaseKernel | None = None,
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
         weight_decay: PerReplica | None = None,
         dropout: PerReplica | None = None,
+        input_dropout: PerReplica | None = None,
+        selection: Literal["best", "last"] | None = None,
+        patience: int | None = None,
         replicas: int = 1,
         random_state: int = 0,
         precision: int = 32,
         device: str = "auto",
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.method = method
+        self.variant = variant
+        self.map = map
+        self.kernel = kernel
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.selection = selection
+        self.patience = patience
         self.replicas = replicas
         self.random_state = random_state
         self.precision = precision
         self.device = device
+        self.checkpoint = checkpoint
+
+    _OWN = ("variant", "replicas", "random_state", "precision", "device", "checkpoint")
 
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> Self:
         """Learn from a graph or an EdgeSplit X; or from pairs X (m × 2 names or indices) of a graph.
@@ -80,58 +99,35 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         if isinstance(X, Graph | EdgeSplit):
             if y is not None or graph is not None:
                 raise InputError("y and graph= belong to pairs. Leave them out beside a graph.")
-            return self._learn_from(X)
+            run = self._run()
+            if isinstance(X, EdgeSplit):
+                return self._fit(LinkTask(X.graph, X, run))
+            return self._fit(LinkTask.of_graph(X, run), tuned_name(X, run.seeds[0]))
         if isinstance(X, str):
             raise InputError(f"graph must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.")
         linked = None if y is None else as_links(y)
         pairs = as_pairs(X)
         if not isinstance(graph, Graph):
             raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
-        seed = seeds_from(self.random_state, self.replicas)[0]
-        split, others = split_pairs(graph, graph.find(pairs), linked, seed)
-        return self._learn(split, split.graph, others=others)
+        run = self._run()
+        split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
+        return self._fit(LinkTask(split.graph, split, run, others))
 
-    def _learn_from(self, graph: Graph | EdgeSplit) -> Self:
-        if isinstance(graph, EdgeSplit):
-            return self._learn(graph, graph.graph)
-        seed = seeds_from(self.random_state, self.replicas)[0]
-        entry = identify(graph) if seed == 0 else None  # a search has seen other splits' test edges
-        return self._learn(
-            split_edges(graph, seed), graph, dataset=entry.name if entry else "", split_seed=seed
-        )
+    def _run(self) -> Run:
+        seeds = seeds_from(self.random_state, self.replicas)
+        return Run(seeds, Place.of(self.precision, self.device), checkpoint=self.checkpoint)
 
-    def _learn(
-        self,
-        split: EdgeSplit,
-        whole: Graph,
-        *,
-        others: np.ndarray | None = None,
-        dataset: str = "",
-        split_seed: int | None = None,  # None: an own split cannot be made again from a seed
-    ) -> Self:
-        method, training = configure_links(
-            self.method,
-            dataset,
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            dropout=self.dropout,
-        )
-        self.model_ = LinkModel.learn(
-            whole,
-            split,
-            method,
-            training,
-            seeds_from(self.random_state, self.replicas),
-            Place.of(self.precision, self.device),
-            others=others,
-            split_seed=split_seed,
-            name=self.method,
-        )
-        self.split_ = split
-        self.history_ = self.model_.history
+    def _fit(self, task: LinkTask, dataset: str = "") -> Self:
+        changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
+        method, training = configure_links(self.variant, dataset, **changes)
+        return self._take(fit_links(task, method, training, self.variant.lower()), task.split)
+
+    def _take(self, on: LinkModelOnGraph, split: EdgeSplit) -> Self:
+        """Become the estimator of a model on its training edges."""
+        self.model_, self.split_, self.history_ = on.model, split, on.model.history
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2  # X is two columns: the nodes of a pair
+        self._on_graph = on
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -175,12 +171,13 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
 
     def save(self, path: str | Path) -> Path:
-        """Write the model to one .safetensors file."""
-        return self._fitted().save(path)
-
-    def _fitted(self) -> LinkModel:
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph."""
         check_is_fitted(self, "model_")
-        return self.model_
+        return self.model_.save(path)
+
+    def _fitted(self) -> LinkModelOnGraph:
+        check_is_fitted(self, "model_")
+        return self._on_graph
 
     def __sklearn_tags__(self) -> Any:
         """Two columns of names or indices, from 0 on; two classes, and y may be missing."""

@@ -1,118 +1,80 @@
-"""One link experiment: a method, VGAE's edge split, some runs, the test edges scored once."""
+"""One link experiment: a variant, VGAE's edge split, some runs, the test edges scored once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from kernode.compute.place import Place
-from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.data.edge_split import EdgeSplit
 from kernode.data.registry import identify
-from kernode.errors import InputError
+from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
-from kernode.kernels import BaseKernel, Normalized
-from kernode.link_prediction import tuned_settings
-from kernode.link_prediction.method import LINK_METHODS, LinkMethod
+from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
+from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.task import LinkTask
+from kernode.link_prediction.trainer import train_links
+from kernode.link_prediction.variants import configure_links
 from kernode.metrics.accuracy import mean_and_std
-from kernode.recipe import take_fields
-from kernode.studies.cost import Sizes, require_memory
-from kernode.training.loop import Progress
+from kernode.training.memory import require_memory
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
-TUNED = {"kernel-tuned": tuned_settings.LINKS}
+
+@dataclass(frozen=True)
+class LinkOutcome:
+    """What an experiment gave: the model on its training edges, figures in percent, and the split."""
+
+    on: LinkModelOnGraph
+    report: dict[str, Any]
+    split: EdgeSplit
+
+    @property
+    def model(self) -> LinkModel:
+        """What was trained."""
+        return self.on.model
 
 
-def configure_links(name: str, dataset: str = "", **changes: Any) -> tuple[LinkMethod, Training]:
-    """A link method by name, for a data set, with changes; None leaves a setting as it is.
-
-    Changes are fields of the method's map, of :class:`LinkMethod` or of :class:`Training`, and
-    ``normalized``, whether the kernel is.
-
-    >>> method, training = configure_links("gae", epochs=50, hidden=64, normalized=True)
-    >>> training.epochs, method.map.hidden, method.kernel
-    (50, (64,), Normalized(kernel=Linear()))
-    """
-    if name not in LINK_METHODS:
-        raise InputError(f"{name!r} is not a link method. Choose one of {', '.join(LINK_METHODS)}.")
-    method, training = LINK_METHODS[name]
-    changes = {key: value for key, value in changes.items() if value is not None}
-    changes = {**TUNED.get(name, {}).get(dataset, {}), **changes}
-    if "hidden" in changes:
-        changes["hidden"] = tuple(np.atleast_1d(changes["hidden"]).tolist()) if changes["hidden"] else ()
-    if "normalized" in changes:
-        changes["kernel"] = _kernel(method.kernel, changes.pop("normalized"))
-    feature_map = replace(method.map, **take_fields(changes, method.map))
-    method = replace(method, **{"map": feature_map, **take_fields(changes, method)})
-    training = replace(training, **take_fields(changes, training))
-    if changes:
-        raise InputError(f"the link method {name} has no setting {next(iter(changes))!r}: leave it out.")
-    return method, training
+def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: str = "") -> LinkModelOnGraph:
+    """Train one replica per seed; ``variant`` is what to call the method."""
+    require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
+    trained = train_links(task, method, training)
+    model = LinkModel.of(task, method, training, trained, variant)
+    return LinkModelOnGraph(model, task.split.graph, task.run.place, trained.prepared)
 
 
-def _kernel(kernel: BaseKernel, normalized: bool) -> BaseKernel:
-    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    return Normalized(inner) if normalized else inner
+def tuned_name(graph: Graph, seed: int) -> str:
+    """The data set's name where found settings may be used: a search has seen other splits' test edges."""
+    entry = identify(graph) if seed == 0 else None
+    return entry.name if entry else ""
 
 
-def run_links(
-    graph: Graph,
-    name: str,
-    seeds: list[int],
-    place: Place,
-    *,
-    changes: dict[str, Any] | None = None,
-    progress: Callable[[int], Progress] | None = None,
-) -> tuple[LinkModel, dict[str, Any]]:
-    """Train a link method, one run per seed on one split (the first seed's), and report in percent."""
-    entry = identify(graph) if seeds[0] == 0 else None  # a search has seen other splits' test edges
-    method, training = configure_links(name, entry.name if entry else "", **(changes or {}))
-    model, _, report = run_link_method(graph, method, training, seeds, place, name=name, progress=progress)
-    return model, report
+def run_link_variant(
+    graph: Graph, variant: str, run: Run, *, changes: dict[str, Any] | None = None
+) -> LinkOutcome:
+    """Train a link variant, one replica per seed on one split (the first seed's), and report in percent."""
+    method, training = configure_links(variant, tuned_name(graph, run.seeds[0]), **(changes or {}))
+    return run_link_method(graph, method, training, run, variant=variant.lower())
 
 
 def run_link_method(
-    graph: Graph,
-    method: LinkMethod,
-    training: Training,
-    seeds: list[int],
-    place: Place,
-    *,
-    name: str = "",
-    progress: Callable[[int], Progress] | None = None,
-) -> tuple[LinkModel, EdgeSplit, dict[str, Any]]:
-    """The same for any link method; ``name`` is what to call it."""
-    split = split_edges(graph, seeds[0])
-    require_memory(Sizes.of(split.graph), method, training, place)
-    model = LinkModel.learn(
-        graph,
-        split,
-        method,
-        training,
-        seeds,
-        place,
-        progress=progress(training.epochs) if progress else None,
-        split_seed=seeds[0],
-        name=name,
-    )
-    return (
-        model,
-        split,
-        {
-            "dataset": graph.name,
-            "method": name,
-            "replicas": len(seeds),
-            "seed": seeds[0],
-            "device": place.device.type,
-            "epochs": training.epochs,
-            "test": _summary(model.evaluate(split.test, split.test_negatives)),
-            "validation": _summary(model.evaluate(split.validation, split.validation_negatives)),
-            "seconds_training": round(model.seconds, 3),
-        },
-    )
+    graph: Graph, method: LinkMethod, training: Training, run: Run, *, variant: str = ""
+) -> LinkOutcome:
+    """The same for any link method; ``variant`` is what to call it."""
+    task = LinkTask.of_graph(graph, run)
+    on, split = fit_links(task, method, training, variant), task.split
+    report = {
+        "dataset": graph.name,
+        "variant": variant,
+        "replicas": run.replicas,
+        "seed": run.seeds[0],
+        "device": run.place.device.type,
+        "epochs": training.epochs,
+        "test": _summary(on.evaluate(split.test, split.test_negatives)),
+        "validation": _summary(on.evaluate(split.validation, split.validation_negatives)),
+        "seconds_training": round(on.model.seconds, 3),
+    }
+    return LinkOutcome(on, report, split)
 
 
 def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from torch import Tensor
 from kernode.compute.draws import NOISE, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.kernels import BaseKernel, Linear, Normalized
-from kernode.maps import GCN, FeatureMap, HopMLP
+from kernode.kernels import BaseKernel
+from kernode.losses import LinkCrossEntropy
+from kernode.maps import FeatureMap
 from kernode.recipe import Recipe
-from kernode.training.settings import Training
+from kernode.training.settings import OF_LEARNING, Training
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,18 @@ class LinkMethod(Recipe):
     kernel: BaseKernel
     scaled: bool = False
     variational: bool = False
+    loss: LinkCrossEntropy = LinkCrossEntropy()
 
     def __post_init__(self) -> None:
-        if getattr(self.map, "outputs", 0) is None:
+        if not isinstance(self.map, FeatureMap) or not isinstance(self.kernel, BaseKernel):
+            raise InputError(
+                "map and kernel must be parts such as kernode.maps.HopMLP(outputs=64) and "
+                f"kernode.kernels.Linear(). Got {self.map!r} and {self.kernel!r}."
+            )
+        width = getattr(self.map, "outputs", 0)
+        if self.variational and width is not None and width % 2:
+            raise InputError(f"outputs must be even, for means and deviations side by side. Got {width}.")
+        if width is None:
             raise InputError("a link predictor has no classes to take its map's width from: pass outputs=.")
 
     def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
@@ -51,7 +62,7 @@ class LinkMethod(Recipe):
         self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """g of every node (r × n × d) and, in variational training, its KL term (r)."""
-        g = self.map(part(parameters, "map."), prepared, dropout)
+        g = _for_each_replica(self.map(part(parameters, "map."), prepared, dropout), parameters)
         if not self.variational:
             return self.kernel.embed(g), None
         mean, log_deviation = g.chunk(2, dim=-1)
@@ -65,7 +76,7 @@ class LinkMethod(Recipe):
 
     def represent(self, parameters: Parameters, prepared: Any) -> Tensor:
         """g of every node outside training, which links are read from: r × n × d."""
-        g = self.map(part(parameters, "map."), prepared)
+        g = _for_each_replica(self.map(part(parameters, "map."), prepared), parameters)
         return g.chunk(2, dim=-1)[0] if self.variational else g
 
     def logits(self, parameters: Parameters, embedded: Tensor, pairs: Tensor) -> Tensor:
@@ -76,28 +87,18 @@ class LinkMethod(Recipe):
             return kernel
         return parameters["log_scale"].exp()[:, None] * kernel + parameters["offset"][:, None]
 
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Training settings without effect: the map's, and what selects an epoch (AUC always does)."""
+        learns = self.scaled or bool(self.kernel.initial(1))
+        return (self.map.ignored_settings - (OF_LEARNING if learns else frozenset())) | {"select_by"}
 
-# "kernel": g_θ with the paper's dot product and cross-entropy. Width, layers, the scale and all training
-# settings are not stated; these were best in mean validation AUC over Cora, Citeseer and Pubmed, ahead of
-# two layers (256 → 128), three hops, the plain dot product, and dropout or decay in either.
-# GAE and VGAE with the published widths (32 → 16) and cross-entropy over sampled pairs; epochs, dropout and
-# decay were chosen on Cora's and Citeseer's validation edges.
-LINK_METHODS: dict[str, tuple[LinkMethod, Training]] = {
-    "kernel": (
-        LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True),
-        Training(epochs=200, weight_decay=0.0),
-    ),
-    # The same, on the citation graphs with what `kernode tune` found for each (tuned.py).
-    "kernel-tuned": (
-        LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True),
-        Training(epochs=200, weight_decay=1e-6),
-    ),
-    "gae": (
-        LinkMethod(GCN(hidden=(32,), outputs=16), Linear()),
-        Training(epochs=400, weight_decay=0.0, dropout=0.5),
-    ),
-    "vgae": (
-        LinkMethod(GCN(hidden=(32,), outputs=32, normalize_rows=False), Linear(), variational=True),
-        Training(epochs=200, weight_decay=5e-4, dropout=0.0),
-    ),
-}
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """A lower bound of the memory that training takes beside the graph, one replica at a time."""
+        return self.map.least_bytes(sizes, place) if training.epochs else 0.0
+
+
+def _for_each_replica(g: Tensor, parameters: Parameters) -> Tensor:
+    """A map without parameters gives one g for all replicas, which learn other things."""
+    replicas = len(next(iter(parameters.values()), g))
+    return g.expand(replicas, -1, -1) if len(g) == 1 else g

@@ -1,20 +1,38 @@
-"""Pairs of nodes, linked or not, as a split: what teaches, and what chooses the epoch."""
+"""What is to be learned: which pairs of a graph's nodes are linked, and how it is run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kernode.data.edge_split import EdgeSplit, draw_non_edges
+from kernode.data.edge_split import EdgeSplit, draw_non_edges, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
 from kernode.graph.growth import with_edges
 from kernode.graph.names import as_classes
+from kernode.training.run import Run
 
 _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """The links of a graph, to be learned from its training edges."""
+
+    whole: Graph  # what the model's file names
+    split: EdgeSplit  # training edges, and those held out
+    run: Run
+    others: np.ndarray | None = None  # p × 2, known to be no links, beside those drawn in every epoch
+    split_seed: int | None = None  # None: an own split cannot be made again from a seed
+
+    @classmethod
+    def of_graph(cls, graph: Graph, run: Run) -> LinkTask:
+        """VGAE's split of a graph, by the first replica's seed."""
+        return cls(graph, split_edges(graph, run.seeds[0]), run, split_seed=run.seeds[0])
 
 
 def as_links(y: Any) -> np.ndarray:
@@ -37,7 +55,7 @@ def as_links(y: Any) -> np.ndarray:
 def split_pairs(
     graph: Graph, pairs: np.ndarray, linked: np.ndarray | None, seed: int
 ) -> tuple[EdgeSplit, np.ndarray]:
-    """A split whose training edges are linked pairs, and the other pairs that teach (p × 2).
+    """A split whose training edges are linked pairs, and the other pairs that train (p × 2).
 
     Of the graph only nodes, features, names and the weights of linked pairs are looked at; an edge that is
     not among the pairs is never seen. A seeded 5 % of the linked pairs (at least one) choose the epoch,
@@ -54,7 +72,7 @@ def split_pairs(
         raise InputError(f"the pair ({u}, {v}) is given both as linked and as not. Drop one of the rows.")
     if len(edges) < 2:
         raise InputError(
-            f"{len(edges)} linked pairs are too few: one must teach and one choose the epoch. Give more."
+            f"{len(edges)} linked pairs are too few: one must train and one choose the epoch. Give more."
         )
     random = np.random.Generator(np.random.PCG64(seed))
     held_out = max(1, int(_SHARE * len(edges)))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.compute.draws import TRIPLETS, Draws, below
 from kernode.compute.fused import fused
 from kernode.errors import InputError
+from kernode.losses.nodes_by_class import NodesByClass
 
 
 class Triplets(NamedTuple):
@@ -23,36 +21,6 @@ class Triplets(NamedTuple):
     negative: Tensor
 
 
-@dataclass(frozen=True)
-class Members:
-    """The training nodes sorted by class, for every replica: q × m, with q = 1 where all share them."""
-
-    nodes: Tensor  # q × m node indices; class by class
-    sizes: Tensor  # q × c training nodes in each class
-
-    @classmethod
-    def of(cls, nodes: np.ndarray, labels: np.ndarray, classes: int, device: torch.device) -> Members:
-        """Sort nodes (q × m) by their labels (q × m)."""
-        order = np.argsort(labels, axis=1, kind="stable")
-        sizes = np.stack([np.bincount(row, minlength=classes) for row in labels])
-        return cls(
-            torch.from_numpy(np.take_along_axis(nodes, order, axis=1)).to(device),
-            torch.from_numpy(sizes).to(device),
-        )
-
-    @cached_property
-    def starts(self) -> Tensor:
-        """Where each class begins: q × c."""
-        return self.sizes.cumsum(dim=1) - self.sizes
-
-    @cached_property
-    def averaging(self) -> Tensor:
-        """A matrix that takes the mean over each class: q × c × m, in float64. Empty classes give 0."""
-        position = torch.arange(self.nodes.shape[1], device=self.nodes.device)
-        inside = (position >= self.starts[..., None]) & (position < (self.starts + self.sizes)[..., None])
-        return inside / self.sizes.clamp_min(1)[..., None].double()
-
-
 class TripletSampler:
     """Draws t triplets, the same number for every class that has training nodes.
 
@@ -60,7 +28,7 @@ class TripletSampler:
     where the class has but one training node), its negative uniform among the nodes of other classes.
     """
 
-    def __init__(self, members: Members, count: int) -> None:
+    def __init__(self, members: NodesByClass, count: int) -> None:
         present = members.sizes > 0
         if bool((present.sum(dim=1) < 2).any()):
             raise InputError("a kernel loss compares classes: the training nodes must cover at least two.")

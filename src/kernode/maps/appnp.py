@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.propagation import GraphInputs, graph_inputs, propagate
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
+from kernode.maps.layers.sizes import adjacency_held, features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class APPNP(StagedMap):
     teleport: float = 0.1
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, "steps": (5, 10), "teleport": (0.05, 0.1, 0.2), **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         if self.steps < 1 or not 0 < self.teleport <= 1:
@@ -40,6 +45,15 @@ class APPNP(StagedMap):
     def reach(self) -> int:
         """One edge for each step."""
         return self.steps
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, Ā and the MLP."""
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
+        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Ā, as it is."""
+        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

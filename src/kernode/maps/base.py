@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, take
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
@@ -27,12 +29,14 @@ class FeatureMap(Recipe):
 
     A map is a frozen dataclass of settings with three pure functions:
     what the graph fixes (:meth:`prepare`), where learning starts (:meth:`initial`), and g itself.
-    To add a map, write these three in one file.
+    To add a map, write these three in one file. What it says of itself beside (what it costs, what of it
+    can be searched for, what has no effect on it) is right for any map, and better where a map says more.
     """
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
+    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of its fields, what `kernode tune` tries
 
     @property
     def reach(self) -> int | None:
@@ -42,9 +46,26 @@ class FeatureMap(Recipe):
         """
         return None
 
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Names of training settings that never have an effect on this map, or that it refuses."""
+        return frozenset() if self.drops_input else frozenset({"input_dropout"})
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """Bytes that one replica takes beside the graph while it trains: a lower bound, never more."""
+        return 0.0
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """How neighbours are summed while training: a word, a colon, and why."""
+        return "none: nothing is summed over neighbours while training"
+
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
         return replace(self, **{"outputs": classes}) if getattr(self, "outputs", 0) is None else self
+
+    def with_open_width(self) -> Self:
+        """The same map with its width left open, where it has one: one output per class."""
+        return replace(self, **{"outputs": None}) if hasattr(self, "outputs") else self
 
     @abstractmethod
     def prepare(self, graph: Graph, place: Place) -> Any:
@@ -92,6 +113,11 @@ class StagedMap(FeatureMap):
     """
 
     drops_input: ClassVar[bool] = True
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Dropout, where there is no hidden layer that it could come after."""
+        return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
     @abstractmethod
     def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:

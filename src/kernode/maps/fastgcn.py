@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,13 +12,15 @@ from torch import Tensor
 from kernode.compute.draws import SAMPLES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.propagation import propagate
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.propagation import adjacency_reason, propagate
+from kernode.maps.layers.sizes import adjacency_held, smoothed_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 from kernode.maps.presmoothed import Presmoothed
 
 
@@ -44,6 +47,8 @@ class FastGCN(StagedMap):
     share: float = 0.5
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, "share": (0.25, 0.5, 1.0), **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         if not self.share > 0:
@@ -53,6 +58,15 @@ class FastGCN(StagedMap):
     def reach(self) -> int:
         """Two: Ā is applied to X and to the last layer, whatever lies between."""
         return 2
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """ĀX, Ā and the layers."""
+        held = smoothed_held(sizes, place) + adjacency_held(sizes, place)
+        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Ā, as it is."""
+        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> SampledInputs:
         """ĀX, Ā and the chances."""

@@ -9,9 +9,11 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.linear import initial_weight
+from kernode.maps.layers.sizes import STATES
 from kernode.maps.layers.widths import width_of
 
 
@@ -25,6 +27,15 @@ class Free(FeatureMap):
     outputs: int | None = None
 
     per_node: ClassVar[bool] = True
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """There is nothing to drop."""
+        return frozenset({"dropout", "input_dropout"})
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """The vectors, their gradient and Adam's moments."""
+        return float(STATES * sizes.nodes * width_of(self) * place.dtype.itemsize)
 
     def prepare(self, graph: Graph, place: Place) -> int:
         """Only the number of nodes matters."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from torch.nn import functional
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
@@ -19,7 +21,8 @@ from kernode.maps.layers.attention import Edges, attend
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.input_dropout import kept, masked_product, scale_of
 from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class GAT(FeatureMap):
     attention_dropout: float = 0.6
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         if self.heads < 1 or any(width % self.heads for width in self.hidden):
@@ -57,6 +62,24 @@ class GAT(FeatureMap):
     def reach(self) -> int:
         """One edge for each layer."""
         return len(self.hidden) + 1
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Dropout has the map's own rate."""
+        return frozenset({"dropout", "input_dropout"})
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, the edges, the layers, and of every edge and head its score before and after softmax."""
+        size, heads = place.dtype.itemsize, self.heads * len(self.hidden) + 1
+        of_edge = 3 * 8 + 2 * (size + 4) + 2 * heads * size  # three lists, two matrices, the scores
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
+        widths = (sizes.features, *self.hidden, width_of(self))
+        return held + sizes.step_entries * of_edge + trained(widths, sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Attention."""
+        entries = f"{sizes.step_entries:,}"
+        return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
 
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""

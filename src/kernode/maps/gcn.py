@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.activation import activate
 from kernode.maps.layers.linear import initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import first_layer
-from kernode.maps.layers.propagation import GraphInputs, graph_inputs, propagate
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
+from kernode.maps.layers.sizes import adjacency_held, features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class GCN(StagedMap):
     outputs: int | None = None
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
 
@@ -37,6 +42,15 @@ class GCN(StagedMap):
     def reach(self) -> int:
         """One edge for each layer."""
         return len(self.hidden) + 1
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, Ā and the layers."""
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
+        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Ā, as it is."""
+        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Real
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,13 +14,15 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import HopOperator, Powers, check_hops, hop_rows
+from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
 from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
 from kernode.maps.layers.features import node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,13 @@ class HopMLP(StagedMap):
     hop_weights: Literal["learned"] | float = "learned"
     normalize_rows: bool = True  # not stated in the paper; its released code does it
 
+    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
+
     def __post_init__(self) -> None:
         check_hops(self.hops, self.powers)
         check_widths(self.hidden, self.outputs)
         c = self.hop_weights
-        if c != "learned" and not (isinstance(c, int | float) and math.isfinite(c)):
+        if c != "learned" and not (isinstance(c, Real) and math.isfinite(c)):
             raise InputError(f"hop_weights must be 'learned' or a finite number c. Got {c!r}.")
 
     @property
@@ -70,6 +75,18 @@ class HopMLP(StagedMap):
     def reach(self) -> int:
         """H."""
         return self.hops
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X and, one after the other, building the hop operator and training with it."""
+        cost = cost_of(sizes, self.hops, self.powers)
+        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
+        training = trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        training += cost.least_held_bytes(place.dtype.itemsize)
+        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Explicit or factored, whichever is cheaper."""
+        return cost_of(sizes, self.hops, self.powers).reason()
 
     def prepare(self, graph: Graph, place: Place) -> HopInputs:
         """X and the hop operator of a graph."""

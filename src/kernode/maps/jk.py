@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.maps.layers.widths import check_widths
+from kernode.maps.layers.sizes import trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths
 from kernode.maps.module import ModuleMap, torch_geometric_nn
 
 
@@ -23,6 +27,8 @@ class JKConcat(ModuleMap):
     inner_dropout: float = 0.5
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, "inner_dropout": (0.2, 0.5, 0.8), **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         if len(set(self.hidden)) != 1:
@@ -32,6 +38,10 @@ class JKConcat(ModuleMap):
     def reach(self) -> int:
         """One edge for each convolution."""
         return len(self.hidden)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, the edges and the convolutions."""
+        return super().least_bytes(sizes, place) + trained((sizes.features, *self.hidden), sizes, place)
 
     def module(self, features: int, outputs: int) -> nn.Module:
         """PyTorch Geometric's GCN model with ``jk="cat"``."""

@@ -14,10 +14,12 @@ from torch.func import functional_call
 from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
+from kernode.maps.layers.sizes import dense_held
 from kernode.maps.layers.widths import width_of
 
 
@@ -39,6 +41,19 @@ class ModuleMap(FeatureMap):
     """
 
     capturable: ClassVar[bool] = False  # the seed is read from the device
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Dropout is the module's own."""
+        return frozenset({"dropout", "input_dropout"})
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """A dense X and the edges; what the module holds, nobody knows."""
+        return dense_held(sizes, place) + 16.0 * sizes.entries
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """As PyTorch Geometric's layers do it."""
+        return f"messages: one along every edge, {sizes.step_entries:,} multiply-adds per column"
 
     @abstractmethod
     def module(self, features: int, outputs: int) -> nn.Module:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,13 +12,15 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import hop_matrices, normalized_adjacency
+from kernode.hops import cost_of, hop_matrices, normalized_adjacency
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.widths import check_widths, width_of
+from kernode.maps.layers.sizes import smoothed_held, trained
+from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Presmoothed(StagedMap):
     powers: Literal["each", "last", "plain"] = "each"
     normalize_rows: bool = True
 
+    search_space: ClassVar = {**WIDTHS, **HOPS, **ROWS}
+
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         if self.hops < 1:
@@ -46,6 +50,19 @@ class Presmoothed(StagedMap):
     def reach(self) -> int:
         """H."""
         return self.hops
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """All hops of X and the MLP; before that, in main memory, the matrices that X is multiplied with."""
+        blocks = 1 if self.powers == "plain" else self.hops + 1
+        widths = (blocks * sizes.features, *self.hidden, width_of(self))
+        held = smoothed_held(sizes, place, blocks) + trained(widths, sizes, place)
+        if self.powers == "plain" or place.device.type != "cpu":
+            return held
+        return max(held, cost_of(sizes, self.hops, self.powers).least_terms_bytes())
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """None while training."""
+        return "none: X is summed over neighbours once, before training"
 
     def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
         """Every node's smoothed features, in float64; sparse where that is smaller."""

@@ -12,10 +12,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.layers.sizes import dense_held
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,20 @@ class Smoother(FeatureMap):
     def reach(self) -> int:
         """h."""
         return self.hops
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """All that belong to learning, since the map has no parameters; a kernel on it may have some."""
+        adam = {"epochs", "learning_rate", "weight_decay", "dropout", "input_dropout"}
+        return frozenset(adam | {"patience", "selection", "select_by"})
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """g, which is dense."""
+        return dense_held(sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """None while training, of which there is none."""
+        return "none: X is summed over neighbours once, and nothing is trained"
 
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
+from torch import Tensor
 
 from kernode.errors import InputError
 
@@ -32,6 +34,18 @@ def link_metrics(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]
         **{f"hits_at_{k}": hits_at(k, positive, negative) for k in (20, 50, 100)},
         "mrr": mean_reciprocal_rank(positive, negative),
     }
+
+
+def auc(positive: Tensor, negative: Tensor) -> Tensor:
+    """Area under the ROC curve in percent, ties counted half: (r × p), (r × q) → r, in float64.
+
+    >>> auc(torch.tensor([[0.9, 0.4]]), torch.tensor([[0.1, 0.4]]))
+    tensor([87.5000], dtype=torch.float64)
+    """
+    ordered = negative.sort(dim=1).values
+    below_ = torch.searchsorted(ordered, positive.contiguous())
+    up_to = torch.searchsorted(ordered, positive.contiguous(), right=True)
+    return 50 * (below_ + up_to).double().mean(dim=1) / negative.shape[1]
 
 
 def hits_at(k: int, positive: np.ndarray, negative: np.ndarray) -> float:

@@ -66,7 +66,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     def predict_proba(self, X: Any, graph: Graph | None = None) -> np.ndarray:
         """Class probabilities, the mean over replicas: m × c."""
         known = self._on(graph)
-        return known.answers.probabilities(known.find(X)).mean(axis=0)
+        return known.probabilities(known.find(X)).mean(axis=0)
 
     def predict(self, X: Any, graph: Graph | None = None) -> np.ndarray:
         """The most probable class of each node."""
@@ -81,5 +81,5 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         """
         y, known = np.asarray(y), self._on(graph)
         if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
-            y = np.array([*known.answers.graph.class_names, ""])[y]
+            y = np.array([*known.graph.class_names, ""])[y]
         return float(accuracy_score(y, self.predict(X, graph), sample_weight=sample_weight))

@@ -1,4 +1,4 @@
-"""From a learned map to class scores: nearest centroid C_K and softmax C_Y."""
+"""C_K, the nearest centroid. (C_Y is softmax of g itself: losses/softmax.py.)"""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import Parameters, replica, take
-from kernode.errors import InputError
 from kernode.kernels import BaseKernel
-from kernode.losses.triplets import Members
+from kernode.losses.nodes_by_class import NodesByClass
 
 NO_SIMILARITY = -1e3  # to a class without training nodes: below every mean of K̄, but finite
 GRAM_BLOCK = 2**24  # entries of a Gram matrix that are held at a time
 
 
 def centroid_scores(
-    kernel: BaseKernel, parameters: Parameters, g: Tensor, members: Members, nodes: Tensor
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, members: NodesByClass, nodes: Tensor
 ) -> Tensor:
     """C_K: μ_y, the mean K̄ between a node and the training nodes of class y; r × m × c.
 
-    g is r × n × d, nodes q × m. Their softmax is what :func:`probabilities` reports for C_K: a monotone
-    reading of similarities, not a calibrated probability.
+    g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities: a monotone reading of
+    similarities, not a calibrated one.
     """
     if kernel.dot_product:
         return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
@@ -34,7 +33,7 @@ def centroid_scores(
     return _mean_similarities(kernel, parameters, pairs, members)
 
 
-def references(kernel: BaseKernel, g: Tensor, members: Members) -> Tensor:
+def references(kernel: BaseKernel, g: Tensor, members: NodesByClass) -> Tensor:
     """What C_K needs of the training nodes where they are not at hand, from g (r × n × d).
 
     Class means of what the kernel compares (r × c × d') where it is a dot product: the mean of products is
@@ -45,7 +44,7 @@ def references(kernel: BaseKernel, g: Tensor, members: Members) -> Tensor:
 
 
 def reference_scores(
-    kernel: BaseKernel, parameters: Parameters, g: Tensor, held: Tensor, members: Members
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, held: Tensor, members: NodesByClass
 ) -> Tensor:
     """C_K of nodes with g (r × m × d) from what :func:`references` held: r × m × c."""
     embedded = kernel.embed(g)
@@ -57,7 +56,7 @@ def reference_scores(
 
 
 def _mean_similarities(
-    kernel: BaseKernel, parameters: Parameters, pairs: Iterable[tuple[Tensor, Tensor]], members: Members
+    kernel: BaseKernel, parameters: Parameters, pairs: Iterable[tuple[Tensor, Tensor]], members: NodesByClass
 ) -> Tensor:
     """μ_y by Gram blocks, one replica after another: of its nodes with its training nodes."""
     scores = []
@@ -77,20 +76,5 @@ def _own(by_replica: Tensor, i: int) -> Tensor:
     return by_replica[min(i, len(by_replica) - 1)]
 
 
-def _without_empty(scores: Tensor, members: Members) -> Tensor:
+def _without_empty(scores: Tensor, members: NodesByClass) -> Tensor:
     return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)
-
-
-def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
-    """C_Y: g itself plus one bias per class (which stays outside the kernel); r × m × c."""
-    if g.shape[-1] != class_bias.shape[-1]:
-        raise InputError(
-            f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
-            f"Got {g.shape[-1]}: leave outputs unset, or use objective='kernel'."
-        )
-    return g + class_bias[:, None]
-
-
-def probabilities(scores: Tensor) -> Tensor:
-    """Softmax over classes."""
-    return scores.softmax(dim=-1)

@@ -1,6 +1,6 @@
 """Every variant in one line: for help texts, which must not wait for torch."""
 
-SUMMARIES = {
+DESCRIPTIONS = {
     "k3": "dot-product kernel, L_K and softmax together, softmax classifier (the paper's best)",
     "auto": "k3-tuned or diffusion, whichever validates better; what is used where nothing is said",
     "k3-tuned": "K3 with settings chosen on validation",

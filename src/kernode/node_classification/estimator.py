@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,22 +13,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
+from kernode.compute.replicas import PerReplica, seeds_from
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes
-from kernode.kernels import BaseKernel
-from kernode.kernels.node_kernel import NodeKernel
+from kernode.kernels import BaseKernel, NodeKernel
+from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
-from kernode.node_classification.answering import Answering, OnGraph
 from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.folds import in_folds, teach
-from kernode.node_classification.method import Objective
-from kernode.node_classification.model import Answers, Model
-from kernode.node_classification.selection import learn_again, learn_best
+from kernode.node_classification.folds import in_folds, labelled
+from kernode.node_classification.model import Model
+from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.selection import fit_again, fit_best
+from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.settings import PER_REPLICA, PerReplica, seeds_from
+from kernode.training.run import Run
 
 
 class NodeKernelEstimator(BaseEstimator):
@@ -43,7 +45,7 @@ class NodeKernelEstimator(BaseEstimator):
         map: FeatureMap | None = None,
         kernel: BaseKernel | None = None,
         objective: Objective | None = None,
-        kernel_loss: str | None = None,
+        kernel_loss: str | KernelLoss | None = None,
         hops: int | None = None,
         layers: int | None = None,
         hidden: Sequence[int] | int | None = None,
@@ -103,7 +105,7 @@ class NodeKernelEstimator(BaseEstimator):
         """Learn from nodes X (m names or indices of the graph) and their classes y.
 
         ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
-        or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it teaches.
+        or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
         """
         nodes = as_nodes(X)
         if y is None:
@@ -112,28 +114,31 @@ class NodeKernelEstimator(BaseEstimator):
         y = as_classes(y)
         if not isinstance(graph, Graph):
             raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
-        seeds = seeds_from(self.random_state, self.replicas)
+        seeds, place = seeds_from(self.random_state, self.replicas), Place.of(self.precision, self.device)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
-        place, nodes = Place.of(self.precision, self.device), graph.find(nodes)
-        classes, lesson = teach(nodes, y, graph, validation)
-        names = tuple(classes.tolist())
+        classes, given = labelled(graph.find(nodes), y, graph, validation)
+        run = Run(seeds, place, checkpoint=self.checkpoint)
+        task = NodeTask(graph, given, tuple(classes.tolist()), run)
         chooses = validation is None and any(training.selection == "best" for _, training in methods.values())
         if not chooses:
-            model = learn_best(graph, methods, lesson, seeds, place, names, checkpoint=self.checkpoint)
-            return self._take(model, classes, graph, place.device.type)
-        own = any(np.ndim(changes[name] or 0) for name in PER_REPLICA)  # settings that belong to replicas
-        parts = in_folds(lesson, self.folds, seeds[0], len(seeds) if own else None)
-        stack = seeds_from(self.random_state, len(parts.train))
-        best = learn_best(graph, methods, parts, stack, place, names, checkpoint=self.checkpoint)
-        model = learn_again(graph, best, lesson, seeds, place, checkpoint=self.checkpoint)
-        return self._take(model, classes, graph, place.device.type)
+            return self._take(fit_best(task, methods), classes)
+        own = any(method.varies_by_replica(training) for method, training in methods.values())
+        parts = in_folds(given, self.folds, seeds[0], len(seeds) if own else None)
+        stack = run.with_seeds(seeds_from(self.random_state, len(parts.train)))
+        best = fit_best(replace(task, nodes=parts, run=stack), methods)
+        return self._take(fit_again(task, best.model), classes)
 
-    def _take(self, model: Model, classes: np.ndarray, graph: Graph | None, device: str) -> Self:
-        """Become the estimator of a trained model."""
+    def _take(self, on: ModelOnGraph, classes: np.ndarray) -> Self:
+        """Become the estimator of a model on the graph it learned from."""
+        return self._become(on.model, classes, on.place.device.type, on)
+
+    def _become(self, model: Model, classes: np.ndarray, device: str, on: ModelOnGraph | None = None) -> Self:
+        """Become the estimator of a model, whose graph need not be at hand."""
         self.model_, self.classes_, self.history_ = model, classes, model.history
         self.n_features_in_ = 1  # X is one column: the node
-        self._answering = Answering(model, None if graph is None else model.on(graph, device), device)
+        self._device, self._on_own_graph = device, on
+        self._on_other_graph: ModelOnGraph | None = None  # the last that was asked about
         return self
 
     @property
@@ -157,21 +162,21 @@ class NodeKernelEstimator(BaseEstimator):
         means of the training nodes as they are in the larger graph; ``predict(…, graph=larger)`` has them as
         they were trained. This estimator stays as it is.
         """
-        known = self._on(graph).answers
-        larger = extend(known.graph, nodes, edges, names=names)
+        known = self._on(graph)
         grown = copy(self)
-        grown._answering = Answering(known.model, known.on_extended(larger), known.place.device.type)
+        grown._on_own_graph = known.extended(extend(known.graph, nodes, edges, names=names))
+        grown._on_other_graph = None
         return grown
 
     @property
     def graph_(self) -> Graph:
         """The graph that answers are about where no other is given."""
-        return self._answers.graph
+        return self._on(None).graph
 
     @property
     def recomputed_(self) -> np.ndarray:
         """Nodes whose vectors were computed when the graph last grew; all of them where it did not."""
-        found = self._answers.recomputed
+        found = self._on(None).recomputed
         return np.arange(self.graph_.n_nodes) if found is None else found
 
     def save(self, path: str | Path) -> Path:
@@ -182,14 +187,27 @@ class NodeKernelEstimator(BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_.save(path)
 
-    @property
-    def _answers(self) -> Answers:
-        """On the graph it learned from."""
-        return self._on(None).answers
-
-    def _on(self, graph: Graph | None) -> OnGraph:
+    def _on(self, graph: Graph | None) -> ModelOnGraph:
+        """The model on a graph; None is the one that was learned from."""
         check_is_fitted(self, "model_")
-        return self._answering.on(graph)
+        own, other = self._on_own_graph, self._on_other_graph
+        if graph is None and own is None:
+            raise InputError(
+                f"the model was read without {self.model_.dataset!r}, the graph it learned from. "
+                "Pass graph=, or read it with load_model(…, graph=…)."
+            )
+        if own is not None and (graph is None or graph is own.graph):
+            return own
+        if not isinstance(graph, Graph):
+            raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
+        if other is None or other.graph is not graph:
+            other = self._on_other_graph = self.model_.on(graph, self._device)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known of the last other graph: it can be asked about again."""
+        state = dict(super().__getstate__())
+        return state | {"_on_other_graph": None} if "_on_other_graph" in state else state
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on, and the class of each."""

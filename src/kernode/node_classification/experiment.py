@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.place import Place
 from kernode.compute.stack import replica
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.metrics.accuracy import mean_and_std
-from kernode.node_classification.kled import KLED
-from kernode.node_classification.method import Method
-from kernode.node_classification.model import Answers, Model
-from kernode.node_classification.selection import Candidates, learn_again, learn_best
-from kernode.node_classification.task import Lesson
+from kernode.node_classification.method import NodeMethod
+from kernode.node_classification.model import Model
+from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.selection import Candidates, fit_again, fit_best
+from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import WORDS, candidates
-from kernode.studies.cost import Sizes, require_memory
-from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import Progress
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
@@ -41,119 +38,84 @@ def settings_key(graph: Graph) -> str:
     return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")
 
 
-def run(
-    graph: Graph,
-    variant: str,
-    seeds: list[int],
-    place: Place,
-    *,
-    split: str | None = None,
-    changes: dict[str, Any] | None = None,
-    progress: Callable[[int], Progress] | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[Model, dict[str, Any], list[Split]]:
-    """Train a variant, one run per seed, and report accuracies in percent.
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment gave: the model on its graph, figures in percent, and the split of every replica."""
 
-    ``progress`` is told the number of epochs.
-    """
+    on: ModelOnGraph
+    report: dict[str, Any]
+    splits: list[Split]
+
+    @property
+    def model(self) -> Model:
+        """What was trained."""
+        return self.on.model
+
+    @property
+    def seconds_per_epoch(self) -> float:
+        """Of the training that was kept."""
+        epochs = max((len(values) for values in self.model.history.values()), default=0)
+        return self.model.seconds / max(1, epochs)
+
+
+def run_variant(
+    graph: Graph, variant: str, run: Run, *, split: str | None = None, changes: dict[str, Any] | None = None
+) -> Outcome:
+    """Train a variant, one replica per seed, and score the test nodes once."""
     tuned = split in (None, "fastgcn", "public")  # whose test nodes no search has seen
-    return run_candidates(
-        graph, candidates(variant, settings_key(graph), tuned=tuned, **(changes or {})), seeds, place,
-        split=split, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
+    methods = candidates(variant, settings_key(graph), tuned=tuned, **(changes or {}))
+    return run_candidates(graph, methods, run, split=split)
 
 
 def run_method(
     graph: Graph,
-    method: Method | KLED,
+    method: NodeMethod,
     training: Training,
-    seeds: list[int],
-    place: Place,
+    run: Run,
     *,
     split: str | None = None,
-    progress: Callable[[int], Progress] | None = None,
-    checkpoint: Checkpoint | None = None,
     variant: str = "",
-) -> tuple[Model, dict[str, Any], list[Split]]:
+) -> Outcome:
     """The same for any method; ``variant`` is what to call it."""
-    return run_candidates(
-        graph, {variant: (method, training)}, seeds, place,
-        split=split, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
+    return run_candidates(graph, {variant: (method, training)}, run, split=split)
 
 
-def run_candidates(
-    graph: Graph,
-    methods: Candidates,
-    seeds: list[int],
-    place: Place,
-    *,
-    split: str | None = None,
-    progress: Callable[[int], Progress] | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[Model, dict[str, Any], list[Split]]:
+def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | None = None) -> Outcome:
     """The same for whichever of some methods validates best."""
-    for method, training in methods.values():
-        require_memory(Sizes.of(graph), method, training, place)
-    splits = split_nodes(graph, split, seeds)
-    lesson, classes = lesson_of(graph, splits)
-    model = learn_best(
-        graph, methods, lesson, seeds, place, tuple(graph.class_names[label] for label in classes),
-        progress=progress, checkpoint=checkpoint, split=split or ("fastgcn" if known_name(graph) else "jk"),
-    )  # fmt: skip
-    return model, _report(model, graph, splits, classes, place.device.type), splits
+    splits = split_nodes(graph, split, list(run.seeds))
+    task = NodeTask.of_splits(graph, splits, run)
+    on = fit_best(task, methods, split=split or ("fastgcn" if known_name(graph) else "jk"))
+    return Outcome(on, _report(on, splits), splits)
 
 
-def learn_from_all(graph: Graph, model: Model, place: Place) -> Model:
+def fit_all_labels(graph: Graph, model: Model, run: Run) -> ModelOnGraph:
     """What an experiment chose, trained again on every node that has a class: to be used, not scored."""
     labelled = np.flatnonzero(graph.labels >= 0)
     numbers = {name: number for number, name in enumerate(model.classes)}
-    taught = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
-    nodes, taught = labelled[taught >= 0], taught[taught >= 0]
-    none = np.empty((1, 0), np.int64)
-    lesson = Lesson(nodes[None], taught[None], none, none, len(model.classes))
-    return learn_again(graph, model, lesson, list(model.seeds), place)
+    labels = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
+    nodes = LabelledNodes.without_validation(labelled[labels >= 0], labels[labels >= 0])
+    return fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
 
 
-def lesson_of(graph: Graph, splits: list[Split]) -> tuple[Lesson, np.ndarray]:
-    """Training and validation nodes of every run (one row where all share a split), and the c labels taught.
-
-    Only training nodes say which classes there are: no other label may shape a model.
-    """
-    distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
-    train = np.stack([split.train for split in distinct])
-    validation = np.stack([split.validation for split in distinct])
-    classes = np.unique(graph.labels[train])
-    classes = classes[classes >= 0]
-    numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
-    numbers[classes] = np.arange(len(classes))
-    lesson = Lesson(
-        train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]], len(classes)
-    )
-    return lesson, classes
-
-
-def _report(
-    model: Model, graph: Graph, splits: list[Split], classes: np.ndarray, device: str
-) -> dict[str, Any]:
-    answers = model.on(graph, device)
-    weights = model.hop_weights()
+def _report(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any]:
+    model, graph, weights = on.model, on.graph, on.model.hop_weights()
+    classes = np.array([graph.class_names.index(name) for name in model.classes])
 
     def accuracies(part: str) -> dict[str, Any]:
         nodes = [getattr(split, part) for split in splits]
         rows = nodes[0] if all(one is nodes[0] for one in nodes) else np.stack(nodes)
-        return _accuracies(answers.probabilities(rows), classes, graph.labels[rows])
+        return _accuracies(on.probabilities(rows), classes, graph.labels[rows])
 
     return {
         "dataset": graph.name,
-        "variant": model.labels_of_choice["variant"],
-        "chosen_by_validation": model.labels_of_choice.get("chosen_by_validation"),
-        "split": model.labels_of_choice["split"],
+        "variant": model.variant,
+        "chosen_by_validation": model.chosen_by_validation,
+        "split": model.split,
         "replicas": len(model.seeds),
         "seed": model.seeds[0],
-        "device": device,
+        "device": on.place.device.type,
         "epochs": model.training.epochs,
-        "test": accuracies("test") | {"similarity": _similarity(answers, splits)},
+        "test": accuracies("test") | {"similarity": _similarity(on, splits)},
         "validation": accuracies("validation"),
         "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
         "kept_epochs": model.kept_epochs.tolist(),
@@ -177,9 +139,9 @@ def _accuracies(by_run: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> 
     }
 
 
-def _similarity(answers: Answers, splits: list[Split]) -> dict[str, Any] | None:
+def _similarity(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any] | None:
     """How well each run's K̄ finds test nodes of one class, and the runs' mean and spread."""
-    found = [retrieval_of_run(answers, i, split.test) for i, split in enumerate(splits)]
+    found = [retrieval_of_run(on, i, split.test) for i, split in enumerate(splits)]
     by_run = [run for run in found if run is not None]
     if len(by_run) < len(splits):
         return None
@@ -192,17 +154,15 @@ def _similarity(answers: Answers, splits: list[Split]) -> dict[str, Any] | None:
     return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
 
 
-def retrieval_of_run(answers: Answers, run: int, nodes: np.ndarray) -> list[float] | None:
+def retrieval_of_run(on: ModelOnGraph, run: int, nodes: np.ndarray) -> list[float] | None:
     """One run's mean average precision and precision at 10 by K̄ among some nodes, in percent.
 
-    None for KLED, for more than 20,000 nodes, and where no two of them are of one class.
+    None where there is no kernel, for more than 20,000 nodes, and where no two of them are of one class.
     """
-    if isinstance(answers.model.method, KLED) or not 0 < len(nodes) <= _MOST_RANKED:
+    if not on.model.method.has_kernel or not 0 < len(nodes) <= _MOST_RANKED:
         return None
-    kernel, labels = answers.kernel, torch.tensor(answers.graph.labels[nodes])
+    kernel, labels = on.kernel, torch.tensor(on.graph.labels[nodes])
     g = kernel.g[run : run + 1, torch.tensor(nodes)]
-    figures = kernel_retrieval(
-        kernel.base, replica(kernel.parameters, run), g, labels.to(answers.place.device)
-    )
+    figures = kernel_retrieval(kernel.base, replica(kernel.parameters, run), g, labels.to(on.place.device))
     found = [float(figure) for figure in figures]
     return None if np.isnan(found).any() else found

@@ -1,4 +1,4 @@
-"""From nodes and their classes to a lesson: which nodes teach, which choose."""
+"""From nodes and their classes, as an estimator gets them, to labelled nodes; folds where none validate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from kernode.compute.replicas import whole
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_nodes
-from kernode.node_classification.task import Lesson
-from kernode.training.settings import whole
+from kernode.node_classification.task import LabelledNodes
 
 
-def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tuple[np.ndarray, Lesson]:
-    """The classes that there are, and the lesson about them: all nodes teach, validation nodes choose."""
+def labelled(
+    nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any
+) -> tuple[np.ndarray, LabelledNodes]:
+    """The classes that there are, and the nodes as numbers of them: all train, validation nodes validate."""
     if y.shape != nodes.shape:
         raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
     if len(nodes) == 0:
@@ -23,17 +25,15 @@ def teach(nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any) -> tu
         raise InputError(f"node {nodes[y < 0][0]} has no label: keep it out of the training nodes.")
     classes = np.unique(y)
     chosen, chosen_labels = _with_labels(validation, y, graph)
-    lesson = Lesson(
+    return classes, LabelledNodes(
         nodes[None],
         np.searchsorted(classes, y)[None],
         chosen[None],
         _numbered(chosen_labels, classes)[None],
-        len(classes),
     )
-    return classes, lesson
 
 
-def in_folds(lesson: Lesson, folds: int, seed: int, replicas: int | None = None) -> Lesson:
+def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
     """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
 
     There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
@@ -41,7 +41,7 @@ def in_folds(lesson: Lesson, folds: int, seed: int, replicas: int | None = None)
     """
     if whole("folds", folds) < 2:
         raise InputError(f"folds must be an integer ≥ 2. Got {folds}.")
-    y = lesson.train_labels[0]
+    y = given.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
     order = random.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
@@ -55,9 +55,9 @@ def in_folds(lesson: Lesson, folds: int, seed: int, replicas: int | None = None)
     size = len(order) // count
     held_out = np.stack([order[fold::count][:size] for fold in range(count)])
     held_out = held_out[np.arange(count if replicas is None else replicas) % count]
-    teaching = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
-    nodes = lesson.train[0]
-    return Lesson(nodes[teaching], y[teaching], nodes[held_out], y[held_out], lesson.classes)
+    training = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
+    nodes = given.train[0]
+    return LabelledNodes(nodes[training], y[training], nodes[held_out], y[held_out])
 
 
 def _with_labels(validation: Any, y: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:

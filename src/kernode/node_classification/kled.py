@@ -6,17 +6,29 @@ recommendation task", 2006. The kernel sees the edges and their weights alone, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
 from scipy import sparse
 from scipy.special import gammaln, xlogy
 from sklearn.svm import SVC
 
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.recipe import Recipe
+from kernode.node_classification.method import NodeMethod
+from kernode.training.loop import Trained
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.node_classification.model import Model
+    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.task import NodeTask
 
 # "svc" needs all eigenvectors: 32 n² bytes while they are sought, and a time that grows as n³.
 # On one core Cora (2,708 nodes) takes 5 s; 10,000 would take 4 min and 3.2 GB, Pubmed 30 min and 12 GB.
@@ -28,7 +40,7 @@ CLASSIFIERS = ("sums", "svc")
 
 
 @dataclass(frozen=True)
-class KLED(Recipe):
+class KLED(NodeMethod):
     """K = exp(−scale · L) with the Laplacian L = D − A: how much heat passes between two nodes.
 
     - ``"sums"``: a class's score is the summed similarity of its training nodes, K·Y.
@@ -40,7 +52,7 @@ class KLED(Recipe):
 
     >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3)], features=np.eye(4))
     >>> kled = KLED(scales=(0.5,), classifiers=("sums",))
-    >>> kled.candidates(path, training_nodes=2)
+    >>> kled.candidates(path)
     [(0.5, 'sums')]
     >>> kled.scores(path, 0.5, "sums", np.array([0, 3]), np.array([0, 1]), classes=2).round(3)
     array([[0.674, 0.01 ],
@@ -63,11 +75,8 @@ class KLED(Recipe):
         if not (np.isfinite(self.penalty) and self.penalty > 0):
             raise InputError(f"penalty must be a finite number above 0. Got {self.penalty}.")
 
-    def candidates(self, graph: Graph, training_nodes: int) -> list[tuple[float, str]]:
-        """Pairs of scale and classifier worth trying: those this graph is not too large for.
-
-        ``training_nodes`` does not matter as yet: K and its spectrum are the whole graph's.
-        """
+    def candidates(self, graph: Graph) -> list[tuple[float, str]]:
+        """Pairs of scale and classifier worth trying: those this graph is not too large for."""
         degree = float(_exact(graph)[1].max(initial=0))
         largest = {
             "sums": MOST_STEPS_OF_SUMS / degree if degree else np.inf,
@@ -102,6 +111,79 @@ class KLED(Recipe):
         if classifier == "svc":
             return svc_scores(graph, scale, train, labels, classes, self.penalty)
         raise InputError(f"classifier must be one of {CLASSIFIERS}. Got {classifier!r}.")
+
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """Try every scale and classifier, like epochs; keep for each replica the best on validation.
+
+        There is no randomness in it: replicas differ only where their nodes do.
+        """
+        started, nodes = time.perf_counter(), task.nodes
+        candidates = self.candidates(task.graph)
+        if len(candidates) > 1 and not nodes.validates:
+            raise InputError(
+                f"KLED chooses between {len(candidates)} settings by validation nodes. Give some, or one "
+                "scale and one classifier."
+            )
+        progress = task.run.progress(len(candidates)) if task.run.progress else None
+        accuracies = np.empty((len(candidates), task.run.replicas))
+        for at, (scale, classifier) in enumerate(candidates):
+            by_row = []
+            for train, labels, validation, truth in zip(
+                nodes.train, nodes.train_labels, nodes.validation, nodes.validation_labels, strict=True
+            ):
+                scores = self.scores(task.graph, scale, classifier, train, labels, len(task.classes))
+                found = scores[validation].argmax(axis=1)
+                by_row.append(100 * (found == truth).mean() if len(found) else 0.0)
+            accuracies[at] = by_row
+            if progress is not None:
+                progress(at + 1, {"validation_accuracy": accuracies[at]})
+        best = accuracies.argmax(axis=0)
+        return Trained(
+            parameters={
+                "scale": torch.tensor([candidates[i][0] for i in best], dtype=torch.float64),
+                "classifier": torch.tensor([CLASSIFIERS.index(candidates[i][1]) for i in best]),
+            },
+            epochs=best + 1,
+            history={"validation_accuracy": accuracies},
+            seconds=time.perf_counter() - started,
+        )
+
+    def probabilities(self, on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Of all nodes at once, since the kernel diffuses over all of them."""
+        if "probabilities" not in on.kept:
+            on.kept["probabilities"] = self._all_probabilities(on)
+        return np.take_along_axis(on.kept["probabilities"], nodes[..., None], axis=1)
+
+    def _all_probabilities(self, on: ModelOnGraph) -> np.ndarray:
+        """r × n × c: shares for sums, a softmax of the SVC's decisions."""
+        model, found = on.model, []
+        chosen = zip(model.parameters["scale"].tolist(), model.parameters["classifier"].tolist(), strict=True)
+        for i, (scale, number) in enumerate(chosen):
+            row, classifier = min(i, len(model.train) - 1), CLASSIFIERS[number]
+            known = model.train[row], model.train_labels[row], len(model.classes)
+            scores = self.scores(on.graph, scale, classifier, *known)
+            if classifier == "svc":
+                scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            found.append(scores / scores.sum(axis=1, keepdims=True))
+            if len(model.train) == 1:  # all replicas are alike
+                return np.repeat(found[0][None], len(model.seeds), axis=0)
+        return np.stack(found)
+
+    def chosen(self, model: Model, graph: Graph) -> KLED:
+        """The one scale and classifier that were best in the mean over the replicas of a model."""
+        best = int(model.history["validation_accuracy"].mean(axis=1).argmax())
+        scale, classifier = self.candidates(graph)[best]
+        return replace(self, scales=(scale,), classifiers=(classifier,))
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """All: nothing is trained."""
+        return frozenset(one.name for one in fields(Training))
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """All eigenvectors where an SVC is tried: they and what finds them."""
+        decomposes = "svc" in self.classifiers and sizes.nodes <= MOST_NODES_OF_SVC
+        return 32.0 * sizes.nodes**2 if decomposes else 0.0
 
 
 def summed_similarity(

@@ -1,65 +1,134 @@
-"""A row of the paper's Table 2: which map, base kernel, objective and classifier make a method."""
+"""What learns the classes of nodes: the protocol of every method, and the paper's, a row of its Table 2."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
+from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.graph import Graph
 from kernode.kernels import BaseKernel
-from kernode.losses import KERNEL_LOSSES, kernel_loss, softmax_loss
-from kernode.losses.triplets import Members, Triplets
+from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses.kernel_loss import kernel_losses
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import class_scores
 from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
-from kernode.node_classification.classifiers import centroid_scores, class_scores, reference_scores
-from kernode.recipe import Recipe
+from kernode.node_classification.classifiers import centroid_scores, reference_scores
+from kernode.recipe import Recipe, take_fields
+from kernode.training.loop import Trained
+from kernode.training.settings import OF_LEARNING, Training
+from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
 
-Objective = Literal["kernel", "softmax", "joint"]
+if TYPE_CHECKING:
+    from kernode.node_classification.model import Model
+    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.task import NodeTask
 
-
-class Losses(NamedTuple):
-    """One number per replica; None where the objective does not have it."""
-
-    kernel: Tensor | None  # L_K
-    softmax: Tensor | None  # L_Y
+# Settings of training and of the losses that may differ between replicas.
+PER_REPLICA = (*TRAINING_PER_REPLICA, *Joint.per_replica, *Hinge.per_replica)
 
 
 @dataclass(frozen=True)
-class Method(Recipe):
-    """K(u, v) = kernel(map(u), map(v)), how it is taught and how it answers.
+class NodeMethod(Recipe):
+    """What learns the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
 
-    - ``objective``: ``"kernel"`` minimises L_K and answers by nearest centroids (C_K), ``"softmax"``
-      minimises L_Y and ``"joint"`` L_Y + λ L_K, and both answer by softmax (C_Y).
-    - ``kernel_loss``: ``"hinge"`` on triplets (Eqs. 9-10), ``"squared"`` or ``"logistic"`` on their
-      pairs (Eqs. 3-4).
+    has_kernel: ClassVar[bool] = False  # whether its model is asked for K(u, v)
+    learns_by_gradient: ClassVar[bool] = False  # epoch by epoch, as Training says
+
+    @abstractmethod
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """Learn a task, one replica per seed."""
+
+    @abstractmethod
+    def probabilities(self, on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Class probabilities of nodes (q × m) by a trained model on a graph: r × m × c."""
+
+    def embed_all(self, on: ModelOnGraph) -> Tensor:
+        """The learned representation of every node: r × n × d."""
+        raise InputError(f"{self.title} has no feature map, and no kernel that is ever held as a whole.")
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return type(self).__name__
+
+    def for_classes(self, classes: int) -> NodeMethod:
+        """The same method for so many classes."""
+        return self
+
+    def changed(self, changes: dict[str, Any]) -> NodeMethod:
+        """The method with other settings, which are taken out of ``changes``; what is left is not its own."""
+        return replace(self, **take_fields(changes, self))
+
+    def chosen(self, model: Model, graph: Graph) -> NodeMethod:
+        """The method with what a model of it chose by validation nodes, to be trained on all of them."""
+        return self
+
+    def varies_by_replica(self, training: Training) -> bool:
+        """Whether replicas have settings of their own."""
+        return False
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Training settings that never have an effect here."""
+        return frozenset()
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """A lower bound of the memory that training takes beside the graph, one replica at a time."""
+        return 0.0
+
+    def refusal(self, model: Model, graph: Graph) -> str | None:
+        """Why a model means nothing on another graph than its own, in a sentence; None where it does."""
+        return f"{self.title} learns about the nodes of one graph and of no other."
+
+    def extended(self, on: ModelOnGraph, larger: Graph) -> ModelOnGraph:
+        """The model on its graph after nodes or edges arrived."""
+        return replace(on, graph=larger, prepared=None)
+
+
+@dataclass(frozen=True)
+class Method(NodeMethod):
+    """K(u, v) = kernel(map(u), map(v)), and the loss that it is trained with.
+
+    A kernel loss L_K answers by nearest centroids (C_K), L_Y and both together by softmax (C_Y).
     """
 
     map: FeatureMap
     kernel: BaseKernel
-    objective: Objective = "joint"
-    kernel_loss: str = "hinge"
+    loss: Loss = Joint()
+
+    has_kernel: ClassVar[bool] = True
+    learns_by_gradient: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.map, FeatureMap) or not isinstance(self.kernel, BaseKernel):
-            raise InputError(
-                "map and kernel must be pieces such as kernode.maps.HopMLP() and kernode.kernels.RBF(). "
-                f"Got {self.map!r} and {self.kernel!r}."
-            )
-        if self.objective not in ("kernel", "softmax", "joint"):
-            raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {self.objective!r}.")
-        if self.kernel_loss not in KERNEL_LOSSES:
-            raise InputError(f"kernel_loss must be one of {sorted(KERNEL_LOSSES)}. Got {self.kernel_loss!r}.")
+        for name, kind, example in (
+            ("map", FeatureMap, "kernode.maps.HopMLP()"),
+            ("kernel", BaseKernel, "kernode.kernels.RBF()"),
+            ("loss", Loss, "kernode.losses.Hinge()"),
+        ):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(f"{name} must be a part such as {example}. Got {getattr(self, name)!r}.")
 
     @property
     def classifier(self) -> Literal["centroid", "softmax"]:
         """C_K or C_Y."""
-        return "centroid" if self.objective == "kernel" else "softmax"
+        return "centroid" if self.loss.objective == "kernel" else "softmax"
+
+    @property
+    def title(self) -> str:
+        """By its map."""
+        return type(self.map).__name__
 
     def for_classes(self, classes: int) -> Method:
         """The same method with its map as wide as there are classes, where the width was left open."""
@@ -96,33 +165,11 @@ class Method(Recipe):
         assert isinstance(self.map, StagedMap)
         return self.map.finish(own, prepared, beginning, dropout)
 
-    def losses(
-        self,
-        parameters: Parameters,
-        g: Tensor,
-        triplets: Triplets | None,
-        members: Members,
-        labels: Tensor,
-        margin: Tensor,
-        weights: Tensor,
-    ) -> Losses:
-        """L_K on triplets and L_Y on the training nodes, whichever the objective has."""
-        on_triplets = on_classes = None
-        g = take(g, members.nodes)  # the loss sees no other node
-        if triplets is not None:
-            own = part(parameters, "kernel.")
-            on_triplets = kernel_loss(
-                self.kernel_loss, self.kernel, own, self.kernel.embed(g), triplets, margin
-            )
-        if self.classifier == "softmax":
-            on_classes = softmax_loss(class_scores(g, parameters["class_bias"]), labels, weights)
-        return Losses(on_triplets, on_classes)
-
     def scores(
         self,
         parameters: Parameters,
         g: Tensor,
-        members: Members,
+        training_nodes: NodesByClass,
         nodes: Tensor,
         references: Tensor | None = None,
     ) -> Tensor:
@@ -134,5 +181,119 @@ class Method(Recipe):
             return class_scores(take(g, nodes), parameters["class_bias"])
         own = part(parameters, "kernel.")
         if references is None:
-            return centroid_scores(self.kernel, own, g, members, nodes)
-        return reference_scores(self.kernel, own, take(g, nodes), references, members)
+            return centroid_scores(self.kernel, own, g, training_nodes, nodes)
+        return reference_scores(self.kernel, own, take(g, nodes), references, training_nodes)
+
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """One replica per seed, all at once."""
+        from kernode.node_classification.trainer import train  # here: a trainer is made of a method
+
+        return train(task, self, training)
+
+    def probabilities(self, on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Softmax of the class scores; for nearest centroids a monotone reading, not a calibrated one."""
+        rows = torch.from_numpy(nodes).to(on.place.device)
+        scores = self.scores(on.parameters, on.g, on.training_nodes, rows, on.references)
+        return scores.softmax(dim=-1).cpu().numpy()
+
+    def embed_all(self, on: ModelOnGraph) -> Tensor:
+        """g of every node: r × n × d."""
+        prepared = self.map.prepare(on.graph, on.place) if on.prepared is None else on.prepared
+        g = self.embed(on.parameters, prepared)
+        return g.expand(len(on.model.seeds), -1, -1)  # a map without parameters gives one for all
+
+    def changed(self, changes: dict[str, Any]) -> Method:
+        """Changes are fields of the map, the kernel loss or the joint one, whole parts, and ``layers``."""
+        own_map = "map" not in changes
+        method = replace(self, **take_fields(changes, Method))
+        objective = changes.pop("objective", method.loss.objective)
+        if own_map and method.classifier == "centroid" and objective != "kernel":  # softmax: one per class
+            method = replace(method, map=method.map.with_open_width())
+        method = replace(method, loss=with_objective(method.loss, objective))
+        if "layers" in changes or "hidden" in changes:
+            changes["hidden"] = _hidden(method.map, changes.pop("hidden", None), changes.pop("layers", None))
+        feature_map = replace(method.map, **take_fields(changes, method.map))
+        return replace(method, map=feature_map, loss=_changed_loss(method.loss, changes))
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Those of the map; one without parameters may still train a class bias, or a kernel's width."""
+        learns = self.classifier == "softmax" or bool(self.kernel.initial(1))
+        return self.map.ignored_settings - (OF_LEARNING if learns else frozenset())
+
+    def varies_by_replica(self, training: Training) -> bool:
+        """Whether training or the loss has a number for each replica."""
+        values = [getattr(training, name) for name in TRAINING_PER_REPLICA]
+        return any(isinstance(value, tuple) for value in (*values, *self.loss.replica_settings().values()))
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """What the map holds; without an epoch nothing is trained, and nobody knows what is prepared."""
+        feature_map = self.map.for_classes(max(1, sizes.classes))
+        return feature_map.least_bytes(sizes, place) if training.epochs else 0.0
+
+    def refusal(self, model: Model, graph: Graph) -> str | None:
+        """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
+        if self.map.per_node:
+            return f"{self.title} learns about the nodes of one graph and of no other."
+        if model.n_features is None or (self.classifier == "centroid" and model.references is None):
+            return "this model's file is of before models went to other graphs: train again."
+        return None
+
+    def extended(self, on: ModelOnGraph, larger: Graph) -> ModelOnGraph:
+        """g computed anew where it can differ."""
+        return on.recomputed_on(larger, self.map)
+
+
+def with_objective(loss: Loss, objective: Objective) -> Loss:
+    """A loss with other parts: of those that stay, the settings stay.
+
+    >>> with_objective(Joint(Hinge(margin=0.5)), "kernel")
+    Hinge(triplets=10000, margin=0.5)
+    """
+    if objective not in ("kernel", "softmax", "joint"):
+        raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {objective!r}.")
+    if objective == loss.objective:
+        return loss
+    joint = loss if isinstance(loss, Joint) else Joint()
+    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
+    softmax = loss if isinstance(loss, Softmax) else joint.softmax
+    return {"kernel": kernel, "softmax": softmax, "joint": replace(joint, kernel=kernel, softmax=softmax)}[
+        objective
+    ]
+
+
+def _changed_loss(loss: Loss, changes: dict[str, Any]) -> Loss:
+    """A loss with other settings, its parts' included, and another kernel loss by name or as an object."""
+    if isinstance(loss, Joint):
+        parts: dict[str, Any] = {part: _changed_loss(getattr(loss, part), changes) for part in _PARTS}
+        return replace(loss, **parts, **take_fields(changes, loss))
+    if isinstance(loss, KernelLoss) and "kernel_loss" in changes:
+        loss = _kernel_loss(changes.pop("kernel_loss"), loss)
+    return replace(loss, **take_fields(changes, loss))
+
+
+_PARTS = ("kernel", "softmax")  # of the joint loss
+
+
+def _kernel_loss(given: Any, before: KernelLoss) -> KernelLoss:
+    if isinstance(given, KernelLoss):
+        return given
+    known = kernel_losses()
+    if not isinstance(given, str) or given.lower() not in known:
+        raise InputError(f"kernel_loss must be one of {sorted(known)}. Got {given!r}.")
+    kind = known[given.lower()]
+    return before if type(before) is kind else kind(triplets=before.triplets)
+
+
+def _hidden(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+    if layers is not None and whole("layers", layers) < 1:
+        raise InputError(f"layers must be an integer ≥ 1. Got {layers}.")
+    if not hasattr(feature_map, "hidden"):
+        setting = "hidden" if layers is None else "layers"
+        raise InputError(f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.")
+    widths = tuple(np.atleast_1d(feature_map.hidden if hidden is None else hidden).tolist())
+    if layers is None or len(widths) == layers - 1:
+        return widths
+    if len(widths) != 1:
+        raise InputError(f"{layers} layers have {layers - 1} hidden widths. Got hidden={widths}: give them.")
+    return widths * (layers - 1)

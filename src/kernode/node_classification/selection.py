@@ -1,92 +1,68 @@
-"""Which of several methods to keep: the one that validates best."""
+"""From a task to a model: one method trained, or several, of which the one that validates best is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kernode.compute.place import Place
-from kernode.graph import Graph
-from kernode.node_classification.kled import KLED
-from kernode.node_classification.method import Method
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.node_classification.task import Lesson
-from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import Progress
+from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.task import NodeTask
+from kernode.training.memory import require_memory
 from kernode.training.settings import Training
 
-Candidates = Mapping[str, tuple[Method | KLED, Training]]
+Candidates = Mapping[str, tuple[NodeMethod, Training]]  # by the name of the variant
 
 
-def learn_best(
-    graph: Graph,
-    candidates: Candidates,
-    lesson: Lesson,
-    seeds: list[int],
-    place: Place,
-    classes: tuple[Any, ...],
-    *,
-    progress: Callable[[int], Progress] | None = None,
-    checkpoint: Checkpoint | None = None,
-    **labels_of_choice: Any,
-) -> Model:
-    """Train every candidate on the same lesson and seeds; keep the one with the best validation accuracy.
+def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: Any) -> ModelOnGraph:
+    """Train one replica per seed; ``about`` is for the reader of the model: variant, split."""
+    require_memory(GraphSizes.of(task.graph), method, training, task.run.place)
+    if task.run.checkpoint is not None and not method.learns_by_gradient:
+        raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.")
+    method = method.for_classes(len(task.classes))
+    trained = method.train(task, training)
+    model = Model.of(task, method, training, trained, **about)
+    return ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)
+
+
+def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOnGraph:
+    """Train every candidate on the same nodes and seeds; keep the one with the best validation accuracy.
 
     It is the mean over the replicas, each at the epoch that it kept; the first of equals wins. What each
-    had stands in the model's ``labels_of_choice``.
+    had stands in the model's ``chosen_by_validation``.
     """
-    if not lesson.validation.shape[1]:  # nothing to choose by
+    if not task.nodes.validates:  # nothing to choose by
         candidates = dict([next(iter(candidates.items()))])
-    models = {
-        name: Model.learn(
-            graph, method, training, lesson, seeds, place, classes,
-            progress=progress(training.epochs) if progress else None,
-            checkpoint=_of_candidate(checkpoint, name, len(candidates)),
-            variant=name, **labels_of_choice,
-        )
-        for name, (method, training) in candidates.items()
-    }  # fmt: skip
-    if len(models) == 1:
-        return next(iter(models.values()))
-    validated = {name: round(validation_accuracy(model), 4) for name, model in models.items()}
-    best = models[max(validated, key=lambda name: validated[name])]
-    return replace(best, labels_of_choice={**best.labels_of_choice, "chosen_by_validation": validated})
+    if len(candidates) == 1:
+        ((name, (method, training)),) = candidates.items()
+        return fit_method(task, method, training, variant=name, split=split)
+    for method, training in candidates.values():  # what cannot fit is refused before anything is computed
+        require_memory(GraphSizes.of(task.graph), method, training, task.run.place)
+    fitted, validated = {}, {}
+    for name, (method, training) in candidates.items():
+        own = task.with_run(task.run.named(name))
+        fitted[name] = fit_method(own, method, training, variant=name, split=split).settled()
+        validated[name] = round(fitted[name].model.validation_accuracy(), 4)
+    best = fitted[max(validated, key=lambda name: validated[name])]
+    return replace(best, model=replace(best.model, chosen_by_validation=validated))
 
 
-def learn_again(
-    graph: Graph,
-    chosen: Model,
-    lesson: Lesson,
-    seeds: list[int],
-    place: Place,
-    *,
-    checkpoint: Checkpoint | None = None,
-) -> Model:
+def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
     """Train a chosen method anew on more nodes, for as many epochs as its replicas kept on average.
 
-    For what was chosen with nodes held out: when the choice is made, they can teach, too.
+    For what was chosen with nodes held out: when the choice is made, they train, too.
     """
+    method = chosen.method.chosen(chosen, task.graph)
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training, selection="last", epochs=epochs, patience=None)
-    return Model.learn(
-        graph, chosen.method, training, lesson, seeds, place, chosen.classes,
-        checkpoint=_of_candidate(checkpoint, "all", 2), **chosen.labels_of_choice,
+    on = fit_method(
+        task.with_run(task.run.named("all")), method, training,
+        variant=chosen.variant, split=chosen.split,
     )  # fmt: skip
-
-
-def validation_accuracy(model: Model) -> float:
-    """Percent, each replica at the epoch that it kept, the mean over replicas."""
-    by_epoch = model.history.get("validation_accuracy")
-    if by_epoch is None or not len(by_epoch):
-        return 0.0
-    return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(model.kept_epochs)]))
-
-
-def _of_candidate(checkpoint: Checkpoint | None, name: str, of: int) -> Checkpoint | None:
-    """A file of its own for each of several trainings."""
-    if checkpoint is None or of == 1:
-        return checkpoint
-    return replace(checkpoint, path=checkpoint.path.with_stem(f"{checkpoint.path.stem}-{name}"))
+    return replace(on, model=replace(on.model, chosen_by_validation=chosen.chosen_by_validation))

@@ -1,23 +1,26 @@
-"""Which nodes teach and which choose."""
+"""What is to be learned: a graph, the nodes that train and those that validate, and how it is run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from kernode.data import Split
 from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.training.run import Run
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Which nodes teach and which choose: arrays q × m, q = 1 where all replicas share them, else r."""
+class LabelledNodes:
+    """Nodes that train and nodes that validate: arrays q × m, q = 1 where all replicas share them, else r."""
 
     train: np.ndarray
     train_labels: np.ndarray
     validation: np.ndarray
     validation_labels: np.ndarray  # −1: a class that no training node has, wrong whatever is answered
-    classes: int
 
     def __post_init__(self) -> None:
         for nodes, labels in (
@@ -32,19 +35,65 @@ class Lesson:
         if self.train.shape[1] == 0:
             raise InputError("there are no training nodes. Give at least one labelled node per class.")
 
-    def of(self, replicas: slice) -> Lesson:
-        """The lesson of some of the replicas."""
+    @classmethod
+    def without_validation(cls, nodes: np.ndarray, labels: np.ndarray) -> LabelledNodes:
+        """All nodes (m) train."""
+        none = np.empty((1, 0), np.int64)
+        return cls(nodes[None], labels[None], none, none)
+
+    @property
+    def validates(self) -> bool:
+        """Whether there are validation nodes."""
+        return self.validation.shape[1] > 0
+
+    def of(self, replicas: slice | np.ndarray) -> LabelledNodes:
+        """The nodes of some of the replicas."""
         if len(self.train) == 1 and len(self.validation) == 1:
             return self
-        return replace(
-            self,
-            train=self.train[replicas],
-            train_labels=self.train_labels[replicas],
-            validation=self.validation[replicas],
-            validation_labels=self.validation_labels[replicas],
+        return LabelledNodes(
+            self.train[replicas],
+            self.train_labels[replicas],
+            self.validation[replicas],
+            self.validation_labels[replicas],
         )
 
-    def lonely_classes(self) -> list[int]:
+    def repeated(self, times: int) -> LabelledNodes:
+        """The same rows so many times, for as many more replicas."""
+        return self.of(np.tile(np.arange(len(self.train)), times))
+
+
+@dataclass(frozen=True)
+class NodeTask:
+    """The classes of a graph's nodes, to be learned from some of them."""
+
+    graph: Graph
+    nodes: LabelledNodes
+    classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
+    run: Run
+
+    @classmethod
+    def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
+        """Training and validation nodes of every replica; one row where all share a split.
+
+        Only training nodes say which classes there are: no other label may shape a model.
+        """
+        distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
+        train = np.stack([split.train for split in distinct])
+        validation = np.stack([split.validation for split in distinct])
+        labels = np.unique(graph.labels[train])
+        labels = labels[labels >= 0]
+        numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
+        numbers[labels] = np.arange(len(labels))
+        nodes = LabelledNodes(
+            train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]]
+        )
+        return cls(graph, nodes, tuple(graph.class_names[label] for label in labels), run)
+
+    def with_run(self, run: Run) -> NodeTask:
+        """The same, run otherwise."""
+        return replace(self, run=run)
+
+    def single_node_classes(self) -> list[Any]:
         """Classes with a single training node in some replica."""
-        counts = np.stack([np.bincount(row, minlength=self.classes) for row in self.train_labels])
-        return np.flatnonzero((counts == 1).any(axis=0)).tolist()
+        rows = (np.bincount(row, minlength=len(self.classes)) for row in self.nodes.train_labels)
+        return [self.classes[i] for i in np.flatnonzero((np.stack(list(rows)) == 1).any(axis=0))]

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Dropout
 from kernode.compute.fused import fused
-from kernode.compute.place import Place
 from kernode.compute.stack import part, take
 from kernode.errors import InputError
-from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval
-from kernode.losses import node_weights, softmax_loss
-from kernode.losses.triplets import Members, TripletSampler
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
 from kernode.node_classification.classifiers import references
-from kernode.node_classification.method import Losses, Method
-from kernode.node_classification.task import Lesson
-from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import Learner, Progress, Trained, run_epochs, stack_slices
+from kernode.node_classification.method import Method
+from kernode.node_classification.task import NodeTask
+from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
 from kernode.training.settings import Training
 
 
-class Stack(Learner):
+class NodeLearner(Learner):
     """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
 
     def __init__(
@@ -40,37 +34,25 @@ class Stack(Learner):
         prepared: Any,
         method: Method,
         training: Training,
-        lesson: Lesson,
-        seeds: list[int],
-        place: Place,
+        task: NodeTask,
         replicas: slice = slice(None),
     ) -> None:
-        own = {name: values[replicas] for name, values in training.by_replica(len(seeds), place).items()}
-        lesson, seeds = lesson.of(replicas), seeds[replicas]
-        device = place.device
+        run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
+        settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
+        own = {name: values[replicas] for name, values in settings.items()}
+        device, classes = place.device, len(task.classes)
         self.prepared, self.method = prepared, method
-        self.margin, self.kernel_weight = own["margin"], own["kernel_weight"]
-        self.seeds = torch.tensor(seeds, dtype=torch.int64, device=device)
-        self.draws = Draws(self.seeds)
+        self.draws = run.draws(replicas)
+        self.seeds = self.draws.seeds
         self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
-        self.members = Members.of(lesson.train, lesson.train_labels, lesson.classes, device)
-        self.labels = torch.tensor(np.sort(lesson.train_labels, axis=1), device=device)
-        self.validation = torch.tensor(lesson.validation, device=device)
-        self.validation_labels = torch.tensor(lesson.validation_labels, device=device)
-        self.weights = node_weights(self.labels, self._class_weights(training, place), place.dtype)
+        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device)
+        self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
+        self.validation = torch.tensor(nodes.validation, device=device)
+        self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
-        self.sampler = None
-        if method.objective != "softmax":
-            self.sampler = TripletSampler(self.members, training.triplets)
-        parameters = method.initial(prepared, lesson.classes, self.draws, place)
         self.score = f"validation_{training.select_by}"
         self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
-        super().__init__(parameters, training, own, place)
-
-    def _class_weights(self, training: Training, place: Place) -> Tensor | None:
-        if training.class_weights is None:
-            return None
-        return 1 / self.members.sizes.clamp_min(1).to(place.dtype)
+        super().__init__(method.initial(prepared, classes, self.draws, place), training, own, place)
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
@@ -78,26 +60,13 @@ class Stack(Learner):
         return self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """L_K on fresh triplets and L_Y on all training nodes, with fresh dropout."""
-        draws = self.draws.at(epoch)
-        g = self.method.embed(
+        """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
+        draws, method = self.draws.at(epoch), self.method
+        g = method.embed(
             self.parameters, self.prepared, self.dropout.at(draws), self._beginning_from_evaluation()
         )
-        triplets = self.sampler.draw(draws) if self.sampler else None
-        losses = self.method.losses(
-            self.parameters, g, triplets, self.members, self.labels, self.margin, self.weights
-        )
-        named = {"loss": self._total(losses), "kernel_loss": losses.kernel, "softmax_loss": losses.softmax}
-        return {name: value for name, value in named.items() if value is not None}
-
-    def _total(self, losses: Losses) -> Tensor:
-        """L_K, L_Y, or L_Y + λ L_K."""
-        if losses.softmax is None:
-            assert losses.kernel is not None
-            return losses.kernel
-        return (
-            losses.softmax if losses.kernel is None else losses.softmax + self.kernel_weight * losses.kernel
-        )
+        g = take(g, self.training_nodes.nodes)  # the loss sees no other node
+        return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
     def _beginning_from_evaluation(self) -> Tensor | None:
         """What the evaluation of the last epoch left, unless the parameters have moved since."""
@@ -117,9 +86,9 @@ class Stack(Learner):
         g = self.method.embed(self.parameters, self.prepared, None, beginning)
         values = {}
         if self.validation.shape[1]:
-            scores = self.method.scores(self.parameters, g, self.members, self.validation)
+            scores = self.method.scores(self.parameters, g, self.training_nodes, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
-            values["validation_loss"] = softmax_loss(scores, self.validation_labels, self.validation_weights)
+            values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
             if self.training.select_by == "map":
                 values["validation_map"] = self._validation_map(g)
         if "map.hop_weights" in self.parameters:
@@ -130,7 +99,7 @@ class Stack(Learner):
     def references(self) -> Tensor:
         """What nearest centroids keep of the training nodes, at the epoch that was kept: r × c or m × d'."""
         g = self.method.embed(self.best.parameters, self.prepared)
-        return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.members)
+        return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.training_nodes)
 
     def _validation_map(self, g: Tensor) -> Tensor:
         """Mean average precision of K̄ among the validation nodes: one number per replica."""
@@ -139,60 +108,25 @@ class Stack(Learner):
         return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 
 
-def _stacks(
-    graph: Graph, method: Method, training: Training, lesson: Lesson, seeds: list[int], place: Place
-) -> list[Stack]:
-    prepared = method.map.prepare(graph, place)
-    one = method.initial(prepared, lesson.classes, Draws(torch.tensor(seeds[:1], device=place.device)), place)
-    return [
-        Stack(prepared, method, training, lesson, seeds, place, replicas)
-        for replicas in stack_slices(one, graph.n_nodes, len(seeds), place)
-    ]
+def learners(task: NodeTask, method: Method, training: Training) -> list[NodeLearner]:
+    """As few as there can be for the replicas of a task."""
+    prepared = method.map.prepare(task.graph, task.run.place)
+    one = method.initial(prepared, len(task.classes), task.run.draws(slice(1)), task.run.place)
+    slices = stack_slices(one, task.graph.n_nodes, task.run)
+    return [NodeLearner(prepared, method, training, task, replicas) for replicas in slices]
 
 
-def _facts(
-    graph: Graph, method: Method, training: Training, lesson: Lesson, seeds: list[int], place: Place
-) -> dict[str, Any]:
-    """What two runs must share for one to continue the other; epochs may grow."""
-    nodes = (lesson.train, lesson.train_labels, lesson.validation, lesson.validation_labels)
-    facts = {
-        "graph": graph.fingerprint,
-        "method": method.to_json(),
-        "training": training.to_json() | {"epochs": None},
-        "nodes": hashlib.sha256(b"".join(array.tobytes() for array in nodes)).hexdigest(),
-        "seeds": seeds,
-        "precision": str(place.dtype),
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(facts))
-    return plain
-
-
-def train(
-    graph: Graph,
-    method: Method,
-    training: Training,
-    lesson: Lesson,
-    seeds: list[int],
-    place: Place,
-    *,
-    progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Trained:
+def train(task: NodeTask, method: Method, training: Training) -> Trained:
     """Train one replica per seed, all at once; each gives what the run made alone with its seed gives."""
     started = time.perf_counter()
-    if training.selection == "best" and training.epochs and not lesson.validation.shape[1]:
+    if training.selection == "best" and training.epochs and not task.nodes.validates:
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
-    for number in lesson.lonely_classes():
-        warnings.warn(f"class {number} has a single training node: little to learn from.", stacklevel=2)
-    stacks = _stacks(graph, method, training, lesson, seeds, place)
-    trained = run_epochs(
-        stacks,
-        training,
-        facts=_facts(graph, method, training, lesson, seeds, place),
-        progress=progress,
-        checkpoint=checkpoint,
-        started=started,
-    )
+    for name in task.single_node_classes():
+        warnings.warn(f"class {name} has a single training node: little to learn from.", stacklevel=2)
+    stacks = learners(task, method, training)
+    facts = task.run.facts(task.graph, method, training, vars(task.nodes).values())
+    trained = run_epochs(stacks, training, task.run, facts, started)
+    trained = replace(trained, prepared=stacks[0].prepared)
     if method.classifier == "softmax":
         return trained
     return replace(trained, references=torch.cat([stack.references() for stack in stacks]))

@@ -30,6 +30,7 @@ class Checkpoint:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
         if self.every < 1:
             raise InputError(f"checkpoint_every must be an integer ≥ 1. Got {self.every}.")
 

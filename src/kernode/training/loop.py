@@ -18,7 +18,7 @@ from kernode.compute.capture import captured
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError, KernodeError
-from kernode.training.checkpoint import Checkpoint
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 
@@ -31,9 +31,7 @@ class Trained:
     history: dict[str, np.ndarray]  # E × r each, hop_weights E × r × (H+1)
     seconds: float = field(compare=False, default=0.0)
     references: Tensor | None = None  # what nodes of another graph are compared with, where classes are means
-
-
-Progress = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values per replica
+    prepared: Any = field(compare=False, repr=False, default=None)  # by the map, of the graph learned from
 
 
 @dataclass
@@ -145,19 +143,10 @@ class Learner(ABC):
 
 
 def run_epochs(
-    learners: Sequence[Learner],
-    training: Training,
-    *,
-    started: float,
-    progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
-    facts: dict[str, Any] | None = None,
+    learners: Sequence[Learner], training: Training, run: Run, facts: dict[str, Any], started: float
 ) -> Trained:
-    """Advance all learners in step.
-
-    A checkpoint needs ``facts``: what two runs must share for one to continue the other.
-    """
-    facts = facts or {}
+    """Advance all learners in step. ``facts``: what two runs must share for one to continue the other."""
+    checkpoint = run.checkpoint
     history: list[dict[str, Tensor]] = []
     state = {name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()}
     if checkpoint is not None:
@@ -168,12 +157,13 @@ def run_epochs(
                 "Give more epochs, or another checkpoint file."
             )
     epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
-    runs = [one.replayed(one.advance, epochs) for one in learners]
+    progress = run.progress(training.epochs) if run.progress else None
+    advance = [one.replayed(one.advance, epochs) for one in learners]
     told, written = 0.0, time.monotonic()
     for epoch in range(len(history) + 1, epochs + 1):
         if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
             break
-        records = [run(epoch) for run in runs]
+        records = [act(epoch) for act in advance]
         history.append(_joined(records))
         if checkpoint is not None and checkpoint.due(epoch, epochs, time.monotonic() - written):
             checkpoint.save(state, history, facts)
@@ -220,8 +210,8 @@ def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Te
 STACK_NUMBERS = {"cpu": 2**22, "cuda": 2**30}
 
 
-def stack_slices(parameters: Parameters, nodes: int, replicas: int, place: Place) -> list[slice]:
+def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
     """Which replicas train together, judged by the parameters of one of them."""
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
-    together = max(1, STACK_NUMBERS[place.device.type] // (nodes * widest))
-    return [slice(start, start + together) for start in range(0, replicas, together)]
+    together = max(1, STACK_NUMBERS[run.place.device.type] // (nodes * widest))
+    return [slice(start, start + together) for start in range(0, run.replicas, together)]

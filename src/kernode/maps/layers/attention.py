@@ -108,7 +108,8 @@ class _Attention(torch.autograd.Function):
         sides = torch.bmm(h, vectors).permute(2, 1, 0).contiguous()  # 2 × n × k
         scores = sides[0].index_select(0, edges.sources).add_(sides[1].index_select(0, edges.targets))
         weights = _softmax(functional.leaky_relu(scores, SLOPE), edges)
-        kept = weights.T.contiguous()  # k × E
+        # A copy even where k = 1 and the transpose is contiguous already: dropout must not reach the weights.
+        kept = weights.T.clone(memory_format=torch.contiguous_format)  # k × E
         if keep is not None and scale is not None:
             kept.view(r, -1).mul_(keep).mul_(scale[:, 0])
         ctx.edges = edges

@@ -6,6 +6,11 @@ from typing import Any
 
 from kernode.errors import InputError
 
+# What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
+WIDTHS = {"hidden": (16, 32, 64, 128, 256)}
+ROWS = {"normalize_rows": (True, False)}
+HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
+
 
 def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
     """Raise unless every layer has a width."""

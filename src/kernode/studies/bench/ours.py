@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
-from kernode.compute.draws import Draws
 from kernode.compute.place import Place
+from kernode.compute.replicas import seeds_from
 from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.experiment import lesson_of
 from kernode.node_classification.method import Method
-from kernode.node_classification.trainer import Stack
+from kernode.node_classification.task import NodeTask
+from kernode.node_classification.trainer import NodeLearner, learners
 from kernode.node_classification.variants import configure
-from kernode.training.loop import stack_slices
-from kernode.training.settings import seeds_from
+from kernode.training.run import Run
 
 
 def stepper(
@@ -35,7 +32,7 @@ def stepper(
     A step draws triplets where the variant has them, goes forward and back, and moves every parameter;
     ``evaluate`` makes it an epoch, which scores the validation nodes and keeps the best parameters too.
     """
-    stacks = _stacks(graph, split, variant, replicas, place, changes)
+    stacks = _learners(graph, split, variant, replicas, place, changes)
     acts = [stack.replayed(stack.advance if evaluate else stack.step) for stack in stacks]
     epoch = 0
 
@@ -48,18 +45,11 @@ def stepper(
     return step
 
 
-def _stacks(
+def _learners(
     graph: Graph, split: Split, variant: str, replicas: int, place: Place, changes: dict[str, Any]
-) -> list[Stack]:
+) -> list[NodeLearner]:
     method, training = configure(variant, **changes)
     if not isinstance(method, Method):
         raise InputError(f"{variant} does not learn step by step: leave it out of a benchmark.")
-    lesson, classes = lesson_of(graph, [split])
-    method, seeds = method.for_classes(len(classes)), seeds_from(0, replicas)
-    prepared = method.map.prepare(graph, place)
-    draws = Draws(torch.tensor(seeds[:1], device=place.device))
-    one = method.initial(prepared, lesson.classes, draws, place)
-    return [
-        Stack(prepared, method, training, lesson, seeds, place, some)
-        for some in stack_slices(one, graph.n_nodes, replicas, place)
-    ]
+    task = NodeTask.of_splits(graph, [split], Run(seeds_from(0, replicas), place))
+    return learners(task, method.for_classes(len(task.classes)), training)

@@ -48,13 +48,13 @@ def stored(folder: Path, suite: str, device: str) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(
             f"{path} is not there to compare with. Measure it first: "
-            f"kernode bench {suite} --device {device} --save {folder}."
+            f"kernode bench {suite} --device {device} --results {folder}."
         )
     try:
         values: dict[str, Any] = json.loads(path.read_text())
         speeds = [row["ratio_to_pyg_gcn"] for row in values["rows"] if identity(row)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} is not a benchmark's record. Measure it again with --save.") from error
+        raise FileError(f"{path} is not a benchmark's record. Measure it again with --results.") from error
     if not any(speeds):
         raise InputError(f"{path} holds no speeds to compare. Check another suite, such as step.")
     return values

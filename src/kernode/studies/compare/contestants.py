@@ -1,6 +1,6 @@
-"""The methods that can be compared, each with the same number of candidate settings.
+"""The variants that can be compared, each with the same number of candidate settings.
 
-On every split validation accuracy picks one of a method's candidates, so no method is favoured by a
+On every split validation accuracy picks one of a variant's candidates, so none is favoured by a
 search that another did not have, and no test node ever chooses anything.
 """
 
@@ -65,10 +65,10 @@ CONTESTANTS = {
 
 
 def contestant(name: str) -> Contestant:
-    """A method by name: a contestant, or any variant as it is."""
+    """A contestant by name: one of ours, or any variant as it is."""
     if name in CONTESTANTS:
         return CONTESTANTS[name]
     if name in VARIANTS:
         return Contestant(name, name, name)
     known = (*CONTESTANTS, *(variant for variant in VARIANTS if variant not in CONTESTANTS))
-    raise InputError(f"{name!r} is not a method. Choose some of {', '.join(known)}.")
+    raise InputError(f"{name!r} is not a variant to compare. Choose some of {', '.join(known)}.")

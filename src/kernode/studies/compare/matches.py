@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,9 @@ from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.variants import configure
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import Contestant
+from kernode.studies.compare.stored_settings import stored_settings
 from kernode.studies.results import Results, digest_of
-from kernode.training.loop import Progress
+from kernode.training.run import Telling
 
 SPLIT = "0.6/0.2/0.2"
 
@@ -42,7 +43,7 @@ class Match:
                 tuned=False,
                 **{**self.method.changes, **values},
             )
-            candidates.append({"method": recipe.to_json(), "training": training.to_json()})
+            candidates.append(stored_settings(recipe, training))
         return {
             "kind": "compare",
             "dataset": self.graph.name,
@@ -70,9 +71,7 @@ def matches(graphs: Iterable[Graph], methods: list[Contestant], splits: int, spl
             yield Match(graph, method, splits, split)
 
 
-def play(
-    match: Match, results: Results, place: Place, progress: Callable[[int], Progress] | None = None
-) -> dict[str, Any]:
+def play(match: Match, results: Results, place: Place, progress: Telling | None = None) -> dict[str, Any]:
     """The figures of a match: stored ones, or measured and stored now."""
     if stored := results.find(match):
         return stored

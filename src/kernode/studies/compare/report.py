@@ -30,8 +30,8 @@ def report(figures: Figures, methods: Mapping[str, Contestant], against: str) ->
             {
                 "dataset": dataset,
                 "splits": len(next(iter(by_method.values()))["accuracy"]),
-                "methods": [
-                    {"method": name, "title": methods[name].title, **_summary(result)}
+                "variants": [
+                    {"variant": name, "title": methods[name].title, **_summary(result)}
                     for name, result in by_method.items()
                 ],
             }
@@ -72,7 +72,7 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
     corrected = holm([test.p for *_, test in found])
     return [
         {
-            "dataset": dataset, "metric": metric, "method": one, "against": other,
+            "dataset": dataset, "metric": metric, "variant": one, "against": other,
             "mean": round(test.mean, 4), "low": round(test.low, 4), "high": round(test.high, 4),
             "p": test.p, "p_corrected": p,
             "verdict": "no clear difference" if p >= LEVEL else "better" if test.mean > 0 else "worse",

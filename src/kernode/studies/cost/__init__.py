@@ -1,7 +1,5 @@
-"""What a run will take, before anything is computed: memory and time by part, and whether it fits."""
+"""What a run will take: a lower bound of its memory, and its time from two measured epochs."""
 
-from kernode.studies.cost.refusal import require_memory
-from kernode.studies.cost.run import Estimate, estimate
-from kernode.studies.cost.sizes import Sizes, look_up
+from kernode.studies.cost.estimate import Estimate, estimate
 
-__all__ = ["Estimate", "Sizes", "estimate", "look_up", "require_memory"]
+__all__ = ["Estimate", "estimate"]

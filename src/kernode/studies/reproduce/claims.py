@@ -219,7 +219,7 @@ def cost_claims(results: Results) -> list[Claim]:
             claims.append(Claim(one["claim"], where, "stated", {"": one["verdict"]}, one["sentence"]))
     if claims:
         return claims
-    how = f"Measure it: kernode bench complexity --save {results.folder}."
+    how = f"Measure it: kernode bench complexity --results {results.folder}."
     return [Claim("20 % less time and 15 % less memory than GCN", "cost", "stated", {"": MISSING}, how)]
 
 

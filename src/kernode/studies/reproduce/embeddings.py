@@ -15,23 +15,24 @@ from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
-from kernode.node_classification.model import Answers, Model
+from kernode.node_classification.model import Model
+from kernode.node_classification.on_graph import ModelOnGraph
 
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error
 
 
 def embedding(
-    answers: Answers, nodes: np.ndarray, *, perplexity: float, seed: int, iterations: int
+    on: ModelOnGraph, nodes: np.ndarray, *, perplexity: float, seed: int, iterations: int
 ) -> dict[str, Any]:
     """Return where t-SNE puts run 0's nodes, and how compact the classes of every run are before that.
 
     A silhouette is (b − a) / max(a, b) with 1 − K̄ between nodes, in [−1, 1]: a to the own class and b to the
     nearest other one. Nodes without a class are left out.
     """
-    nodes, labels = _labelled(answers, nodes)
-    units = _units(answers, nodes)
+    nodes, labels = _labelled(on, nodes)
+    units = _units(on, nodes)
     points = _t_sne(units[0], perplexity, seed, iterations)
-    names = list(answers.graph.class_names)
+    names = list(on.graph.class_names)
     by_node = np.stack([silhouette_samples(run, labels, metric="cosine") for run in units])  # r × m
     mean, std = mean_and_std(by_node.mean(axis=1))
     averaged = by_node.mean(axis=0)
@@ -67,7 +68,7 @@ def hop_weight_history(model: Model) -> dict[str, Any]:
     }
 
 
-def gram(before: Answers, after: Answers, nodes: np.ndarray, pixels: int = 250) -> dict[str, Any]:
+def gram(before: ModelOnGraph, after: ModelOnGraph, nodes: np.ndarray, pixels: int = 250) -> dict[str, Any]:
     """Return K̄ among nodes in the order of their classes before and after training, as small pictures.
 
     The means within and between classes are those of all pairs u ≠ v, not of the pictures' pixels.
@@ -102,9 +103,9 @@ def unpack(text: str) -> np.ndarray:
     return (levels.reshape(side, side).astype(np.float64) - LEVELS) / LEVELS
 
 
-def _labelled(answers: Answers, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _labelled(on: ModelOnGraph, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that have a class, and their classes."""
-    labels = answers.graph.labels[nodes]
+    labels = on.graph.labels[nodes]
     nodes, labels = nodes[labels >= 0], labels[labels >= 0]
     if not 2 <= len(np.unique(labels)) < len(labels):
         raise InputError(
@@ -114,10 +115,10 @@ def _labelled(answers: Answers, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return nodes, labels
 
 
-def _units(answers: Answers, nodes: np.ndarray) -> np.ndarray:
+def _units(on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
     """g of the nodes at length 1: r × m × d, in float64 so that the cosine of a node with itself is 1."""
-    g = answers.g[:, torch.from_numpy(nodes).to(answers.place.device)]
-    return normalized(answers.kernel.base).embed(g).cpu().double().numpy()
+    g = on.g[:, torch.from_numpy(nodes).to(on.place.device)]
+    return normalized(on.kernel.base).embed(g).cpu().double().numpy()
 
 
 def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.ndarray:
@@ -140,8 +141,8 @@ def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.n
     return np.asarray(found.fit(x)).round(2)
 
 
-def _gram_picture(answers: Answers, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
-    own = answers.kernel
+def _gram_picture(on: ModelOnGraph, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
+    own = on.kernel
     full = NodeKernel(normalized(own.base), own.g, own.parameters).gram(nodes).astype(np.float64)  # m × m
     alike = labels[:, None] == labels
     others = ~np.eye(len(nodes), dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,19 @@ import numpy as np
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import Split, load_graph, split_nodes
-from kernode.graph import Graph
 from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
-from kernode.node_classification.experiment import run_method
-from kernode.node_classification.kled import KLED
-from kernode.node_classification.model import Model
+from kernode.node_classification.experiment import Outcome, run_method
+from kernode.node_classification.on_graph import ModelOnGraph
 from kernode.studies.reproduce.embeddings import embedding, gram, hop_weight_history
 from kernode.studies.reproduce.pieces import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import Progress
+from kernode.training.run import Run, Telling
 
 RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-Telling = Callable[[int], Progress]  # told the number of epochs, returns how to tell of one
 
 
 def measure(cell: Cell, place: Place, progress: Telling | None, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -36,7 +32,8 @@ def measure(cell: Cell, place: Place, progress: Telling | None, checkpoint: Chec
     kind = cell.settings["kind"]
     if kind == "counts":
         return _counts(cell)
-    figures = _links(cell, place, progress) if kind == "links" else _nodes(cell, place, progress, checkpoint)
+    run = Run(cell.seeds, place, progress, checkpoint)
+    figures = _links(cell, run) if kind == "links" else _nodes(cell, run)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 2),
@@ -64,17 +61,15 @@ def _sizes(split: Split) -> list[int]:
     return [len(part) for part in (split.train, split.validation, split.test)]
 
 
-def _nodes(cell: Cell, place: Place, progress: Telling | None, checkpoint: Checkpoint) -> dict[str, Any]:
+def _nodes(cell: Cell, run: Run) -> dict[str, Any]:
     graph, where = load_graph(cell.dataset), f"{cell.table}.toml, [{cell.row}]"
     method, training = node_method(cell.values, where)
-    model, report, splits = run_method(
-        graph, method, training, cell.seeds, place,
-        split=cell.settings["split"], progress=progress, variant=cell.row,
-        checkpoint=None if isinstance(method, KLED) else checkpoint,
-    )  # fmt: skip
-    kind = cell.settings["kind"]
+    if not method.learns_by_gradient:
+        run = replace(run, checkpoint=None)
+    outcome = run_method(graph, method, training, run, split=cell.settings["split"], variant=cell.row)
+    kind, report, splits = cell.settings["kind"], outcome.report, outcome.splits
     if kind != "nodes":
-        return {"figure": _figure(kind, cell, model, graph, splits[0], place)}
+        return {"figure": _figure(kind, cell, outcome)}
     runs = report["test"]["runs"]
     return {
         "test": {"accuracy": _summary(runs, _node_sampling(runs, splits)), **_retrieved(report["test"])},
@@ -82,7 +77,7 @@ def _nodes(cell: Cell, place: Place, progress: Telling | None, checkpoint: Check
         "ensemble_accuracy": report["test"]["ensemble_accuracy"],
         "hop_weights": report["hop_weights"],
         "kept_epochs": report["kept_epochs"],
-        "right": _right(model, graph, splits, place),
+        "right": _right(outcome.on, splits),
     }
 
 
@@ -92,26 +87,25 @@ def _retrieved(test: dict[str, Any]) -> dict[str, Any]:
     return {name: _summary([run[name] for run in runs]) for name in (runs[0] if runs else {})}
 
 
-def _figure(kind: str, cell: Cell, model: Model, graph: Graph, split: Split, place: Place) -> dict[str, Any]:
-    answers, settings = model.on(graph, place.device.type), cell.settings
+def _figure(kind: str, cell: Cell, outcome: Outcome) -> dict[str, Any]:
+    on, settings, test = outcome.on, cell.settings, outcome.splits[0].test
     if kind == "embedding":
         return embedding(
-            answers, split.test,
+            on, test,
             perplexity=settings["perplexity"], seed=settings["tsne_seed"], iterations=settings["iterations"],
         )  # fmt: skip
     if kind == "hop-weights":
-        return hop_weight_history(model)
+        return hop_weight_history(on.model)
     method, training = node_method({**cell.values, "epochs": 0}, cell.row)
-    before, _, _ = run_method(graph, method, training, cell.seeds, place, split=settings["split"])
-    return gram(before.on(graph, place.device.type), answers, split.test, settings["pixels"])
+    before = run_method(on.graph, method, training, Run(cell.seeds, on.place), split=settings["split"])
+    return gram(before.on, on, test, settings["pixels"])
 
 
-def _links(cell: Cell, place: Place, progress: Telling | None) -> dict[str, Any]:
+def _links(cell: Cell, run: Run) -> dict[str, Any]:
     method, training = link_method(cell.values, f"{cell.table}.toml, [{cell.row}]")
-    model, split, report = run_link_method(
-        load_graph(cell.dataset), method, training, cell.seeds, place, progress=progress
-    )
-    sampling = _link_sampling(model.logits(split.test), model.logits(split.test_negatives))
+    outcome = run_link_method(load_graph(cell.dataset), method, training, run)
+    on, split, report = outcome.on, outcome.split, outcome.report
+    sampling = _link_sampling(on.logits(split.test), on.logits(split.test_negatives))
     test = {
         name: _summary([run[name] for run in report["test"]["runs"]], sampling.get(name, 0.0))
         for name in report["test"]["runs"][0]
@@ -157,11 +151,11 @@ def _fixed(splits: list[Split]) -> bool:
     return all(split is splits[0] for split in splits)
 
 
-def _right(model: Model, graph: Graph, splits: list[Split], place: Place) -> str | None:
+def _right(on: ModelOnGraph, splits: list[Split]) -> str | None:
     """How many runs get each test node right, a digit each, so that two systems can be compared in pairs."""
     if not _fixed(splits) or len(splits) >= len(DIGITS):
         return None
-    nodes = splits[0].test
-    classes = np.array([graph.class_names.index(name) for name in model.classes])
-    found = classes[model.on(graph, place.device.type).probabilities(nodes).argmax(axis=-1)]  # r × m
+    nodes, graph = splits[0].test, on.graph
+    classes = np.array([graph.class_names.index(name) for name in on.model.classes])
+    found = classes[on.probabilities(nodes).argmax(axis=-1)]  # r × m
     return "".join(DIGITS[count] for count in (found == graph.labels[nodes]).sum(axis=0))

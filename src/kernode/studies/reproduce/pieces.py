@@ -9,9 +9,10 @@ from typing import Any
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized
 from kernode.link_prediction.method import LinkMethod
+from kernode.losses import Joint, KernelLoss, Softmax
+from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap
-from kernode.node_classification.kled import KLED
-from kernode.node_classification.method import Method
+from kernode.node_classification.method import Method, NodeMethod
 from kernode.recipe import Recipe
 from kernode.training.settings import Training
 
@@ -49,35 +50,48 @@ class Values:
             raise InputError(f"{self.where}: {next(iter(self.left))!r} does nothing here. Remove it.")
 
 
-def node_method(values: Mapping[str, Any], where: str) -> tuple[Method | KLED, Training]:
+def node_method(values: Mapping[str, Any], where: str) -> tuple[NodeMethod, Training]:
     """A method for classes, and how it is trained."""
     row = Values(values, where)
-    kind = row.take("map")
-    if kind == "KLED":
-        method: Method | KLED = KLED(**row.fields_of(KLED))
+    name = row.take("map")
+    kind = Recipe.kinds.get(name)
+    if kind is not None and issubclass(kind, NodeMethod):  # a method without a map, such as KLED
+        method: NodeMethod = kind(**row.fields_of(kind))
         row.finish()
         return method, Training(epochs=0)
-    feature_map, objective = _map(kind, row), row.take("objective")
-    names: tuple[str, ...] = _ALWAYS
+    feature_map, objective = _map(name, row), row.take("objective")
     if objective == "softmax":  # L_Y alone has no kernel, and nothing of L_K changes its figures
-        method = Method(feature_map, Normalized(Linear()), objective)
+        method = Method(feature_map, Normalized(Linear()), _softmax(row))
     else:
-        method = Method(feature_map, _kernel(row), objective, row.take("kernel_loss"))
-        names += ("margin", "triplets")
-    if objective != "kernel":
-        names += ("class_weights",)
-    if objective == "joint":
-        names += ("kernel_weight",)
-    training = Training(**{name: row.take(name) for name in row.with_own(names)})
+        kernel, loss = _kernel(row), _kernel_loss(row)
+        joint = objective == "joint"
+        method = Method(
+            feature_map, kernel, Joint(loss, _softmax(row), row.take("kernel_weight")) if joint else loss
+        )
+    training = Training(**{name: row.take(name) for name in row.with_own(_ALWAYS)})
     row.finish()
     return method, training
+
+
+def _softmax(row: Values) -> Softmax:
+    return Softmax(row.take("class_weights"))
+
+
+def _kernel_loss(row: Values) -> KernelLoss:
+    name, known = row.take("kernel_loss"), kernel_losses()
+    if name not in known:
+        raise InputError(f"{row.where}: kernel_loss must be one of {sorted(known)}. Got {name!r}.")
+    # A row names α whatever the loss: a loss without one leaves it.
+    settings = {setting: row.take(setting) for setting in ("margin", "triplets")}
+    own = {one.name for one in fields(known[name])}
+    return known[name](**{setting: value for setting, value in settings.items() if setting in own})
 
 
 def link_method(values: Mapping[str, Any], where: str) -> tuple[LinkMethod, Training]:
     """A method for links, and how it is trained."""
     row = Values(values, where)
     feature_map = _map(row.take("map"), row)
-    method = LinkMethod(feature_map, _kernel(row), **row.fields_of(LinkMethod, ("map", "kernel")))
+    method = LinkMethod(feature_map, _kernel(row), **row.fields_of(LinkMethod, ("map", "kernel", "loss")))
     training = Training(**{name: row.take(name) for name in row.with_own(_ALWAYS)})
     row.finish()
     return method, training

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from kernode.compute.place import Place
@@ -11,7 +11,7 @@ from kernode.studies.reproduce.measure import measure
 from kernode.studies.reproduce.settings import Cell
 from kernode.studies.results import SHIPPED, Results
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import Progress
+from kernode.training.run import Telling
 
 _EVERY = 60.0  # seconds between two checkpoints of a long cell
 
@@ -19,7 +19,7 @@ _EVERY = 60.0  # seconds between two checkpoints of a long cell
 class Watch(Protocol):
     """Who is told how far it is."""
 
-    def begin(self, cell: Cell, number: int) -> Callable[[int], Progress]:
+    def begin(self, cell: Cell, number: int) -> Telling:
         """A cell starts; returns what is told the number of its epochs."""
 
     def finish(self, cell: Cell) -> None:

@@ -72,9 +72,9 @@ class Cell:
         return {name: value for name, value in self.settings.items() if name not in _AROUND}
 
     @property
-    def seeds(self) -> list[int]:
+    def seeds(self) -> tuple[int, ...]:
         """The seeds of its runs."""
-        return list(range(self.settings["seed"], self.settings["seed"] + self.settings["runs"]))
+        return tuple(range(self.settings["seed"], self.settings["seed"] + self.settings["runs"]))
 
 
 # Of a cell's settings, what does not belong to its method: where it is run, and how a figure is made of it.

@@ -1,4 +1,4 @@
-"""Cross-validation: each node that may be seen chooses once and teaches otherwise."""
+"""Cross-validation: each node that may be seen validates once and trains otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernode.errors import InputError
 def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) -> list[Split]:
     """Deal nodes out to folds, class by class; split i validates on fold i and trains on all others.
 
-    Replicas of a stack need parts of equal size: nodes that do not go up in the folds always teach.
+    Replicas of a stack need parts of equal size: nodes that do not go up in the folds always train.
 
     >>> fold_splits(np.arange(7), np.array([0, 0, 0, 1, 1, 1, 1]), folds=3, seed=0)[0]
     Split(5 training, 2 validation, 0 test nodes)

@@ -13,10 +13,9 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.errors import KernodeError
-from kernode.studies.tune.question import Question, Settings
+from kernode.studies.tune.problem import Problem, Settings, Telling
 from kernode.studies.tune.space import Space
 from kernode.studies.tune.study import open_study, tpe_sampler
-from kernode.training.loop import Progress
 
 if TYPE_CHECKING:
     import optuna
@@ -61,7 +60,7 @@ class _Asked:
 
 
 def search(
-    question: Question,
+    problem: Problem,
     path: Path,
     *,
     trials: int,
@@ -70,17 +69,17 @@ def search(
     watch: Watch = lambda done, note: None,
 ) -> Found:
     """Go on with the search in a file until it has so many trials in all."""
-    with open_study(path, question.facts) as study:
+    with open_study(path, problem.facts) as study:
         _give_up_unfinished(study)
         while (left := trials - (found := _found(study)).count) > 0:
             # Seeded by how many there are: a search that goes on draws neither what it drew before nor
             # anything but what it would have drawn uninterrupted.
-            state = np.random.SeedSequence([question.seed, len(study.trials)]).generate_state(1)
+            state = np.random.SeedSequence([problem.seed, len(study.trials)]).generate_state(1)
             study.sampler = tpe_sampler(int(state[0]), startup=max(10, batch))
-            blind = _blind_structure(question.space, int(state[0]))
-            asked = _ask_batch(study, question.space, question.fixed, min(batch, left), blind)
+            blind = _blind_structure(problem.space, int(state[0]))
+            asked = _ask_batch(study, problem.space, problem.fixed, min(batch, left), blind)
             for group in _groups(asked):
-                _train(study, question, group, place, _telling(watch, _found(study), len(group), question))
+                _train(study, problem, group, place, _telling(watch, _found(study), len(group), problem))
         watch(found.count, _best_note(found))
         return found
 
@@ -123,9 +122,9 @@ def _groups(asked: list[_Asked]) -> list[list[_Asked]]:
 
 
 def _train(
-    study: optuna.Study, question: Question, group: list[_Asked], place: Place, progress: Progress
+    study: optuna.Study, problem: Problem, group: list[_Asked], place: Place, progress: Telling
 ) -> None:
-    for one, outcome in _outcomes(question, group, place, progress):
+    for one, outcome in _outcomes(problem, group, place, progress):
         if isinstance(outcome, str):
             one.trial.set_user_attr("reason", outcome)
             study.tell(one.trial, state=_state("FAIL"))
@@ -135,7 +134,7 @@ def _train(
 
 
 def _outcomes(
-    question: Question, group: list[_Asked], place: Place, progress: Progress
+    problem: Problem, group: list[_Asked], place: Place, progress: Telling
 ) -> Iterator[tuple[_Asked, np.ndarray | str]]:
     """Each trial's values, or why it has none.
 
@@ -145,7 +144,7 @@ def _outcomes(
     try:
         with warnings.catch_warnings():  # of each stack anew, and `fit` says them again
             warnings.simplefilter("ignore", UserWarning)
-            values = question.measure([one.settings for one in group], place, progress)
+            values = problem.measure([one.settings for one in group], place, progress)
     except (KernodeError, MemoryError, RuntimeError) as error:
         if not isinstance(error, KernodeError | MemoryError) and "memory" not in str(error):
             raise
@@ -153,8 +152,8 @@ def _outcomes(
             yield group[0], " ".join(str(error).split()) or "the memory does not suffice."
             return
         half = len(group) // 2
-        yield from _outcomes(question, group[:half], place, progress)
-        yield from _outcomes(question, group[half:], place, progress)
+        yield from _outcomes(problem, group[:half], place, progress)
+        yield from _outcomes(problem, group[half:], place, progress)
     else:
         for one, own in zip(group, values, strict=True):
             yield one, own if np.isfinite(own).all() else "its validation value is not a number."
@@ -190,10 +189,10 @@ def _best_note(found: Found) -> str:
     return f"best {found.trials[0].value:.2f} %" if found.trials else ""
 
 
-def _telling(watch: Watch, found: Found, together: int, question: Question) -> Progress:
-    best, epochs = _best_note(found), question.fixed["epochs"]
+def _telling(watch: Watch, found: Found, together: int, problem: Problem) -> Telling:
+    best, epochs = _best_note(found), problem.fixed["epochs"]
 
     def tell(epoch: int, values: dict[str, Any]) -> None:
         watch(found.count, f"{best}  {together} at once: epoch {epoch} of {epochs}".strip())
 
-    return tell
+    return lambda steps: tell

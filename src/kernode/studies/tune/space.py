@@ -1,4 +1,4 @@
-"""Which values a search tries: for each kind of map its structure, and the training settings that matter.
+"""Which values a search tries: the structure that a map says can be, and the training settings that matter.
 
 A structure is shared by all replicas of a stack, so it has few choices; training settings may differ
 from replica to replica and are ranges.
@@ -6,12 +6,14 @@ from replica to replica and are ranges.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernode.errors import InputError
 from kernode.link_prediction.method import LinkMethod
-from kernode.maps import APPNP, GAT, GCN, FastGCN, FeatureMap, HopMLP, JKConcat, Presmoothed
+from kernode.losses import Joint
+from kernode.maps import FeatureMap
 from kernode.node_classification.method import Method
 from kernode.training.settings import Training
 
@@ -26,30 +28,6 @@ class Range:
     high: float
     log: bool = False
 
-
-_WIDTHS = (16, 32, 64, 128, 256)
-_HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
-_ROWS = {"normalize_rows": (True, False)}
-
-# ``hidden`` is one width for all hidden layers, of which a variant keeps its number.
-STRUCTURES: dict[type[FeatureMap], dict[str, Choices]] = {
-    HopMLP: {"hidden": _WIDTHS, **_HOPS, "hop_weights": ("learned", 1.0), **_ROWS},
-    Presmoothed: {"hidden": _WIDTHS, **_HOPS, **_ROWS},
-    GCN: {"hidden": _WIDTHS, **_ROWS},
-    GAT: {"hidden": _WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **_ROWS},
-    JKConcat: {"hidden": _WIDTHS, "inner_dropout": (0.2, 0.5, 0.8), **_ROWS},
-    FastGCN: {"hidden": _WIDTHS, "share": (0.25, 0.5, 1.0), **_ROWS},
-    APPNP: {"hidden": _WIDTHS, "steps": (5, 10), "teleport": (0.05, 0.1, 0.2), **_ROWS},
-}
-
-# Of links: a hidden width of 0 is no hidden layer. GAE and VGAE keep their decoder.
-LINK_STRUCTURES: dict[type[FeatureMap], dict[str, Choices]] = {
-    HopMLP: {
-        "hidden": (0, 64, 128, 256), "outputs": (64, 128, 256), **_HOPS, **_ROWS,
-        "normalized": (True, False), "scaled": (True, False),
-    },
-    GCN: {"hidden": _WIDTHS, "outputs": _WIDTHS, **_ROWS},
-}  # fmt: skip
 
 TRAINING = {
     "learning_rate": Range(1e-3, 5e-2, log=True),
@@ -95,45 +73,39 @@ class Space:
 
 def node_space(method: Method, training: Training) -> Space:
     """What to try for a method that learns the classes of nodes."""
-    return _space(STRUCTURES, method.map, method, training, _losses(method))
+    own = _own_values(method, training)
+    of_loss = tuple(name for name in ("margin", "kernel_weight") if name in own)
+    return _space(type(method.map).search_space, method.map, own, of_loss)
 
 
-def link_space(method: LinkMethod, training: Training) -> Space:
-    """What to try for a method that learns links."""
-    return _space(LINK_STRUCTURES, method.map, method, training, ())
-
-
-def _losses(method: Method) -> tuple[str, ...]:
-    """Settings of the loss that this objective has."""
-    return {"softmax": (), "kernel": ("margin",), "joint": ("margin", "kernel_weight")}[method.objective]
+def link_space(method: LinkMethod, training: Training, choices: Mapping[str, Choices]) -> Space:
+    """What to try for a method that learns links; its structure is the variant's to say."""
+    return _space(choices, method.map, _own_values(method, training), ())
 
 
 def _space(
-    structures: dict[type[FeatureMap], dict[str, Choices]],
-    feature_map: FeatureMap,
-    method: Method | LinkMethod,
-    training: Training,
-    of_loss: tuple[str, ...],
+    choices: Mapping[str, Choices], feature_map: FeatureMap, own: dict[str, Any], of_loss: tuple[str, ...]
 ) -> Space:
-    kind = type(feature_map)
-    if kind not in structures:
-        raise InputError(f"{kind.__name__} has no settings to search for. Choose another --variant.")
-    own = _own_values(feature_map, method, training)
+    if not choices:
+        kind = type(feature_map).__name__
+        raise InputError(f"{kind} has no settings to search for. Choose another --variant.")
     layers = len(getattr(feature_map, "hidden", ()))
-    structure = dict(structures[kind])
-    if layers == 0 and 0 not in structure["hidden"]:
+    structure = dict(choices)
+    if layers == 0 and 0 not in structure.get("hidden", (0,)):
         del structure["hidden"]  # a method of one layer stays one
     structure = {name: _with(own[name], choices) for name, choices in structure.items()}
-    # GAT and JK have a dropout of their own, in their structure.
-    dropped = ("dropout", "input_dropout") if feature_map.drops_input else ()
-    names = ("learning_rate", "weight_decay", *dropped, *of_loss)
+    # A map without a hidden layer ignores dropout, but a structure that is tried may have one.
+    ignored = feature_map.ignored_settings - ({"dropout"} if feature_map.drops_input else set())
+    names = {"learning_rate", "weight_decay", "dropout", "input_dropout", *of_loss} - ignored
     ranges = {name: TRAINING[name] for name in TRAINING if name in names}
     inside = {name: min(max(own[name], r.low), r.high) for name, r in ranges.items()}
     return Space(structure, ranges, {name: own[name] for name in structure} | inside, max(1, layers))
 
 
-def _own_values(feature_map: FeatureMap, method: Method | LinkMethod, training: Training) -> dict[str, Any]:
-    own = vars(training) | vars(method) | vars(feature_map)
+def _own_values(method: Method | LinkMethod, training: Training) -> dict[str, Any]:
+    """Every setting that the method has, by its name."""
+    of_kernel_loss = vars(method.loss.kernel) if isinstance(method.loss, Joint) else {}
+    own = vars(training) | of_kernel_loss | vars(method.loss) | vars(method) | vars(method.map)
     hidden = own.get("hidden", ())
     kernel = type(method.kernel).__name__
     return own | {"hidden": hidden[0] if hidden else 0, "normalized": kernel == "Normalized"}

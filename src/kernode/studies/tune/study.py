@@ -1,4 +1,4 @@
-"""The file that remembers a search: optuna's study in SQLite, with the question it answers."""
+"""The file that remembers a search: optuna's study in SQLite, with the problem it solves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     import optuna
 
 _NAME = "kernode"
+_SHOWN = {"runs": "replicas"}  # files say runs
 _HASHES = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
 
 
 @contextmanager
 def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
-    """The study in a file, new or continued; a file that answers another question is refused."""
+    """The study in a file, new or continued; a file of another problem is refused."""
     optuna = import_optuna()
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -102,7 +103,8 @@ def _require_same(path: Path, study: optuna.Study, facts: dict[str, Any]) -> Non
     known = known or {}
     for name, value in facts.items():
         if known.get(name) != value:
-            what = _HASHES.get(name) or f"{name} {_said(known.get(name))}, not {_said(value)}"
+            shown = _SHOWN.get(name, name)
+            what = _HASHES.get(name) or f"{shown} {_said(known.get(name))}, not {_said(value)}"
             raise InputError(f"{path} holds a search with {what}. Give another --study, or move it away.")
 
 

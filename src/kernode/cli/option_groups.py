@@ -1,0 +1,74 @@
+"""Options in groups: a command declares a group as one parameter and gets all of its values as one."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, get_type_hints
+
+from typer.core import TyperCommand, TyperGroup
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Give typer one option for each field of a command's groups, and the command one value for each group.
+
+    A group is a dataclass whose fields are ``Annotated[type, typer.Option(…)]``, each with its default.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters = [
+        one
+        for name, parameter in inspect.signature(command).parameters.items()
+        for one in _flat(parameter.replace(annotation=hints[name]))
+    ]
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+
+    @wraps(command)
+    def flat(**given: Any) -> None:
+        values = {name: group(**_taken(given, group)) for name, group in groups.items()}
+        command(**values, **given)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    # Typer keeps the line breaks of a docstring, whatever the width of the terminal.
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    flat.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return flat
+
+
+def _flat(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """A group's fields, or the parameter itself; by keyword, so that any order of defaults will do."""
+    group = parameter.annotation
+    if not dataclasses.is_dataclass(group):
+        yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        return
+    hints = get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group):
+        default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+        )
+
+
+def _taken(given: dict[str, Any], group: Any) -> dict[str, Any]:
+    return {field.name: given.pop(field.name) for field in dataclasses.fields(group)}
+
+
+class _PlainFlags:
+    """Help without a type beside options that take no value; typer would write <bool>, also for --help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command with such help."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of commands with such help."""

@@ -1,0 +1,322 @@
+"""Every option that more than one command has, in groups: a command takes what it needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernode.cli import parsing
+from kernode.cli.console import check_writable, data_name
+from kernode.cli.tables import graph_from, graph_of
+from kernode.errors import InputError
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
+    from kernode.graph import Graph
+    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.training.checkpoint import Checkpoint
+    from kernode.training.settings import Training
+
+DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
+_TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
+METHOD: Any = {"rich_help_panel": "Method (default: as the variant has it)"}
+RUN: Any = {"rich_help_panel": "Run"}
+
+NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_TABLES)]
+SettingsOption = Annotated[
+    Path | None,
+    typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option(help="fastgcn, public, jk, fractions 0.6/0.2/0.2 or counts 140/500/1000."),
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", **RUN)]
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.", **RUN)]
+ResultsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder where results are stored, and the only one looked into. "
+        "Left out: ./results, then those shipped.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What is in which column of people's own tables."""
+
+    nodes: NodesOption = None
+    label: Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **_TABLES)] = (
+        None
+    )
+    id: Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **_TABLES)] = None
+    source: Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **_TABLES)] = None
+    target: Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **_TABLES)] = None
+    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.", **_TABLES)] = None
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **_TABLES
+        ),
+    ] = None
+    positions: Annotated[
+        int | None,
+        typer.Option(
+            help="Random-projection positions beside the degree; 64 without features, else 0.", **_TABLES
+        ),
+    ] = None
+
+    def columns(self) -> dict[str, Any]:
+        """Those that were given, by name."""
+        return {
+            field.name: value
+            for field in fields(TableOptions)
+            if (value := getattr(self, field.name)) is not None
+        }
+
+    def graphs(self, names: list[str]) -> list[Graph]:
+        """Several graphs; the options are about each table among them."""
+        from kernode.data.tables import is_table
+
+        about = [name for name in names if is_table(name)] or names[:1]  # without one, the first complains
+        return [graph_from(name, **self.columns() if name in about else {}) for name in names]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(TableOptions):
+    """One graph: a name, a file, or tables."""
+
+    data: Annotated[str, typer.Argument(help=DATA_HELP)]
+
+    def graph(self) -> Graph:
+        """Load, fetch, make or read it."""
+        return graph_from(self.data, **self.columns())
+
+    def require_memory(self, methods: Iterable[tuple[Any, Training]], place: Place) -> None:
+        """Refuse what cannot fit before a synthetic graph is made; others come later."""
+        from kernode.data.sizes import look_up
+        from kernode.data.synthetic import is_synthetic
+        from kernode.training.memory import require_memory
+
+        if is_synthetic(self.data):
+            for method, training in methods:
+                require_memory(look_up(self.data), method, training, place)
+
+    @property
+    def name(self) -> str:
+        """What it is called in the names of files."""
+        return data_name(self.data)
+
+    @property
+    def files(self) -> list[str]:
+        """What a command needs to be told that has a model of it: files; any other is found by its name."""
+        if not Path(self.data).suffix:
+            return []
+        return [self.data, *(["--nodes", str(self.nodes)] if self.nodes else [])]
+
+    @property
+    def words(self) -> list[str]:
+        """What a command needs to be told that reads it anew."""
+        return [
+            self.data,
+            *(word for name, value in self.columns().items() for word in (f"--{name}", str(value))),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """A saved model, and the graph it is to answer about."""
+
+    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
+    data: Annotated[
+        str | None,
+        typer.Argument(help="Its graph, or another with the same columns; a built-in one is found by name."),
+    ] = None
+    nodes: NodesOption = None
+    device: DeviceOption = "auto"
+
+    def open(self) -> ModelOnGraph:
+        """Read both files."""
+        from kernode.compute.place import Place
+        from kernode.node_classification.model import Model
+
+        model = Model.load(self.model)
+        graph = graph_of(model, self.model, self.data, self.nodes)
+        return model.on(graph, Place.of(model.precision, self.device).device.type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Changes:
+    """Settings of a variant that can be changed one by one."""
+
+    def changes(self) -> dict[str, Any]:
+        """Those that were given, by the names that variants have for them."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: _PARSERS[name](value) if name in _PARSERS else value
+            for name, value in given.items()
+            if value is not None
+        }
+
+
+def _map(text: str) -> Any:
+    from kernode.cli.parts import parse_part  # here, for maps and kernels wait for torch
+    from kernode.maps import FeatureMap
+
+    return parse_part(text, FeatureMap, "map")
+
+
+def _kernel(text: str) -> Any:
+    from kernode.cli.parts import parse_part
+    from kernode.kernels import BaseKernel
+
+    return parse_part(text, BaseKernel, "kernel")
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "hidden": parsing.widths,
+    "hop_weights": parsing.hop_weights,
+    "map": _map,
+    "kernel": _kernel,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOptions(_Changes):
+    """The two parts of every kernel K(u, v) = k(g(u), g(v))."""
+
+    map: Annotated[
+        str | None, typer.Option(help="g, as in Python: gat, or 'GCN(hidden=(64,))'.", **METHOD)
+    ] = None
+    kernel: Annotated[
+        str | None, typer.Option(help="k, as in Python: rbf, or 'Linear() + RBF(gamma=0.5)'.", **METHOD)
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(PartOptions):
+    """What a node classifier is made of."""
+
+    objective: Annotated[
+        str | None, typer.Option(help="kernel (L_K), softmax (L_Y) or joint (both).", **METHOD)
+    ] = None
+    kernel_loss: Annotated[str | None, typer.Option(help="hinge, squared or logistic.", **METHOD)] = None
+    hops: Annotated[int | None, typer.Option(help="H: neighbours at 0 … H hops.", **METHOD)] = None
+    layers: Annotated[int | None, typer.Option(help="Layers of the MLP.", **METHOD)] = None
+    hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.", **METHOD)] = None
+    powers: Annotated[
+        str | None, typer.Option(help="each (paper), last (its code) or plain (no masks).", **METHOD)
+    ] = None
+    hop_weights: Annotated[str | None, typer.Option(help="learned, or c for c^h.", **METHOD)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonTrainingOptions(_Changes):
+    """How anything is trained, nodes or links."""
+
+    epochs: Annotated[int | None, typer.Option(help="Training epochs.", **METHOD)] = None
+    learning_rate: Annotated[float | None, typer.Option(help="Adam's step size.", **METHOD)] = None
+    weight_decay: Annotated[float | None, typer.Option(help="L2 penalty.", **METHOD)] = None
+    dropout: Annotated[float | None, typer.Option(help="Rate after hidden layers.", **METHOD)] = None
+    input_dropout: Annotated[float | None, typer.Option(help="Rate on the features.", **METHOD)] = None
+    selection: Annotated[str | None, typer.Option(help="best (validation epoch) or last.", **METHOD)] = None
+    patience: Annotated[int | None, typer.Option(help="Stop early after so many epochs.", **METHOD)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(CommonTrainingOptions):
+    """How a node classifier is trained."""
+
+    select_by: Annotated[str | None, typer.Option(help="best by accuracy, or by map.", **METHOD)] = None
+    kernel_weight: Annotated[float | None, typer.Option(help="λ, weight of L_K beside L_Y.", **METHOD)] = None
+    margin: Annotated[float | None, typer.Option(help="α of the triplet hinge.", **METHOD)] = None
+    triplets: Annotated[int | None, typer.Option(help="Triplets drawn each epoch.", **METHOD)] = None
+    class_weights: Annotated[str | None, typer.Option(help="balanced, for rare classes.", **METHOD)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions:
+    """Where it is computed."""
+
+    threads: ThreadsOption = None
+    device: DeviceOption = "auto"
+
+    def place(self) -> Place:
+        """The device, after the threads are set."""
+        return _place(self.threads, 32, self.device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How often, from which seed, and where."""
+
+    replicas: Annotated[int, typer.Option(help="Runs with seeds S, S+1, …, trained together.", **RUN)] = 10
+    seed: Annotated[int, typer.Option(help="S, the first run's seed.", **RUN)] = 0
+    precision: Annotated[int, typer.Option(help="32 or 64 bits.", **RUN)] = 32
+    threads: ThreadsOption = None
+    device: DeviceOption = "auto"
+
+    def place(self) -> Place:
+        """The device, after the threads are set."""
+        return _place(self.threads, self.precision, self.device)
+
+    def seeds(self) -> tuple[int, ...]:
+        """One for each replica."""
+        from kernode.compute.replicas import seeds_from
+
+        return seeds_from(self.seed, self.replicas)
+
+
+def _place(threads: int | None, precision: int, device: str) -> Place:
+    from kernode.compute.place import Place, set_threads
+
+    set_threads(threads)
+    return Place.of(precision, device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions:
+    """Training that can be interrupted."""
+
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File for interrupted training.", show_default=False, **RUN)
+    ] = None
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", **RUN)
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint.", **RUN)] = False
+
+    def file(self) -> Checkpoint | None:
+        """The file to write and to go on from, if there is to be one."""
+        if self.checkpoint is None:
+            if self.resume:
+                raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
+            if self.checkpoint_every is not None:
+                raise InputError("--checkpoint-every needs --checkpoint FILE, the file to write.")
+            return None
+        check_writable(self.checkpoint)
+        from kernode.training.checkpoint import Checkpoint
+
+        every = 10 if self.checkpoint_every is None else self.checkpoint_every
+        return Checkpoint(self.checkpoint, every, self.resume)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """How much is said, and to whom."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")] = (
+        False
+    )
+
+    @property
+    def silent(self) -> bool:
+        """Whether no progress is shown."""
+        return self.quiet or self.json

@@ -1,0 +1,35 @@
+"""Options whose text stands for something else than text or a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernode.errors import InputError
+
+
+def widths(text: str | None) -> tuple[int, ...] | None:
+    """Hidden widths; an empty text is no hidden layer.
+
+    >>> widths("64,32"), widths("16"), widths(""), widths(None)
+    ((64, 32), (16,), (), None)
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(width) for width in text.split(",")) if text else ()
+    except ValueError:
+        raise InputError(f"--hidden must be widths such as 16 or 64,32. Got {text!r}.") from None
+
+
+def hop_weights(text: str | None) -> Any:
+    """Learned hop weights, or a number c for c^h.
+
+    >>> hop_weights("learned"), hop_weights("0.5"), hop_weights(None)
+    ('learned', 0.5, None)
+    """
+    if text is None or text == "learned":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--hop-weights must be 'learned' or a number c. Got {text!r}.") from None

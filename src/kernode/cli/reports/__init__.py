@@ -1,0 +1,1 @@
+"""What commands with long results print of them."""

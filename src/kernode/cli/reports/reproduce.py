@@ -1,0 +1,110 @@
+"""What ``kernode reproduce`` says: the paper's figures beside ours, and a verdict on each claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from kernode.cli.console import new_table, print_table, say
+
+LEGEND = """[dim]ours: mean ± standard deviation of the runs. error: standard error of the difference, the
+test nodes' sampling error included; within 1.96 of it a figure is reproduced. ≠: both are of the very same
+test nodes, and the runs' spread alone does not explain the difference. (each), (last): the two readings
+of the hop operator, Eq. 7's and the released code's.[/]"""
+_COLOURS = {"reproduced": "green", "the same": "green", "holds": "green", "below": "red", "above": "cyan",
+            "does not hold": "red", "holds in part": "yellow"}  # fmt: skip
+
+
+def print_report(values: dict[str, Any]) -> None:
+    """Print every table, then every claim."""
+    for table in values["tables"]:
+        if table["entries"]:
+            {"figures": _print_figures}.get(table["kind"], _print_table)(table)
+    if any("difference" in entry for table in values["tables"] for entry in table["entries"]):
+        say(LEGEND)
+    if values["claims"]:
+        _print_claims(values["claims"])
+
+
+def _print_table(values: dict[str, Any]) -> None:
+    scored = values["kind"] != "counts"
+    columns = ["", "data", "ours", "paper", *(["difference", "error"] if scored else []), "verdict"]
+    table = new_table(columns, left=("", "data", "verdict"), title=escape(values["title"]))
+    last = None
+    for entry in values["entries"]:
+        name = _row_name(entry)
+        cells = [name if name != last else "", _data_name(entry), _ours(entry), entry["paper"] or "–"]
+        if scored:
+            known = "difference" in entry
+            cells += [f"{entry['difference']:+.2f}" if known else "", _error(entry) if known else ""]
+        table.add_row(*cells, _verdict(entry))
+        last = name
+    print_table(table)
+    if scored:
+        counts = Counter(entry["verdict"] for entry in values["entries"] if entry["verdict"])
+        say("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+
+
+def _row_name(entry: dict[str, Any]) -> str:
+    return escape(entry["title"]) + (f" [dim]({entry['reading']})[/]" if entry["reading"] else "")
+
+
+def _data_name(entry: dict[str, Any]) -> str:
+    named = {"auc": " AUC", "ap": " AP", "map": " mAP", "precision_at_10": " at 10"}
+    metric = named.get(entry.get("metric", ""), "")
+    return f"{entry['dataset']}{metric}"
+
+
+def _ours(entry: dict[str, Any]) -> str:
+    ours = entry["ours"]
+    if ours is None:
+        return "not run"
+    return ours if isinstance(ours, str) else f"{ours['mean']:.2f} ± {ours['std']:.2f}"
+
+
+def _error(entry: dict[str, Any]) -> str:
+    return f"{entry['standard_error']:.2f}"
+
+
+def _verdict(entry: dict[str, Any]) -> str:
+    verdict = entry["verdict"] or ""
+    mark = " ≠" if entry.get("explained_by_runs") is False else ""
+    return f"[{_COLOURS.get(verdict, 'dim')}]{verdict}[/]{mark}"
+
+
+def _print_figures(values: dict[str, Any]) -> None:
+    table = Table("", "data", "figures", title=escape(values["title"]))
+    for entry in values["entries"]:
+        table.add_row(escape(entry["title"]), entry["dataset"], _figure(entry["figure"]))
+    print_table(table)
+
+
+def _figure(figure: dict[str, Any] | None) -> str:
+    if figure is None:
+        return "not run"
+    if "silhouette" in figure:
+        one = figure["silhouette"]
+        return f"silhouette {one['mean']:.3f} ± {one['std']:.3f}, drawn {figure['silhouette_in_plane']:.3f}"
+    if "last_mean" in figure:
+        return "ω " + "  ".join(
+            f"{mean:.2f} ± {std:.2f}"
+            for mean, std in zip(figure["last_mean"], figure["last_std"], strict=True)
+        )
+    return ", ".join(
+        f"{when}: {figure[when]['within']:.2f} within classes, {figure[when]['between']:.2f} between"
+        for when in ("before", "after")
+    )
+
+
+def _print_claims(claims: list[dict[str, Any]]) -> None:
+    say("\n[bold]The paper's claims[/] (its own figures · ours, by reading of the hop operator)")
+    for claim in claims:
+        ours = ", ".join(
+            f"[{_COLOURS.get(verdict, 'dim')}]{verdict}[/]{f' ({reading})' if reading else ''}"
+            for reading, verdict in claim["ours"].items()
+        )
+        say(f"  [bold]{escape(claim['claim'])}[/]")
+        say(f"    {escape(claim['paper'])} · {ours}. [dim]{escape(claim['sentence'])}[/]")

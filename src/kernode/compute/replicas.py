@@ -1,0 +1,59 @@
+"""Settings that may differ between the replicas of a stack: one number for all, or one for each."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.errors import InputError
+
+PerReplica = float | tuple[float, ...]
+
+
+def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
+    """A setting as plain numbers, so that it can be compared and stored; a rate is below 1.
+
+    >>> import numpy as np
+    >>> plain_numbers("margin", np.float32(0.5)), plain_numbers("dropout", [0, 0.5], rate=True)
+    (0.5, (0.0, 0.5))
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or array.ndim > 1:
+        raise InputError(f"{name} must be a number, or one per replica. Got {value!r}.")
+    plain = tuple(array.astype(float).tolist()) if array.ndim else float(array)
+    values = np.atleast_1d(plain)
+    if not (np.isfinite(values) & (values >= 0)).all() or (rate and (values >= 1).any()):
+        bound = "in [0, 1)" if rate else "finite and ≥ 0"
+        raise InputError(f"{name} must be {bound}. Got {plain}.")
+    return plain
+
+
+def one_each(name: str, value: PerReplica, replicas: int, place: Place) -> Tensor:
+    """A setting as a tensor with one number for each of r replicas."""
+    values = torch.as_tensor(value, dtype=torch.float64).reshape(-1)
+    if len(values) not in (1, replicas):
+        raise InputError(f"{name} must be one number or one per replica ({replicas}). Got {len(values)}.")
+    return values.expand(replicas).to(place.dtype).to(place.device)
+
+
+def whole(name: str, value: Any) -> int:
+    """An integer as Python's own, or a sentence."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be an integer. Got {value!r}.") from None
+
+
+def seeds_from(seed: Any, replicas: Any) -> tuple[int, ...]:
+    """The seeds S, S + 1, … of some replicas."""
+    seed, replicas = whole("the seed", seed), whole("replicas", replicas)
+    if not 1 <= replicas <= 10_000:
+        raise InputError(f"replicas must be an integer from 1 to 10,000. Got {replicas}.")
+    if not 0 <= seed < 2**62:
+        raise InputError(f"the seed must be an integer from 0 to 2⁶² − 1. Got {seed}.")
+    return tuple(range(seed, seed + replicas))

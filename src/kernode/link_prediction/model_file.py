@@ -1,0 +1,76 @@
+"""What a link predictor's file holds: tensors, and facts about them. Earlier files are read, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.stack import part
+from kernode.link_prediction.method import LinkMethod
+from kernode.link_prediction.model import LinkModel
+from kernode.storage import read_tensors, write_tensors
+from kernode.training.settings import Training
+from kernode.version import __version__
+
+KIND = "link predictor"
+
+
+def write_link_model(model: LinkModel, path: str | Path) -> Path:
+    """Write one .safetensors file; the same training writes the same bytes."""
+    arrays = {f"history.{name}": value for name, value in model.history.items()}
+    if model.kept_epochs is not None:
+        arrays["kept_epochs"] = model.kept_epochs
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
+    tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
+    facts = {
+        "kernode": __version__,
+        "method": model.method.to_json(),
+        "training": model.training.to_json(),
+        "seeds": model.seeds,
+        "precision": model.precision,
+        "dataset": model.dataset,
+        "fingerprint": model.fingerprint,
+        "split_seed": model.split_seed,
+        "variant": model.variant,
+    }
+    return write_tensors(path, KIND, tensors, facts)
+
+
+def read_link_model(path: str | Path) -> LinkModel:
+    """Read what :func:`write_link_model` wrote."""
+    return as_link_model(*read_tensors(path, KIND))
+
+
+def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> LinkModel:
+    """The model that a file holds."""
+    facts = _as_today(facts)
+    return LinkModel(
+        method=LinkMethod.from_json(facts["method"]),
+        training=Training.from_json(facts["training"]),
+        parameters=part(tensors, "parameters."),
+        seeds=tuple(facts["seeds"]),
+        precision=facts["precision"],
+        dataset=facts["dataset"],
+        fingerprint=facts["fingerprint"],
+        split_seed=facts["split_seed"],
+        kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
+        history={name: value.numpy() for name, value in part(tensors, "history.").items()},
+        variant=facts["variant"],
+    )
+
+
+def _as_today(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts of a file of any version in today's form.
+
+    Until 0.1.0 training had the settings of losses that links do not have.
+    """
+    if "facts" not in facts:
+        return facts
+    training, about = dict(facts["training"]), facts["facts"]
+    for name in ("kernel_weight", "margin", "triplets", "class_weights"):
+        training.pop(name)
+    return {**facts, **about, "training": training, "variant": about.get("name", "")}

@@ -1,0 +1,63 @@
+"""L_{K+Y}: both losses together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from torch import Tensor
+
+from kernode.compute.draws import Draws
+from kernode.compute.place import Place
+from kernode.compute.replicas import PerReplica, plain_numbers
+from kernode.compute.stack import Parameters
+from kernode.kernels import BaseKernel
+from kernode.losses.base import Loss
+from kernode.losses.hinge import Hinge
+from kernode.losses.kernel_loss import KernelLoss
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import Softmax
+
+
+class JointInputs(NamedTuple):
+    """What both losses hold, and λ of each replica."""
+
+    kernel: Any
+    softmax: Any
+    kernel_weight: Tensor
+
+
+@dataclass(frozen=True)
+class Joint(Loss):
+    """``L_Y + λ L_K``.
+
+    - ``kernel_weight``: λ.
+    """
+
+    kernel: KernelLoss = Hinge()
+    softmax: Softmax = Softmax()
+    kernel_weight: PerReplica = 0.1  # not stated
+
+    objective: ClassVar = "joint"
+    per_replica: ClassVar = ("kernel_weight",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel_weight", plain_numbers("kernel_weight", self.kernel_weight))
+
+    def replica_settings(self) -> dict[str, PerReplica]:
+        """λ, and what the parts have."""
+        return super().replica_settings() | self.kernel.replica_settings() | self.softmax.replica_settings()
+
+    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> JointInputs:
+        """Both parts."""
+        parts = (self.kernel.prepare(nodes, own, place), self.softmax.prepare(nodes, own, place))
+        return JointInputs(*parts, own["kernel_weight"])
+
+    def __call__(
+        self, prepared: JointInputs, kernel: BaseKernel, parameters: Parameters, g: Tensor, draws: Draws
+    ) -> dict[str, Tensor]:
+        """L_Y + λ L_K, and both."""
+        parts = self.kernel(prepared.kernel, kernel, parameters, g, draws)
+        parts |= self.softmax(prepared.softmax, kernel, parameters, g, draws)
+        loss = parts["softmax_loss"] + prepared.kernel_weight * parts["kernel_loss"]
+        return {**parts, "loss": loss}

@@ -1,0 +1,39 @@
+"""The training nodes, class by class: who can be compared with whom, and where class means come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class NodesByClass:
+    """The training nodes sorted by class, for every replica: q × m, with q = 1 where all share them."""
+
+    nodes: Tensor  # q × m node indices; class by class
+    labels: Tensor  # q × m, ascending
+    sizes: Tensor  # q × c training nodes in each class
+
+    @classmethod
+    def of(cls, nodes: np.ndarray, labels: np.ndarray, classes: int, device: torch.device) -> NodesByClass:
+        """Sort nodes (q × m) by their labels (q × m)."""
+        order = np.argsort(labels, axis=1, kind="stable")
+        sizes = np.stack([np.bincount(row, minlength=classes) for row in labels])
+        arrays = (np.take_along_axis(nodes, order, axis=1), np.sort(labels, axis=1), sizes)
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """Where each class begins: q × c."""
+        return self.sizes.cumsum(dim=1) - self.sizes
+
+    @cached_property
+    def averaging(self) -> Tensor:
+        """A matrix that takes the mean over each class: q × c × m, in float64. Empty classes give 0."""
+        position = torch.arange(self.nodes.shape[1], device=self.nodes.device)
+        inside = (position >= self.starts[..., None]) & (position < (self.starts + self.sizes)[..., None])
+        return inside / self.sizes.clamp_min(1)[..., None].double()

@@ -1,0 +1,54 @@
+"""Bytes that the parts of a map hold while one replica trains: lower bounds, of which maps add theirs up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
+
+STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
+
+
+def features_held(sizes: GraphSizes, place: Place, *, normalize_rows: bool) -> float:
+    """X at its place; nothing where it is used as the graph has it."""
+    if sizes.filled is None:
+        shared = place.device.type == "cpu" and sizes.feature_bytes == place.dtype.itemsize
+        return 0.0 if shared and not normalize_rows else dense_held(sizes, place)
+    held = sparse_held(sizes, place)
+    # A GPU may hold it dense: see kernode.maps.layers.features.
+    return held if place.device.type == "cpu" else min(held, dense_held(sizes, place))
+
+
+def smoothed_held(sizes: GraphSizes, place: Place, blocks: int = 1) -> float:
+    """Smoothed X, so many blocks side by side; a sparse one has X's entries at least, or becomes dense."""
+    dense = blocks * dense_held(sizes, place)
+    return dense if sizes.filled is None else min(sparse_held(sizes, place), dense)
+
+
+def dense_held(sizes: GraphSizes, place: Place) -> float:
+    """A dense n × f matrix."""
+    return float(sizes.nodes * sizes.features * place.dtype.itemsize)
+
+
+def sparse_held(sizes: GraphSizes, place: Place) -> float:
+    """A sparse X and its transpose, each number with an index."""
+    return 2.0 * (sizes.filled or 0) * (place.dtype.itemsize + 4)
+
+
+def adjacency_held(sizes: GraphSizes, place: Place) -> float:
+    """Ā, which is its own transpose."""
+    return float(sizes.step_entries * (place.dtype.itemsize + 4))
+
+
+def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
+    """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
+
+    >>> three = GraphSizes(name="three", nodes=3, entries=2, features=5, classes=2)
+    >>> trained((5, 4, 2), three, Place.of(32)) == 4 * (4 * (5 * 4 + 4 * 2) + 3 * (4 + 2))
+    True
+    """
+    weights = sum(rows * columns for rows, columns in pairwise(widths))
+    outputs = sizes.nodes * sum(widths[1:])  # hidden ones are kept for the backward pass, g for the loss
+    return float(place.dtype.itemsize * (STATES * weights + outputs))

@@ -1,0 +1,116 @@
+"""What a model's file holds: tensors, and facts about them. Earlier files are read, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.stack import part
+from kernode.data.tables.columns import Encoding
+from kernode.data.tables.repairs import Repair
+from kernode.node_classification.method import NodeMethod
+from kernode.node_classification.model import Model
+from kernode.storage import read_tensors, write_tensors
+from kernode.training.settings import Training
+from kernode.version import __version__
+
+KIND = "model"
+
+
+def write_model(model: Model, path: str | Path) -> Path:
+    """Write one .safetensors file; the same training writes the same bytes."""
+    arrays = {
+        "train": model.train,
+        "train_labels": model.train_labels,
+        "kept_epochs": model.kept_epochs,
+        **{f"history.{name}": value for name, value in model.history.items()},
+    }
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
+    tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
+    if model.references is not None:
+        tensors["references"] = model.references
+    facts = {
+        "kernode": __version__,
+        "method": model.method.to_json(),
+        "training": model.training.to_json(),
+        "classes": model.classes,
+        "seeds": model.seeds,
+        "precision": model.precision,
+        "dataset": model.dataset,
+        "fingerprint": model.fingerprint,
+        "features": model.n_features,
+        "variant": model.variant,
+        "split": model.split,
+        "chosen_by_validation": model.chosen_by_validation,
+    }
+    if model.encoding is not None:
+        facts["encoding"] = model.encoding.to_json()
+        facts["repairs"] = [repair.to_json() for repair in model.repairs]
+    return write_tensors(path, KIND, tensors, facts)
+
+
+def read_model(path: str | Path) -> Model:
+    """Read what :func:`write_model` wrote."""
+    return as_model(*read_tensors(path, KIND))
+
+
+def as_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> Model:
+    """The model that a file holds."""
+    facts = _as_today(facts)
+    return Model(
+        method=NodeMethod.from_json(facts["method"]),
+        training=Training.from_json(facts["training"]),
+        parameters=part(tensors, "parameters."),
+        train=tensors["train"].numpy(),
+        train_labels=tensors["train_labels"].numpy(),
+        classes=tuple(facts["classes"]),
+        seeds=tuple(facts["seeds"]),
+        precision=facts["precision"],
+        dataset=facts["dataset"],
+        fingerprint=facts["fingerprint"],
+        kept_epochs=tensors["kept_epochs"].numpy(),
+        history={name: value.numpy() for name, value in part(tensors, "history.").items()},
+        variant=facts["variant"],
+        split=facts["split"],
+        chosen_by_validation=facts["chosen_by_validation"],
+        n_features=facts.get("features"),
+        references=tensors.get("references"),
+        encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,
+        repairs=tuple(Repair.from_json(repair) for repair in facts.get("repairs", ())),
+    )
+
+
+def _as_today(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts of a file of any version in today's form.
+
+    Until 0.1.0 a loss was a word in the method, and its settings stood among those of training.
+    """
+    if "variant" in facts:
+        return facts
+    about = facts["labels_of_choice"]
+    training, method = dict(facts["training"]), dict(facts["method"])
+    losses = {name: training.pop(name) for name in ("kernel_weight", "margin", "triplets", "class_weights")}
+    if "objective" in method:
+        method["loss"] = _loss(method.pop("objective"), method.pop("kernel_loss"), losses)
+    return {
+        **facts,
+        "method": method,
+        "training": training,
+        "variant": about.get("variant", "k3"),
+        "split": about.get("split", ""),
+        "chosen_by_validation": about.get("chosen_by_validation"),
+    }
+
+
+def _loss(objective: str, kernel_loss: str, settings: dict[str, Any]) -> dict[str, Any]:
+    kernel = {"kind": kernel_loss.capitalize(), "triplets": settings["triplets"]}
+    if kernel_loss == "hinge":
+        kernel["margin"] = settings["margin"]
+    softmax = {"kind": "Softmax", "class_weights": settings["class_weights"]}
+    weight = settings["kernel_weight"]
+    joint = {"kind": "Joint", "kernel": kernel, "softmax": softmax, "kernel_weight": weight}
+    return {"kernel": kernel, "softmax": softmax, "joint": joint}[objective]

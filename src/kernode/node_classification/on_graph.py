@@ -1,0 +1,146 @@
+"""A model together with a graph: all that it answers about the graph's nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.compute.stack import Parameters, part
+from kernode.errors import InputError
+from kernode.graph import Graph, checked_nodes
+from kernode.graph.growth import touched
+from kernode.graph.names import as_nodes
+from kernode.graph.neighbourhoods import ball
+from kernode.kernels import NodeKernel
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.maps import FeatureMap
+from kernode.maps.base import LARGEST_PART
+
+if TYPE_CHECKING:
+    from kernode.node_classification.model import Model
+
+
+@dataclass(frozen=True)
+class ModelOnGraph:
+    """A model on its own graph, on one that grew from it, or on another with the same columns.
+
+    What it computes it keeps: g, the kernel, what a method without a map needs.
+    """
+
+    model: Model
+    graph: Graph
+    place: Place
+    has_training_nodes: bool = True  # whether the training nodes are nodes of this graph
+    recomputed: np.ndarray | None = field(default=None, compare=False)  # when it last grew; None: all nodes
+    known_g: Tensor | None = field(default=None, compare=False, repr=False)  # where nothing is left to do
+    prepared: Any = field(default=None, compare=False, repr=False)  # by the map while training, used once
+
+    @cached_property
+    @torch.no_grad()
+    def g(self) -> Tensor:
+        """The learned representation of every node: r × n × d."""
+        if self.known_g is not None:
+            return self.known_g
+        g = self.model.method.embed_all(self)
+        object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
+        return g
+
+    @cached_property
+    def kernel(self) -> NodeKernel:
+        """K(u, v), the mean over replicas."""
+        g = self.g
+        base = self.model.method.kernel  # type: ignore[attr-defined]  # what has g has a kernel
+        return NodeKernel(base, g, part(self.parameters, "kernel."), self.graph.node_names)
+
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes, by name or by index."""
+        return self.graph.find(as_nodes(nodes))
+
+    @torch.no_grad()
+    def probabilities(self, nodes: Any = None) -> np.ndarray:
+        """Class probabilities: r × m × c, for nodes (m, or q × m where replicas differ; all if None)."""
+        nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
+        indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
+        return self.model.method.probabilities(self, indices)
+
+    @torch.no_grad()
+    def extended(self, larger: Graph) -> ModelOnGraph:
+        """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
+
+        g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
+        where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
+        keeps its bits. Weights stay as they were learned.
+        """
+        return self.model.method.extended(self, larger)
+
+    def recomputed_on(self, larger: Graph, feature_map: FeatureMap) -> ModelOnGraph:
+        """The same on a larger graph, with g of a map computed anew where it can differ."""
+        new = touched(self.graph, larger)
+        if feature_map.per_node:
+            raise InputError(
+                f"{type(feature_map).__name__} has a vector for each node it was trained on, and none for "
+                "others. Train again on the larger graph, or use a map of features, such as HopMLP."
+            )
+        anew = replace(self, graph=larger, known_g=None, recomputed=None, prepared=None)
+        if feature_map.reach is None:
+            return anew
+        # Within reach in the larger graph. Where an edge is gone, the ends of it are touched themselves, and
+        # from the last touched node of any old path on, that path is still there.
+        around = ball(larger, new, feature_map.reach)
+        if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
+            return anew
+        rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
+        return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
+
+    def settled(self) -> ModelOnGraph:
+        """The same with g computed, so that what training prepared of the graph need not be held."""
+        if not self.model.method.has_kernel or self.prepared is None:
+            return self
+        return replace(self, known_g=self.g, prepared=None)
+
+    def of_replicas(self, replicas: list[int]) -> ModelOnGraph:
+        """The same with some of the model's replicas."""
+        known = self.g[replicas] if self.model.method.has_kernel else None
+        return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The model's parameters, where they are computed with."""
+        return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
+
+    @cached_property
+    def references(self) -> Tensor | None:
+        """What stands for training nodes that are not in the graph; None where they are."""
+        held = self.model.references
+        return None if self.has_training_nodes or held is None else held.to(self.place.device)
+
+    @cached_property
+    def training_nodes(self) -> NodesByClass:
+        """The model's training nodes, class by class."""
+        model = self.model
+        return NodesByClass.of(model.train, model.train_labels, len(model.classes), self.place.device)
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """Room for what a method computes once for all nodes."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again: a pickle goes to another process, or another machine."""
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"prepared": None}
+
+
+def _with_rows(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
+    """g (r × n' × d) as r × n × d with other rows at some nodes, those beyond n' among them."""
+    r, old, d = g.shape
+    held = g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
+    grown = held.new_empty(n, len(rows), d)
+    grown[:old] = held
+    grown[torch.from_numpy(nodes).to(g.device)] = rows.transpose(0, 1)
+    return grown.transpose(0, 1).expand(r, -1, -1)

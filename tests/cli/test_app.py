@@ -1,0 +1,179 @@
+"""What all commands have in common: help, names, and what happens when something is wrong."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from rich.text import Text
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode import cli
+from kernode.cli.app import app
+from kernode.data import write_npz
+
+GRAPH = clustered_graph(n=90)
+QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+
+
+def commands(group, path=()):
+    """Every command under a group, with its words."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield (*path, name), command
+        yield from commands(command, (*path, name))
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+LEAVES = {words: command for words, command in COMMANDS.items() if not hasattr(command, "commands")}
+
+
+def by_words(found):
+    return pytest.mark.parametrize("words", found, ids=" ".join)
+
+
+@by_words([(), *COMMANDS])
+def test_help_names_no_type_where_an_option_takes_no_value(kernode, words):
+    status, out, err = kernode(*words, "--help")
+    assert (status, err) == (0, "")
+    assert "--help" in out
+    assert "<bool>" not in out
+
+
+@by_words(LEAVES)
+def test_every_command_has_an_example_and_every_option_a_help_text(words):
+    command = LEAVES[words]
+    assert f"[bold]kernode {' '.join(words)}" in command.help
+    assert [one.name for one in command.params if not one.help] == []
+
+
+@by_words(COMMANDS)
+def test_markup_of_help_texts_is_whole(words):
+    """Without our own tags, what is shown is what is written: nothing else was taken for a tag."""
+    command = COMMANDS[words]
+    for text in (command.help, command.epilog, *(one.help for one in command.params if hasattr(one, "help"))):
+        plain = re.sub(r"(?<!\\)\[(bold|/)\]", "", text or "")
+        assert Text.from_markup(text or "").plain == plain.replace("\\[", "[")
+
+
+def test_help_of_fit_says_which_extra_a_variant_needs(kernode):
+    assert "kernode[pyg]" in kernode("fit", "--help")[1]
+
+
+def test_every_command_of_a_graph_takes_the_same_options_about_tables():
+    shared = {"nodes", "label", "id", "source", "target", "weight", "features", "positions"}
+    for words in (("fit",), ("links",), ("tune",), ("compare",), ("estimate",), ("data", "info"),
+                  ("data", "convert")):  # fmt: skip
+        assert shared <= {one.name for one in LEAVES[words].params}, words
+    for words in (("predict",), ("embed",), ("gram",)):
+        assert "nodes" in {one.name for one in LEAVES[words].params}, words
+
+
+def test_one_thing_has_one_name_in_all_commands():
+    options = {opt for command in LEAVES.values() for one in command.params for opt in one.opts}
+    assert options & {"--runs", "--method", "--methods", "--save"} == set()
+    for command in LEAVES.values():
+        names = {one.name: one.opts for one in command.params}
+        assert "out" not in names or set(names["out"]) == {"--out", "-o"}
+        assert {"quiet", "json"} <= set(names)
+
+
+def test_no_command_imports_private_names_of_another():
+    for path in Path(cli.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kernode.cli"):
+                assert not any(alias.name.startswith("_") for alias in node.names), path
+
+
+def test_names_with_brackets_are_shown_as_they_are(kernode, tmp_path):
+    path = tmp_path / "x[red]y.npz"
+    write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, name="x[red]y"), path)
+    assert "x[red]y" in kernode("data", "info", path)[1]
+    assert "x[red]y" in kernode("fit", path, *QUICK)[1]
+    assert "x[red]y" in kernode("compare", path, "--variants", "sgc,smoother", "--splits", 2)[1]
+    assert "x[red]y" in kernode("estimate", path)[1]
+
+
+def test_notes_about_columns_with_brackets_are_shown_as_they_are(kernode, tmp_path):
+    (tmp_path / "e.csv").write_text("source,target\n1,2\n2,3\n")
+    (tmp_path / "n.csv").write_text("id,size [cm]\n1,2.5\n2,3.5\n3,7\n")
+    assert (
+        "size [cm]: number" in kernode("data", "info", tmp_path / "e.csv", "--nodes", tmp_path / "n.csv")[1]
+    )
+
+
+@pytest.mark.parametrize("name", ["Cora", "CORA"])
+def test_data_sets_and_variants_are_found_whatever_their_case(kernode, name):
+    assert kn.load(name)[0].name == "cora"
+    arguments = ("--variant", "N1", "--epochs", 1, "--replicas", 1, "--json")
+    report = json.loads(kernode("fit", name, *arguments)[1])
+    assert (report["dataset"], report["variant"], report["split"]) == ("cora", "n1", "fastgcn")
+    assert report["model"] == "cora-n1.safetensors"
+
+
+def test_other_names_are_found_whatever_their_case(kernode, graph_file):
+    report = json.loads(kernode("data", "info", "Cora", "--json")[1])
+    assert report["dataset"] == "cora"
+    assert json.loads(kernode("data", "fetch", "CORA", "--json")[1])["dataset"] == "cora"
+    link = json.loads(kernode("links", graph_file, "--variant", "GAE", "--epochs", 2, "--json")[1])
+    assert link["variant"] == "gae"
+    shown = json.loads(kernode("reproduce", "Table1", "--data", "Cora", "--stored", "--json")[1])
+    assert {entry["dataset"] for entry in shown["tables"][0]["entries"]} == {"cora"}
+    compared = kernode("compare", graph_file, "--variants", "SGC,Smoother", "--splits", 2, "--json")
+    assert json.loads(compared[1])["against"] == "sgc"
+
+
+def test_unknown_data_set_is_one_sentence(kernode):
+    fails(kernode("fit", "coar"), 2, "no data set 'coar'", "Did you mean 'cora'?")
+    fails(kernode("data", "info", "nothing.npz"), 1, "nothing.npz")
+    assert not any(kernode.folder.iterdir())
+
+
+def test_unknown_options_and_missing_arguments_are_one_sentence(kernode):
+    fails(kernode("fit", "cora", "--colour", "[red]"), 2, "No such option: --colour", "kernode fit --help")
+    fails(kernode("fit"), 2, "Missing argument 'data'. See: kernode fit --help")
+    fails(kernode("fit", "cora", "--hops", "[two]"), 2, "'--hops'", "kernode fit --help")
+    fails(kernode("dance"), 2, "No such command 'dance'. See: kernode --help")
+    fails(kernode("data", "convert", "edges.csv"), 2, "--out", "See: kernode data convert --help")
+
+
+def test_nothing_to_do_is_answered_by_help(kernode):
+    status, out, err = kernode()
+    assert (status, err) == (2, "")
+    assert "Start with: kernode fit cora" in out
+
+
+def test_internal_errors_show_no_traceback(kernode, graph_file, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr("kernode.data.read_npz", broken)
+    fails(
+        kernode("fit", graph_file),
+        1,
+        "internal error (RuntimeError: first line second line)",
+        "KERNODE_DEBUG",
+    )
+
+
+def test_version_and_help_work_as_a_process():
+    for arguments in (["--version"], ["--help"], ["fit", "--help"]):
+        command = [sys.executable, "-m", "kernode", *arguments]
+        finished = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert ("kernode " + kn.__version__ if arguments == ["--version"] else "kernode") in finished.stdout
+        if arguments == ["fit", "--help"]:
+            assert all(f"{name}: " in finished.stdout for name in kn.VARIANTS)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"], ["data", "--help"]])
+def test_help_does_not_wait_for_large_libraries(arguments):
+    code = f"import sys; sys.argv = ['kernode', *{arguments}]\nfrom kernode.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += "print(*{'torch', 'numpy', 'scipy', 'pyarrow'} & {*sys.modules})"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.endswith("\n\n")

@@ -1,0 +1,360 @@
+"""``kernode fit`` as a user meets it: real files, the real entry point, real processes where it matters."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode import storage
+from kernode.data import split_nodes, write_npz
+from kernode.kernels import Linear, Normalized
+from kernode.kernels.node_kernel import NodeKernel
+from kernode.node_classification.model import Model
+
+GRAPH = clustered_graph(n=90)
+QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+
+
+def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
+    status, out, err = kernode("fit", graph_file, *QUICK, "--seed", 3, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    expected = {
+        "dataset": "clusters", "variant": "k3-tuned", "split": "jk", "replicas": 2, "seed": 3,
+        "device": "cpu", "epochs": 8, "model": "clusters.safetensors",
+    }  # fmt: skip
+    assert {name: report[name] for name in expected} == expected
+    for part in ("test", "validation"):
+        values = report[part]
+        assert values["accuracy_mean"] == pytest.approx(np.mean(values["runs"]), abs=1e-3)
+        assert values["accuracy_std"] == pytest.approx(np.std(values["runs"], ddof=1), abs=1e-3)
+        assert len(values["runs"]) == 2
+        assert values["ensemble_accuracy"] is None  # the runs have their own splits
+    assert len(report["hop_weights"]) == 3
+    assert report["seconds_total"] > report["seconds_per_epoch"] > 0
+    assert report["peak_memory_mb"] > 100
+
+
+def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_file):
+    status, out, _ = kernode("fit", graph_file, *QUICK)
+    assert status == 0
+    assert "clusters · k3-tuned · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
+    assert "test accuracy" in out
+    assert "±" in out
+    assert f"kernode predict clusters.safetensors {graph_file} -o predictions.csv" in out
+    assert (kernode.folder / "clusters.safetensors").is_file()
+
+
+def test_report_is_what_the_saved_model_gives(kernode):
+    """Every figure of the report, recomputed from the file."""
+    _, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 20, "--replicas", 3, "--json")
+    report = json.loads(out)
+    graph, split = kn.load("cora")
+    answers = Model.load("cora-n1.safetensors").on(graph)
+    for part in ("test", "validation"):
+        nodes = getattr(split, part)
+        by_run = answers.probabilities(nodes)
+        runs = 100 * (by_run.argmax(axis=-1) == graph.labels[nodes]).mean(axis=-1)
+        together = 100 * (by_run.mean(axis=0).argmax(axis=-1) == graph.labels[nodes]).mean()
+        assert np.allclose(report[part]["runs"], runs, atol=1e-3)
+        assert report[part]["ensemble_accuracy"] == pytest.approx(together, abs=1e-3)
+    assert report["test"] != report["validation"]
+
+
+def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph_file):
+    _, out, _ = kernode("fit", graph_file, *QUICK, "--json")
+    answers = Model.load("clusters.safetensors").on(GRAPH)
+    splits = split_nodes(GRAPH, "jk", [0, 1])
+    for i, run in enumerate(json.loads(out)["test"]["runs"]):
+        found = answers.probabilities(splits[i].test)[i].argmax(axis=-1)
+        assert run == pytest.approx(100 * (found == GRAPH.labels[splits[i].test]).mean(), abs=1e-3)
+
+
+def slow_similarity(gram, labels):
+    """Mean average precision and precision at 10 of one Gram matrix, in percent, by a loop over queries."""
+    figures = []
+    for query, label in enumerate(labels):
+        order = np.argsort(-gram[query], kind="stable")
+        hits = (labels == label)[order[order != query]]
+        if hits.any():
+            precision = hits.cumsum() / np.arange(1, len(hits) + 1)
+            figures.append((precision[hits].mean(), hits[:10].mean()))
+    return 100 * np.mean(figures, axis=0)
+
+
+@pytest.mark.parametrize("options", [("--split", "jk"), ("--variant", "k1", "--hidden", 8)])
+def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_file, options):
+    """Fresh splits: each run is asked about its own test nodes."""
+    more = (*QUICK, *options, "--precision", 64, "-o", "m.safetensors", "--json")
+    found = json.loads(kernode("fit", graph_file, *more)[1])["test"]["similarity"]
+    g = Model.load("m.safetensors").on(GRAPH).g
+    for i, split in enumerate(split_nodes(GRAPH, "jk", [0, 1])):
+        gram = NodeKernel(Normalized(Linear()), g[i]).gram(split.test)
+        expected = slow_similarity(gram.astype(np.float32), GRAPH.labels[split.test])
+        assert list(found["runs"][i].values()) == pytest.approx(expected, abs=1e-4)
+    for name in ("map", "precision_at_10"):
+        runs = [run[name] for run in found["runs"]]
+        assert found[name] == pytest.approx(np.mean(runs), abs=1e-3)
+        assert found[f"{name}_std"] == pytest.approx(np.std(runs, ddof=1), abs=1e-3)
+
+
+def test_similar_nodes_of_a_fixed_split_are_what_the_saved_model_finds(kernode):
+    fit = ("fit", "cora", "--variant", "n1", "--epochs", 5, "--replicas", 1)
+    found = json.loads(kernode(*fit, "--json")[1])["test"]["similarity"]
+    graph, split = kn.load("cora")
+    gram = kn.load_model("cora-n1.safetensors").kernel_.gram(split.test)
+    expected = slow_similarity(gram, graph.labels[split.test])
+    assert list(found["runs"][0].values()) == pytest.approx(expected, abs=0.01)  # float32 rounds as it likes
+    line = f"{found['map']:.2f} % mAP, {found['precision_at_10']:.2f} % precision at 10"
+    assert line in kernode(*fit)[1]
+
+
+def test_no_similar_nodes_without_a_kernel_or_among_too_many(kernode, graph_file, monkeypatch):
+    assert (
+        json.loads(kernode("fit", graph_file, "--variant", "kled", "--json")[1])["test"]["similarity"] is None
+    )
+    monkeypatch.setattr("kernode.node_classification.experiment._MOST_RANKED", 17)  # of 18
+    assert json.loads(kernode("fit", graph_file, *QUICK, "--json")[1])["test"]["similarity"] is None
+    assert "similar nodes" not in kernode("fit", graph_file, *QUICK)[1]
+
+
+def settings_in(part):
+    """Every setting of a part and of the parts within, by name; a part's kind under its own name."""
+    for name, value in part.items():
+        yield name, value["kind"] if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            yield from settings_in(value)
+
+
+@pytest.mark.parametrize(
+    ("option", "stored"),
+    [
+        (("--margin", 0.7), ("margin", 0.7)),
+        (("--hops", 3), ("hops", 3)),
+        (("--powers", "last"), ("powers", "last")),
+        (("--hop-weights", 0.5), ("hop_weights", 0.5)),
+        (("--hidden", "8,4"), ("hidden", [8, 4])),
+        (("--layers", 1), ("hidden", [])),
+        (("--learning-rate", 0.02), ("learning_rate", 0.02)),
+        (("--weight-decay", 0.1), ("weight_decay", 0.1)),
+        (("--dropout", 0.1), ("dropout", 0.1)),
+        (("--kernel-weight", 2.0), ("kernel_weight", 2.0)),
+        (("--kernel-loss", "squared"), ("kernel", "Squared")),
+        (("--objective", "softmax"), ("loss", "Softmax")),
+        (("--kernel", "rbf(0.25)"), ("gamma", 0.25)),
+        (("--map", "gcn"), ("map", "GCN")),
+        (("--class-weights", "balanced"), ("class_weights", "balanced")),
+        (("--selection", "last"), ("selection", "last")),
+        (("--patience", 5), ("patience", 5)),
+        (("--select-by", "map"), ("select_by", "map")),
+    ],
+)
+def test_every_option_reaches_the_model(kernode, graph_file, option, stored):
+    quick = QUICK[:2] if option[0] == "--objective" else QUICK  # softmax has no triplets
+    result = kernode("fit", graph_file, *quick, *option, "--quiet", "-o", "m.safetensors")
+    assert result[0] == 0, result[2]
+    facts = storage.read_tensors("m.safetensors", "model")[1]
+    assert stored in list(settings_in({"training": facts["training"], "method": facts["method"]}))
+
+
+def test_labels_of_other_nodes_never_shape_the_model(kernode, tmp_path):
+    """A test node in a class of its own: the same file, byte for byte."""
+    split = split_nodes(GRAPH, "jk", [0])[0]
+    files = []
+    for name, label in (("a", GRAPH.labels[split.test[0]]), ("b", 3)):
+        labels = GRAPH.labels.copy()
+        labels[split.test[0]] = label
+        write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="g"), tmp_path / f"{name}.npz")
+        more = ("--triplets", 200, "--replicas", 1, "--epochs", 5, "--quiet", "-o", f"{name}.safetensors")
+        assert kernode("fit", tmp_path / f"{name}.npz", *more)[0] == 0
+        tensors, facts = storage.read_tensors(f"{name}.safetensors", "model")
+        files.append(({k: v.tolist() for k, v in tensors.items()}, facts["classes"]))
+    assert files[0] == files[1]
+
+
+def test_own_file_named_like_a_data_set_is_not_taken_for_it(kernode, tmp_path):
+    write_npz(GRAPH, tmp_path / "cora.npz")
+    _, out, _ = kernode(
+        "fit", tmp_path / "cora.npz", "--variant", "k1", "--hidden", 8, "--replicas", 1, "--json"
+    )
+    assert json.loads(out)["epochs"] == 100  # not the paper's 10 on Cora
+    assert json.loads(out)["split"] == "jk"
+
+
+def test_smoother_reports_every_run(kernode):
+    report = json.loads(kernode("fit", "cora", "--variant", "smoother", "--replicas", 3, "--json")[1])
+    assert len(report["test"]["runs"]) == 3
+
+
+def test_fixed_split_has_an_ensemble_and_cora_is_found_by_name(kernode):
+    status, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 3, "--replicas", 2, "--json")
+    report = json.loads(out)
+    assert status == 0
+    assert report["split"] == "fastgcn"
+    assert report["test"]["ensemble_accuracy"] is not None
+
+
+def test_nan_feature_names_file_node_and_column(kernode):
+    features = np.array(GRAPH.features)
+    features[7, 3] = np.nan
+    coo = GRAPH.adjacency.tocsr()
+    np.savez(
+        "bad.npz",
+        adj_data=coo.data,
+        adj_indices=coo.indices,
+        adj_indptr=coo.indptr,
+        adj_shape=coo.shape,
+        attr_matrix=features,
+        labels=GRAPH.labels,
+    )
+    fails(kernode("fit", "bad.npz"), 2, "bad.npz", "node 7", "column 3")
+    assert [file.name for file in kernode.folder.iterdir()] == ["bad.npz"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--split", "80/20/20"), ("120", "90")),
+        (("--split", "0.9/0.9/0.9"), ("0.9/0.9/0.9",)),
+        (("--split", "fastgcn"), ("fastgcn",)),
+        (("--split", "middle"), ("middle",)),
+        (("--hops", "-1"), ("hops must be an integer ≥ 1. Got -1.",)),
+        (("--layers", "0"), ("layers must be",)),
+        (("--hidden", "wide"), ("--hidden must be widths such as 16 or 64,32",)),
+        (("--powers", "some"), ("powers must be 'each', 'last' or 'plain'",)),
+        (("--hop-weights", "heavy"), ("--hop-weights must be",)),
+        (("--variant", "k7"), ("'k7' is not a variant",)),
+        (("--replicas", "0"), ("replicas must be an integer from 1 to 10,000",)),
+        (("--epochs", "-3"), ("epochs must be",)),
+        (("--select-by", "luck"), ("select_by must be 'accuracy' or 'map'",)),
+        (("--dropout", "1"), ("dropout must be",)),
+        (("--threads", "0"), ("threads must be",)),
+        (("--device", "cuda"), ("no CUDA device",)),
+        (("--resume",), ("--resume needs --checkpoint",)),
+        (("--seed", "-1"), ("the seed must be",)),
+        (("--seed", "99999999999999999999"), ("the seed must be",)),
+        (("--hop-weights", "nan"), ("hop_weights must be",)),
+        (("--hidden", "16,,4"), ("--hidden must be",)),
+        (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
+        (("--checkpoint-every", "0", "--checkpoint", "c"), ("checkpoint_every must be",)),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
+    fails(kernode("fit", graph_file, *options), 2, *words)
+    assert not any(kernode.folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-o", "x" * 300), ("File name too long",)),
+    ],
+)
+def test_failures_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
+    fails(kernode("fit", graph_file, "--quiet", *options), 1, *words)
+    assert not any(kernode.folder.iterdir())
+
+
+def test_layers_that_cannot_fit_are_refused_with_the_figure(kernode, graph_file):
+    result = kernode("fit", graph_file, "--hidden", "99999999999", "--device", "cpu")
+    fails(result, 2, "GB of memory", "a narrower --hidden")
+    assert not any(kernode.folder.iterdir())
+
+
+def test_a_graph_that_cannot_fit_is_refused_before_it_is_made(kernode):
+    huge = "synthetic:nodes=2000000000,degree=20"
+    fails(kernode("fit", huge, "--device", "cpu"), 2, "GB of memory", "are free. Use fewer hops")
+    assert not any(kernode.folder.iterdir())
+
+
+def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
+    more = ("--epochs", 5, "--quiet", "--replicas", 1, "--learning-rate")
+    fails(kernode("fit", graph_file, *more, "1e30"), 1, "training diverged at epoch")
+    fails(kernode("fit", graph_file, *more, "1e30", "--selection", "last"), 1, "training diverged at epoch")
+    assert not any(kernode.folder.iterdir())
+    # Its first epoch is still good; later ones overflow where dropout scales what it keeps.
+    status, _, err = kernode("fit", graph_file, *more, "2.5e12", "--dropout", 0.98)
+    assert status == 0
+    assert "warning: the loss was not finite from epoch" in err
+
+
+def test_single_training_node_is_a_warning_not_an_end(kernode, tmp_path):
+    labels = GRAPH.labels.copy()
+    labels[labels == 2] = -1
+    labels[2] = 2
+    write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="rare"), tmp_path / "rare.npz")
+    warned = False
+    for seed in range(4):  # the one node of class 2 is a training node in most splits
+        status, _, err = kernode(
+            "fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1, "--quiet"
+        )
+        assert status == 0
+        warned |= "has a single training node" in err
+    assert warned
+
+
+def test_out_that_cannot_be_written_is_said_before_training(kernode, graph_file):
+    (kernode.folder / "taken").mkdir()
+    fails(kernode("fit", graph_file, "-o", "taken"), 2, "taken is a folder")
+    (kernode.folder / "file").touch()
+    fails(kernode("fit", graph_file, "-o", "file/model.safetensors"), 2, "file is not a folder")
+
+
+def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
+    more = ("--triplets", 200, "--replicas", 2, "--quiet")
+    kernode("fit", graph_file, *more, "--epochs", 12, "-o", "whole.safetensors")
+    saving = ("--checkpoint", "c.safetensors", "--checkpoint-every", 2)
+    kernode("fit", graph_file, *more, "--epochs", 6, *saving, "-o", "half.safetensors")
+    status, *_ = kernode(
+        "fit", graph_file, *more, "--epochs", 12, *saving, "--resume", "-o", "two.safetensors"
+    )
+    assert status == 0
+    files = [kernode.folder / f"{name}.safetensors" for name in ("whole", "two")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_killed_run_resumes_to_the_same_model(tmp_path):
+    """A real process, killed in the middle of training, then resumed by another."""
+    base = [
+        sys.executable,
+        "-m",
+        "kernode",
+        "fit",
+        "cora",
+        "--replicas",
+        "2",
+        "--epochs",
+        "60",
+        "--threads",
+        "1",
+    ]
+    saving = [*base, "--quiet", "--checkpoint", "c", "--checkpoint-every", "5", "-o", "killed.safetensors"]
+    process = subprocess.Popen(saving, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "c").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed.safetensors").exists()
+    subprocess.run([*saving, "--resume"], cwd=tmp_path, check=True)
+    subprocess.run([*base, "--quiet", "-o", "whole.safetensors"], cwd=tmp_path, check=True)
+    killed, whole = ((tmp_path / f"{name}.safetensors").read_bytes() for name in ("killed", "whole"))
+    assert killed == whole
+
+
+@pytest.mark.parametrize(
+    ("variant", "option", "value"),
+    [("n1", "margin", 0.3), ("gcn", "triplets", 50), ("k1", "kernel-weight", 1), ("gat", "dropout", 0.2)],
+)
+def test_options_without_effect_are_refused(kernode, graph_file, variant, option, value):
+    result = kernode("fit", graph_file, "--variant", variant, f"--{option}", value)
+    fails(result, 2, option.replace("-", "_"), f"{variant} (", "leave it out")

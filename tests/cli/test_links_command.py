@@ -1,0 +1,71 @@
+"""``kernode links``: parts, checkpoints and what is told; what it computes is tested with link prediction."""
+
+import json
+
+import pytest
+
+from commands import fails
+from kernode import storage
+
+QUICK = ("--replicas", "2", "--device", "cpu", "-q")
+
+
+def test_json_is_one_object_with_the_variant(kernode, graph_file):
+    status, out, err = kernode("links", graph_file, *QUICK, "--epochs", 3, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert "method" not in report
+    assert (report["variant"], report["replicas"], report["epochs"]) == ("kernel", 2, 3)
+    assert report["model"] == "clusters-links-kernel.safetensors"
+    assert (report["notes"], report["repairs"]) == (["made undirected"], [])
+
+
+def test_a_person_is_told_the_figures(kernode, graph_file):
+    _, out, _ = kernode("links", graph_file, *QUICK, "--epochs", 3, "--seed", 4)
+    assert "clusters · links by kernel · 2 runs, seeds 4-5" in out
+    assert "test AUC" in out
+
+
+@pytest.mark.parametrize("variant", ["kernel", "gae"])
+def test_parts_reach_the_model_and_a_map_is_as_wide_as_the_variants_own(kernode, graph_file, variant):
+    parts = ("--map", "gcn(hidden=(8,))", "--kernel", "rbf")
+    result = kernode("links", graph_file, *QUICK, "--variant", variant, *parts, "--epochs", 2, "-o", "m.st")
+    assert result[0] == 0, result[2]
+    method = storage.read_tensors("m.st", "link predictor")[1]["method"]
+    assert (method["map"]["kind"], method["map"]["hidden"]) == ("GCN", [8])
+    assert method["map"]["outputs"] == {"kernel": 256, "gae": 16}[variant]
+    assert method["kernel"]["kind"] == "RBF"
+
+
+def test_a_width_that_is_given_stays(kernode, graph_file):
+    kernode("links", graph_file, *QUICK, "--map", "GCN(outputs=5)", "--epochs", 2, "-o", "m.st")
+    assert storage.read_tensors("m.st", "link predictor")[1]["method"]["map"]["outputs"] == 5
+
+
+def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
+    kernode("links", graph_file, *QUICK, "--epochs", 12, "-o", "whole.safetensors")
+    saving = ("--checkpoint", "c.safetensors", "--checkpoint-every", 2)
+    kernode("links", graph_file, *QUICK, "--epochs", 6, *saving, "-o", "half.safetensors")
+    result = kernode(
+        "links", graph_file, *QUICK, "--epochs", 12, *saving, "--resume", "-o", "two.safetensors"
+    )
+    assert result[0] == 0, result[2]
+    files = [kernode.folder / f"{name}.safetensors" for name in ("whole", "two")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--variant", "k3"), ("'k3'", "kernel", "vgae")),
+        (("--epochs", "-3"), ("epochs must be",)),
+        (("--resume",), ("--resume needs --checkpoint",)),
+        (("--checkpoint", ".", "--resume"), ("is a folder",)),
+        (("--replicas", "0"), ("replicas must be",)),
+        (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
+        (("--margin", "3"), ("No such option: --margin",)),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
+    fails(kernode("links", graph_file, *options), 2, *words)
+    assert not any(kernode.folder.iterdir())

@@ -1,0 +1,126 @@
+"""Groups of options: what typer sees of them, and what a command gets."""
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kernode.cli.option_groups import Command, expanded
+from kernode.cli.options import (
+    CheckpointOptions,
+    GraphOptions,
+    MethodOptions,
+    PartOptions,
+    RunOptions,
+    TableOptions,
+    TrainingOptions,
+)
+from kernode.errors import InputError
+from kernode.kernels import RBF, Linear
+from kernode.maps import GCN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Colour:
+    colour: Annotated[str, typer.Option(help="Which.")] = "red"
+    bright: Annotated[bool, typer.Option("--bright", help="Or not.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Painted(Colour):
+    what: Annotated[str, typer.Argument(help="What is painted.")]
+
+
+def app_of(command):
+    app = typer.Typer(rich_markup_mode="rich")
+    app.command(cls=Command)(expanded(command))
+    return app
+
+
+def test_a_group_is_one_value_for_the_command_and_options_for_typer():
+    got = []
+
+    def paint(*, painted: Painted, times: Annotated[int, typer.Option(help="How often.")] = 1) -> None:
+        got.append((painted, times))
+
+    assert list(inspect.signature(expanded(paint)).parameters) == ["colour", "bright", "what", "times"]
+    app = app_of(paint)
+    for arguments, expected in [
+        (["door"], (Painted(what="door"), 1)),
+        (["--colour", "blue", "door", "--bright"], (Painted(what="door", colour="blue", bright=True), 1)),
+        (["--times", "3", "door"], (Painted(what="door"), 3)),
+    ]:
+        assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+        assert got.pop() == expected
+    assert CliRunner().invoke(app, []).exit_code == 2  # what has no default must be given
+
+
+def test_two_groups_with_one_name_are_a_mistake_of_ours():
+    def paint(*, first: Colour, second: Painted) -> None: ...
+
+    with pytest.raises(ValueError, match="duplicate parameter name"):
+        expanded(paint)
+
+
+def test_docstrings_flow_whatever_the_width_of_the_terminal():
+    def paint(*, colour: Colour) -> None:
+        """Paint it.
+
+        A sentence that goes on
+        in the next line.
+        """
+
+    assert expanded(paint).__doc__ == "Paint it.\n\nA sentence that goes on in the next line."
+    assert "<bool>" not in CliRunner().invoke(app_of(paint), ["--help"]).output
+
+
+def test_only_what_was_given_changes_a_variant():
+    assert MethodOptions().changes() == TrainingOptions().changes() == {}
+    method = MethodOptions(
+        hops=3, hidden="64,32", hop_weights="0.5", map="gcn", kernel="rbf", objective="joint"
+    )
+    assert method.changes() == {
+        "map": GCN(), "kernel": RBF(), "objective": "joint",
+        "hops": 3, "hidden": (64, 32), "hop_weights": 0.5,
+    }  # fmt: skip
+    assert TrainingOptions(epochs=0, dropout=0.0).changes() == {"epochs": 0, "dropout": 0.0}
+    assert PartOptions(kernel="Linear()").changes() == {"kernel": Linear()}
+
+
+def test_files_of_a_graph_are_told_to_the_next_command():
+    cora = GraphOptions(data="cora")
+    assert (cora.name, cora.files, cora.words) == ("cora", [], ["cora"])
+    own = GraphOptions(data="my/e.csv", nodes=Path("n.csv"), label="topic", positions=8)
+    assert own.name == "e"
+    assert own.files == ["my/e.csv", "--nodes", "n.csv"]
+    assert own.words == ["my/e.csv", "--nodes", "n.csv", "--label", "topic", "--positions", "8"]
+
+
+def test_options_about_tables_are_for_tables(tables, graph_file):
+    with pytest.raises(InputError, match="--label is for tables of edges"):
+        GraphOptions(data="cora", label="topic").graph()
+    options = TableOptions(nodes=Path(tables[2]), label="group", id="who", source="one", target="other")
+    one, other = options.graphs([tables[0], "cora"])
+    assert (one.n_classes, other.name) == (3, "cora")
+    with pytest.raises(InputError, match="--nodes is for tables of edges"):
+        options.graphs(["cora", graph_file])
+
+
+def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
+    assert CheckpointOptions().file() is None
+    with pytest.raises(InputError, match="--resume needs --checkpoint FILE"):
+        CheckpointOptions(resume=True).file()
+    with pytest.raises(InputError, match="is a folder"):
+        CheckpointOptions(checkpoint=tmp_path).file()
+    found = CheckpointOptions(checkpoint=tmp_path / "c", checkpoint_every=3, resume=True).file()
+    assert (found.path, found.every, found.resume) == (tmp_path / "c", 3, True)
+
+
+def test_runs_have_seeds_and_a_place():
+    run = RunOptions(replicas=3, seed=5, precision=64, device="cpu")
+    assert list(run.seeds()) == [5, 6, 7]
+    assert (run.place().device.type, run.place().dtype.itemsize) == ("cpu", 8)

@@ -1,0 +1,117 @@
+"""Kernels and maps as text: the same text as in Python, read and never evaluated."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands import fails
+from kernode import storage
+from kernode.cli.parts import known_parts, parse_part
+from kernode.errors import InputError
+from kernode.kernels import RBF, BaseKernel, Linear, Normalized, Polynomial, Product, Sum
+from kernode.maps import GAT, GCN, FeatureMap, HopMLP, Smoother
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rbf", RBF()),
+        ("RBF()", RBF()),
+        (" rbf(0.5) ", RBF(0.5)),
+        ("RBF(gamma=0.5, learned=True)", RBF(0.5, True)),
+        ("Normalized(RBF(gamma=0.5))", Normalized(RBF(0.5))),
+        ("normalized(kernel=linear)", Normalized(Linear())),
+        ("kn.kernels.Polynomial(degree=3)", Polynomial(degree=3)),
+        ("Linear() + RBF()", Sum(Linear(), RBF())),
+        ("Linear() * (RBF() + Linear())", Product(Linear(), Sum(RBF(), Linear()))),
+    ],
+)
+def test_kernels_are_what_python_makes_of_the_text(text, expected):
+    assert parse_part(text, BaseKernel, "kernel") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gat", GAT()),
+        ("GCN(hidden=(64,))", GCN(hidden=(64,))),
+        ("gcn([64, 32], outputs=16)", GCN((64, 32), 16)),
+        ("HopMLP(hidden=(), powers='last', hop_weights=0.5)", HopMLP((), powers="last", hop_weights=0.5)),
+        ("Smoother", Smoother()),
+    ],
+)
+def test_maps_are_what_python_makes_of_the_text(text, expected):
+    assert parse_part(text, FeatureMap, "map") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rbg", "'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial"),
+        ("GCN()", "'GCN' is not a kernel"),
+        ("Normalized(rbg)", "'rbg' is not a kernel"),
+        ("RBF(gama=1)", "--kernel: RBF has no setting 'gama'. Its settings are gamma, learned."),
+        ("RBF(1, False, 3)", "--kernel: RBF has too many values"),
+        ("RBF(1, gamma=2)", "--kernel: RBF has gamma twice"),
+        ("Linear(scale=1)", "Linear has no setting 'scale'. It has no settings."),
+        ("Normalized()", "Normalized needs kernel="),
+        ("RBF(gamma=-1)", "--kernel: gamma must be a number > 0. Got -1."),
+        ("RBF(gamma='x')", "--kernel: a setting of RBF is wrong"),
+        ("RBF(**{'gamma': 1})", "RBF has no setting None"),
+        ("RBF(", "--kernel must be a kernel as in Python, such as Linear(). Got 'RBF('."),
+        ("", "--kernel must be a kernel"),
+        ("0.5", "--kernel must be a kernel, such as Linear(). Got '0.5'."),
+        ("Linear() - RBF()", "--kernel takes names, numbers and text"),
+        ("Linear() + 1", "only kernels can be added and multiplied"),
+        ("__import__('os').system('touch here')", "'system' is not a kernel"),
+        ("(lambda: RBF())()", "--kernel takes names, numbers and text"),
+        ("[RBF() for _ in (1,)]", "--kernel takes names, numbers and text"),
+    ],
+)
+def test_wrong_text_is_one_sentence(text, words):
+    with pytest.raises(InputError) as raised:
+        parse_part(text, BaseKernel, "kernel")
+    assert words in str(raised.value)
+
+
+def test_maps_cannot_be_added():
+    with pytest.raises(InputError, match="only kernels can be added"):
+        parse_part("gcn + gat", FeatureMap, "map")
+
+
+def test_deep_text_is_refused():
+    with pytest.raises(InputError):
+        parse_part("(" * 10_000, BaseKernel, "kernel")
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_kernel_or_one_sentence(text):
+    with suppress(InputError):
+        assert isinstance(parse_part(text, BaseKernel, "kernel"), BaseKernel)
+
+
+def test_known_parts_can_be_built():
+    assert list(known_parts(BaseKernel)) == ["Linear", "Normalized", "Polynomial", "Product", "RBF", "Sum"]
+    assert {"GCN", "GAT", "HopMLP", "Smoother"} <= set(known_parts(FeatureMap))
+    assert not {"FeatureMap", "StagedMap", "ModuleMap"} & set(known_parts(FeatureMap))
+
+
+@pytest.mark.parametrize("variant", ["k3", "auto"])
+def test_parts_reach_the_model(kernode, graph_file, variant):
+    parts = ("--map", "gcn(hidden=(8,))", "--kernel", "Linear() + RBF(gamma=0.5)", "--objective", "kernel")
+    status, _, err = kernode(
+        "fit", graph_file, "--variant", variant, *parts, "--epochs", 2, "--replicas", 1, "-q", "-o", "m.st"
+    )
+    assert status == 0, err
+    method = storage.read_tensors("m.st", "model")[1]["method"]
+    assert (method["map"]["kind"], method["map"]["hidden"]) == ("GCN", [8])
+    assert (method["kernel"]["kind"], method["kernel"]["right"]["gamma"]) == ("Sum", 0.5)
+
+
+def test_wrong_parts_are_one_sentence_of_the_command(kernode, graph_file):
+    fails(kernode("fit", graph_file, "--kernel", "rbg"), 2, "'rbg' is not a kernel")
+    fails(kernode("links", graph_file, "--map", "gcm"), 2, "'gcm' is not a map")
+    fails(kernode("fit", graph_file, "--objective", "luck"), 2, "objective")
+    assert not any(kernode.folder.iterdir())

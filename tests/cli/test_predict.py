@@ -1,0 +1,68 @@
+"""``kernode predict``: a saved model's classes, on its graph and on others."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode.data import write_npz
+
+QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+
+
+@pytest.mark.parametrize("extension", ["csv", "json", "parquet"])
+def test_predict_writes_node_class_and_probabilities(kernode, extension):
+    kernode("fit", "cora", "--variant", "n1", "--epochs", 2, "--replicas", 2, "-o", "m.safetensors")
+    status, out, _ = kernode("predict", "m.safetensors", "-o", f"p.{extension}", "--json")
+    assert status == 0
+    assert json.loads(out)["nodes"] == 2708
+    path = kernode.folder / f"p.{extension}"
+    if extension == "csv":
+        rows = [*csv.DictReader(path.read_text().splitlines())]
+    else:
+        rows = json.loads(path.read_text()) if extension == "json" else parquet.read_table(path).to_pylist()
+    model = kn.load_model("m.safetensors")
+    graph, _ = kn.load("cora")
+    proba = model.predict_proba(range(graph.n_nodes))
+    assert [str(row["node"]) for row in rows] == graph.node_names.tolist()
+    assert [row["class"] for row in rows] == model.predict(range(graph.n_nodes)).tolist()
+    written = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
+    assert np.allclose(written, proba, atol=1e-6)
+
+
+def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
+    kernode("fit", graph_file, *QUICK)
+    status, out, _ = kernode("predict", "clusters.safetensors", graph_file)
+    assert status == 0
+    assert out.splitlines()[0] == "node,class,p_0,p_1,p_2"
+    assert len(out.splitlines()) == 91
+
+
+def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file, tmp_path):
+    kernode("fit", graph_file, *QUICK)
+    other = tmp_path / "other.npz"
+    write_npz(clustered_graph(n=70, seed=5), other)
+    assert kernode("predict", "clusters.safetensors", other)[0] == 0
+    write_npz(clustered_graph(n=90, features=9), other)
+    result = kernode("predict", "clusters.safetensors", other, "-o", "p.csv")
+    fails(result, 2, "takes 8 features")
+    fails(kernode("predict", "clusters.safetensors"), 2, "give that graph's file after the model")
+    fails(
+        kernode("predict", "clusters.safetensors", graph_file, "-o", "p.xls"),
+        2,
+        ".csv, .parquet, .json",
+    )
+    assert sorted(file.name for file in kernode.folder.iterdir()) == ["clusters.safetensors"]
+
+
+def test_damaged_model_is_one_sentence(kernode, graph_file):
+    kernode("fit", graph_file, *QUICK)
+    path = kernode.folder / "clusters.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    fails(kernode("predict", path, graph_file), 1, "damaged")
+    fails(kernode("predict", "none.safetensors"), 1, "does not exist")

@@ -1,0 +1,86 @@
+"""Every command that takes a graph takes people's own tables: real CSV files, columns named by options."""
+
+import json
+import shlex
+
+import pytest
+
+from commands import fails
+
+SMALL = ("--epochs", "2", "--device", "cpu")
+COMMANDS = {
+    "fit": ("fit", *SMALL, "--replicas", "1"),
+    "links": ("links", *SMALL, "--replicas", "1"),
+    "tune": ("tune", *SMALL, "--trials", "2", "--variant", "n1"),
+    "tune links": ("tune", *SMALL, "--trials", "2", "--metric", "auc"),
+    "compare": ("compare", "--variants", "sgc,smoother", "--splits", "2", "--device", "cpu"),
+    "estimate": ("estimate", "--device", "cpu"),
+    "data info": ("data", "info"),
+    "data convert": ("data", "convert", "-o", "graph.npz"),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_tables_are_taken_and_json_is_one_object(kernode, tables, words):
+    status, out, err = kernode(*words, *tables, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report.get("dataset", "clusters") == "clusters"
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_a_person_is_told_of_tables_too(kernode, tables, words):
+    status, out, err = kernode(*words, *tables)
+    assert status == 0, err
+    assert "clusters" in out
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_a_column_that_is_not_there_is_one_sentence(kernode, tables, words):
+    fails(kernode(*words, *tables[:-1], "third"), 2, "no column 'third'", "--target")
+    assert not any(kernode.folder.iterdir())
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_options_about_tables_need_a_table(kernode, words):
+    fails(kernode(*words, "cora", "--label", "topic"), 2, "--label is for tables of edges", "cora is not")
+    assert not any(kernode.folder.iterdir())
+
+
+@pytest.mark.parametrize("words", [COMMANDS["fit"], COMMANDS["tune"]], ids=["fit", "tune"])
+def test_a_table_without_classes_is_one_sentence(kernode, tables, words):
+    columns = (*tables[:3], *tables[5:])
+    fails(kernode(*words, *columns), 2, "no node has a class. Pass --nodes FILE and --label COLUMN")
+
+
+def test_columns_are_those_that_were_named(kernode, tables):
+    facts = json.loads(kernode("data", "info", *tables, "--features", "x0,x1,x2:category", "--json")[1])
+    assert facts["nodes"] == 90
+    assert sorted(facts["classes"]) == ["group 0", "group 1", "group 2"]
+    assert {note.partition(":")[0] for note in facts["notes"]} >= {"x0", "x1"}
+    assert "x3" not in " ".join(facts["notes"])
+
+
+def test_compare_takes_a_table_beside_a_data_set(kernode, tables):
+    options = ("--variants", "sgc,smoother", "--splits", 2, "--device", "cpu", "--json")
+    report = json.loads(kernode("compare", "cora", *tables, *options)[1])
+    assert [data["dataset"] for data in report["data"]] == ["cora", "clusters"]
+    assert [row["variant"] for row in report["data"][1]["variants"]] == ["sgc", "smoother"]
+    assert {entry["variant"] for entry in report["differences"]} == {"sgc"}
+
+
+def test_the_next_command_of_a_search_has_all_it_needs(kernode, tables):
+    _, out, _ = kernode(*COMMANDS["tune"], *tables)
+    following = shlex.split(out.partition("Next: kernode ")[2])
+    assert following[:2] == ["fit", tables[0]]
+    assert kernode(*following, "-q")[0] == 0
+
+
+def test_the_next_command_of_fit_reads_the_tables_as_they_were(kernode, tables):
+    _, out, _ = kernode(*COMMANDS["fit"], *tables)
+    following = shlex.split(out.partition("Next: kernode ")[2])
+    assert following == ["predict", "clusters.safetensors", *tables[:3], "-o", "predictions.csv"]
+    assert kernode(*following)[0] == 0
+    for words in (("embed", "-o", "v.npz"), ("gram", "-o", "g.npz", "--only", "n1,n2")):
+        report = json.loads(kernode(*words, "clusters.safetensors", *tables[:3], "--json")[1])
+        assert report["dataset"] == "clusters"

@@ -1,0 +1,88 @@
+"""The worked examples of docs/architecture.md, added to a copy of the package and run there."""
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+NEW = re.compile(r"`(src/kernode/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
+LINE = re.compile(r"In `(src/kernode/[\w/]+\.py)`, one line:\n\n```python\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"```python\n(>>> .*?)```", re.DOTALL)
+SHELL = re.compile(r"```\n\$ (.*?)\n(.*?)```", re.DOTALL)
+SECTIONS = {title: text for title, text in re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.M)}
+PARTS = ("A map", "A kernel", "A loss", "A data set", "A command")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The package with all five additions."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for path, content in NEW.findall(PAGE):
+        assert not (folder / path).exists()
+        (folder / path).write_text(content)
+    for path, line in LINE.findall(PAGE):
+        with (folder / path).open("a") as file:
+            file.write(line)
+    return folder
+
+
+def run(folder, *arguments):
+    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("title", PARTS)
+def test_a_part_is_one_new_file_and_at_most_one_line_of_ours(title):
+    section = SECTIONS[title]
+    assert len(NEW.findall(section)) == 1
+    touched = LINE.findall(section)
+    assert len(touched) <= 1
+    assert all(line.count("\n") == 1 for _, line in touched)
+
+
+def test_python_examples_give_what_the_page_shows(copy):
+    examples = "".join(EXAMPLE.findall(PAGE))
+    assert len(doctest.DocTestParser().get_examples(examples)) > 15
+    (copy / "examples.txt").write_text(examples)
+    program = "import doctest, sys; sys.exit(doctest.testfile('examples.txt', module_relative=False).failed)"
+    run(copy, "-c", program)
+
+
+def test_new_command_prints_what_the_page_shows_and_knows_the_new_parts(copy):
+    ((command, shown),) = SHELL.findall(SECTIONS["A command"])
+    assert run(copy, "-m", "kernode", *command.split()[1:]) == shown
+    text = run(
+        copy, "-m", "kernode", "fit", "chessboard", "--map", "NeighbourMean()", "--kernel", "cauchy",
+        "--objective", "joint", "--kernel-loss", "exponential", "--epochs", "3", "--replicas", "1", "--quiet",
+        "--variant", "k3",
+    )  # fmt: skip
+    assert "test accuracy" in text
+
+
+def test_every_room_of_the_picture_is_there_and_described():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import draw_rooms
+    finally:
+        sys.path.pop(0)
+    rooms = [room for row in draw_rooms.layers() for room in row]
+    assert set(rooms) == set(draw_rooms.ROOMS)
+    there = {p.stem for p in (ROOT / "src" / "kernode").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert there - {"__init__", "__main__"} == set(rooms)
+
+
+def test_picture_is_of_todays_rooms(tmp_path):
+    run(ROOT, "scripts/draw_rooms.py", str(tmp_path / "rooms"))
+    assert (tmp_path / "rooms.svg").read_bytes() == (ROOT / "docs" / "images" / "rooms.svg").read_bytes()

@@ -1,0 +1,80 @@
+"""Link variants by name: their settings, what may be changed, and what has no effect and is refused."""
+
+import pytest
+
+from graphs import CLUSTERS
+from kernode.errors import InputError
+from kernode.kernels import RBF, Linear, Normalized
+from kernode.link_prediction.estimator import LinkPredictor
+from kernode.link_prediction.method import LinkMethod
+from kernode.link_prediction.variants import LINK_VARIANTS, configure_links, find_link_variant
+from kernode.maps import GAT, GCN, Free, HopMLP
+from kernode.training.settings import Training
+
+
+def test_settings_of_link_variants_are_as_documented():
+    """What docs/reproduction.md shows was measured with these."""
+    kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
+    gae = LinkMethod(GCN((32,), 16), Linear())
+    vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
+    assert {name: (one.method, one.training) for name, one in LINK_VARIANTS.items()} == {
+        "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
+        "kernel-tuned": (kernel, Training(epochs=200, weight_decay=1e-6)),
+        "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
+        "vgae": (vgae, Training(epochs=200, weight_decay=5e-4, dropout=0.0)),
+    }
+
+
+def test_names_are_known_in_any_case():
+    assert find_link_variant("VGAE") is LINK_VARIANTS["vgae"]
+    assert configure_links("Kernel-Tuned", "cora") == configure_links("kernel-tuned", "cora")
+    assert LinkPredictor("GAE", epochs=1).fit(CLUSTERS).model_.variant == "gae"
+
+
+def test_settings_that_were_found_are_those_of_their_data_set_alone():
+    assert configure_links("kernel-tuned", "cora")[1].learning_rate == 0.001021
+    assert configure_links("kernel-tuned") == configure_links("kernel", weight_decay=1e-6)
+    method, training = configure_links("kernel-tuned", "cora", map=GCN((4,), 5))
+    assert (method.map, training.learning_rate) == (GCN((4,), 5), 0.01)  # they are of its own map
+
+
+def test_changes_go_to_the_part_that_has_them():
+    method, training = configure_links("kernel", hops=3, hidden=8, scaled=False, epochs=7, normalized=False)
+    assert method == LinkMethod(HopMLP((8,), 256, hops=3, normalize_rows=False), Linear())
+    assert training.epochs == 7
+    assert configure_links("gae", hidden=0)[0].map.hidden == ()
+    assert configure_links("kernel", kernel=RBF(2.0))[0].kernel == RBF(2.0)
+    assert configure_links("gae", hops=None, normalized=None) == configure_links("gae")
+
+
+@pytest.mark.parametrize(("variant", "width"), [("kernel", 256), ("gae", 16), ("vgae", 32)])
+def test_a_map_without_a_width_gets_the_variants(variant, width):
+    assert configure_links(variant, map=GAT())[0].map == GAT(outputs=width)
+    assert configure_links(variant, map=Free(8))[0].map == Free(8)
+
+
+@pytest.mark.parametrize(
+    ("variant", "changes", "sentence"),
+    [
+        ("magic", {}, r"'magic' is not a link variant\. Choose one of kernel, kernel-tuned, gae, vgae"),
+        ("gae", {"colour": 1}, "the link variant gae has no setting 'colour': leave it out"),
+        ("gae", {"hops": 2}, "has no setting 'hops'"),
+        (
+            "kernel",
+            {"dropout": 0.5},
+            r"dropout has no effect on the link variant kernel \(HopMLP\): leave it out",
+        ),
+        ("gae", {"select_by": "map"}, "select_by has no effect"),
+        ("gae", {"map": GAT(), "input_dropout": 0.5}, r"input_dropout has no effect on .* gae \(GAT\)"),
+        ("gae", {"map": "gcn"}, "map must be a part such as"),
+        ("gae", {"kernel": GCN()}, "map and kernel must be parts such as"),
+    ],
+)
+def test_what_has_no_effect_is_refused(variant, changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        configure_links(variant, **changes)
+
+
+def test_a_link_method_needs_a_width():
+    with pytest.raises(InputError, match="pass outputs="):
+        LinkMethod(GCN((4,)), Linear())

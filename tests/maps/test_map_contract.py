@@ -1,0 +1,233 @@
+"""What every feature map keeps to, whoever wrote it: each property for all maps that are listed."""
+
+import json
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from graphs import clustered_graph, dense_features, graphs, path_graph
+from kernode.compute.draws import Draws, Dropout
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.kernels import NodeKernel
+from kernode.maps import FeatureMap, hop_mlp
+from kernode.maps import base as maps_base
+from kernode.maps.base import input_rates
+from parts import KERNELS, MAPS, over
+from tasks import DOUBLE, SINGLE
+
+SEEDS = torch.tensor([3, 4, 5])
+every_map = over("feature_map", MAPS)
+LEARNED = [one for one in MAPS if one.initial(one.prepare(path_graph(2), DOUBLE), Draws(SEEDS), DOUBLE)]
+every_learned_map = over("feature_map", LEARNED)
+
+
+def start(feature_map, graph, seeds=SEEDS, place=DOUBLE):
+    prepared = feature_map.prepare(graph, place)
+    return prepared, feature_map.initial(prepared, Draws(seeds), place)
+
+
+def anywhere(feature_map, graph):
+    """Parameters that are nowhere at their first values, where biases are zero and relu has its kink."""
+    prepared, parameters = start(feature_map, graph, SEEDS[:2])
+    random = torch.Generator().manual_seed(0)
+    moved = {
+        name: torch.randn(p.shape, dtype=p.dtype, generator=random) for name, p in sorted(parameters.items())
+    }
+    return prepared, moved
+
+
+def dropped(seeds=SEEDS, rate=0.5, epoch=2):
+    return Dropout(Draws(seeds, epoch), torch.full((len(seeds),), rate, dtype=torch.float64))
+
+
+@pytest.fixture
+def always_local(monkeypatch):
+    """Small graphs are mostly neighbourhood: compute locally all the same."""
+    for file in (maps_base, hop_mlp):
+        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
+
+
+@every_map
+def test_map_travels_as_json_and_by_pickle(feature_map):
+    assert FeatureMap.from_json(json.loads(json.dumps(feature_map.to_json()))) == feature_map
+    assert pickle.loads(pickle.dumps(feature_map)) == feature_map
+    assert hash(replace(feature_map)) == hash(feature_map)
+
+
+@every_map
+def test_g_of_a_stack_is_g_of_each_replica_alone(feature_map):
+    graph = clustered_graph(n=30)
+    prepared, stack = start(feature_map, graph)
+    together = [feature_map(stack, prepared), feature_map(stack, prepared, dropped())]
+    for i, seed in enumerate(SEEDS):
+        _, own = start(feature_map, graph, seed[None])
+        assert all(torch.equal(stack[name][i], value[0]) for name, value in own.items())
+        alone = [feature_map(own, prepared), feature_map(own, prepared, dropped(seed[None]))]
+        for one, all_ in zip(alone, together, strict=True):
+            at = min(i, len(all_) - 1)  # without parameters one replica stands for all
+            assert torch.allclose(one[0], all_[at], atol=1e-12)
+
+
+@every_learned_map
+def test_replicas_start_apart(feature_map):
+    _, stack = start(feature_map, clustered_graph(n=30))
+    assert any(not torch.equal(value[0], value[1]) for value in stack.values())
+
+
+@every_map
+def test_width_and_numbers_are_as_asked_for(feature_map):
+    graph = clustered_graph(n=30)
+    prepared, parameters = start(feature_map, graph, place=SINGLE)
+    g = feature_map(parameters, prepared)
+    assert g.dtype == torch.float32
+    assert {value.dtype for value in parameters.values()} <= {torch.float32}
+    assert {len(value) for value in parameters.values()} <= {3}
+    assert g.shape == ((3, 30, 3) if parameters else (1, 30, graph.n_features))
+    if "outputs" in {field.name for field in fields(feature_map)}:
+        open_width = replace(feature_map, outputs=None)
+        assert open_width.for_classes(3) == feature_map
+    assert feature_map.for_classes(7) == feature_map
+
+
+@every_map
+def test_without_dropout_g_is_deterministic(feature_map):
+    graph = clustered_graph(n=30)
+    prepared, parameters = start(feature_map, graph)
+    once = feature_map(parameters, prepared).clone()
+    feature_map(parameters, prepared, dropped())  # which leaves nothing behind
+    assert torch.equal(once, feature_map(parameters, prepared))
+    again, same = start(feature_map, clustered_graph(n=30))
+    assert torch.equal(once, feature_map(same, again))
+
+
+@every_map
+def test_dropout_is_drawn_by_seed_and_epoch_alone(feature_map):
+    prepared, parameters = start(feature_map, clustered_graph(n=30))
+    first, second = (feature_map(parameters, prepared, dropped()).clone() for _ in range(2))
+    assert torch.equal(first, second)
+    later = feature_map(parameters, prepared, dropped(epoch=3))
+    plain = feature_map(parameters, prepared)
+    assert torch.equal(first, later) == torch.equal(first, plain)  # what drops drops afresh in every epoch
+
+
+@every_map
+def test_nothing_else_moves_neither_the_graph_nor_parameters_nor_torchs_generator(feature_map):
+    graph = clustered_graph(n=30)
+    before, prepared = dense_features(graph).copy(), feature_map.prepare(graph, DOUBLE)
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    parameters = feature_map.initial(prepared, Draws(SEEDS), DOUBLE)
+    held = {name: value.clone() for name, value in parameters.items()}
+    feature_map(parameters, prepared, dropped())
+    assert torch.equal(torch.rand(3), expected)
+    assert all(torch.equal(value, held[name]) for name, value in parameters.items())
+    assert np.array_equal(dense_features(graph), before)
+
+
+@every_map
+def test_sparse_and_dense_features_agree(feature_map):
+    graph = clustered_graph(n=30)
+    found = []
+    for features in (graph.features, sparse.csr_array(graph.features)):
+        prepared, parameters = start(feature_map, replace(graph, features=features))
+        found.append(feature_map(parameters, prepared))
+    assert torch.allclose(*found, atol=1e-12)
+
+
+@pytest.mark.parametrize("rate", [None, 0.3])
+@every_learned_map
+def test_gradients_pass_gradcheck(feature_map, rate):
+    prepared, parameters = anywhere(feature_map, clustered_graph(n=7))
+    dropout = None if rate is None else dropped(SEEDS[:2], rate, 1)
+
+    def of(*tensors):
+        return feature_map(dict(zip(parameters, tensors, strict=True)), prepared, dropout)
+
+    assert torch.autograd.gradcheck(of, [value.requires_grad_() for value in parameters.values()])
+
+
+@every_learned_map
+def test_gradient_reaches_every_parameter_of_every_replica(feature_map):
+    prepared, parameters = anywhere(feature_map, clustered_graph(n=30))
+    for value in parameters.values():
+        value.requires_grad_()
+    g = feature_map(parameters, prepared)
+    weights = torch.randn(g.shape, dtype=g.dtype, generator=torch.Generator().manual_seed(1))
+    gradients = torch.autograd.grad((g * weights).sum(), list(parameters.values()))
+    for name, gradient in zip(parameters, gradients, strict=True):
+        assert gradient.flatten(1).any(dim=1).all(), name
+
+
+@pytest.mark.usefixtures("always_local")
+@pytest.mark.parametrize("nodes", [[], [4], [17, 0, 3]])
+@pytest.mark.parametrize("make", [lambda: clustered_graph(n=30), lambda: path_graph(30)])
+@every_map
+def test_rows_are_rows_of_the_whole(feature_map, make, nodes):
+    graph, nodes = make(), np.array(nodes, dtype=int)
+    prepared, parameters = anywhere(feature_map, graph)
+    whole = feature_map(parameters, prepared)
+    rows = feature_map.rows(parameters, graph, nodes, DOUBLE)
+    assert rows.shape == (len(whole), len(nodes), whole.shape[2])
+    assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
+
+
+@over("feature_map", [one for one in MAPS if one.reach is not None])
+def test_what_is_farther_than_reach_never_matters(feature_map):
+    """Features of a node and an edge change in the middle of a path: beyond reach g keeps its values."""
+    old = path_graph(30)
+    features = np.array(old.features)
+    features[15] += 1
+    edges = np.argwhere(np.triu(old.adjacency.toarray()))
+    new = Graph.from_edges(np.concatenate([edges, [(15, 17)]]), features)
+    _, parameters = anywhere(feature_map, old)
+    before, after = (feature_map(parameters, feature_map.prepare(one, DOUBLE)) for one in (old, new))
+    changed = ((before - after).abs() > 1e-9).any(dim=2).any(dim=0).numpy()
+    distance = csgraph.shortest_path(new.adjacency, unweighted=True)[[15, 17]].min(axis=0)
+    assert changed[15]
+    assert not changed[distance > feature_map.reach].any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@every_map
+def test_dropout_on_x_is_a_mask_on_x_or_refused(feature_map, kind):
+    rates = torch.tensor([0.0, 0.3, 0.8], dtype=torch.float64)
+    if not feature_map.drops_input:
+        assert "input_dropout" in feature_map.ignored_settings
+        with pytest.raises(InputError, match=f"{type(feature_map).__name__} has no dropout on X"):
+            input_rates(feature_map, rates)
+        assert input_rates(feature_map, torch.zeros(1)) is None
+        return
+    graph = clustered_graph(n=30)
+    prepared, parameters = start(feature_map, replace(graph, features=kind(graph.features)))
+    none = torch.zeros(3, dtype=torch.float64)
+    plain = feature_map(parameters, prepared, Dropout(Draws(SEEDS, 2), none))
+    masked = feature_map(
+        parameters, prepared, Dropout(Draws(SEEDS, 2), none, input_rates(feature_map, rates))
+    )
+    assert torch.allclose(masked[0], plain[0])
+    assert not torch.allclose(masked[1], plain[1])
+    for i in range(3):
+        own = Dropout(Draws(SEEDS[i : i + 1], 2), none[:1], rates[i : i + 1])
+        alone = feature_map({name: value[i : i + 1] for name, value in parameters.items()}, prepared, own)
+        assert torch.allclose(alone[0], masked[i])
+
+
+@every_map
+@settings(max_examples=8)
+@given(graphs(), st.sampled_from(KERNELS), st.integers(0, 99))
+def test_theorem_1_every_node_kernel_is_symmetric_and_psd(feature_map, graph, base, seed):
+    prepared, parameters = start(feature_map, graph, torch.tensor([seed, seed + 1]))
+    g = feature_map(parameters, prepared).detach()
+    gram = NodeKernel(base, g, base.initial(len(g))).gram()
+    assert np.allclose(gram, gram.T)
+    smallest = np.linalg.eigvalsh(gram.astype(float)).min()
+    assert smallest > -1e-10 * max(1.0, np.abs(gram).max())

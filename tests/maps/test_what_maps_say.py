@@ -1,0 +1,241 @@
+"""What a map says of itself: what it costs, what of it can be searched for, and which settings it ignores."""
+
+import tracemalloc
+from dataclasses import dataclass, fields, is_dataclass, replace
+
+import pytest
+import torch
+from scipy import sparse
+from torch.autograd.graph import saved_tensors_hooks
+
+from graphs import clustered_graph
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.data import load_graph
+from kernode.data.sizes import GraphSizes, look_up
+from kernode.errors import InputError
+from kernode.kernels import Linear
+from kernode.losses import Hinge, Softmax
+from kernode.maps import (
+    APPNP,
+    GAT,
+    GCN,
+    FastGCN,
+    FeatureMap,
+    Free,
+    HopMLP,
+    JKConcat,
+    Presmoothed,
+    Smoother,
+    Wrapped,
+)
+from kernode.node_classification.experiment import run_method
+from kernode.node_classification.method import Method
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+CPU = Place.of(32)
+GPU = Place(torch.float32, torch.device("cuda"))
+
+
+class Plain(torch.nn.Module):
+    """A module of a user's own."""
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.linear = torch.nn.Linear(in_channels, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.linear(x)
+
+
+@dataclass(frozen=True)
+class Bare(FeatureMap):
+    """A new map that says nothing of itself."""
+
+    def prepare(self, graph, place):
+        return torch.from_numpy(graph.features).to(place.dtype)
+
+    def initial(self, prepared, draws, place):
+        return {"weight": torch.ones(len(draws.seeds), prepared.shape[1], 3, dtype=place.dtype)}
+
+    def __call__(self, parameters, prepared, dropout=None):
+        return prepared @ parameters["weight"]
+
+
+MAPS = [
+    HopMLP((8,), 3), HopMLP((), 3), HopMLP((8, 4), 3, 3), HopMLP((8,), 3, 3, "last"),
+    HopMLP((8,), 3, 1), HopMLP((8,), 3, powers="plain", normalize_rows=False),
+    Presmoothed((8,), 3), Presmoothed((), 3, powers="plain"), Presmoothed((8,), 3, powers="last"),
+    GCN((8,), 3), GCN((), 3), FastGCN((8,), 3), FastGCN((), 3), APPNP((8,), 3), APPNP((), 3, steps=2),
+    GAT((8,), 3, heads=2), GAT((), 3), JKConcat((8, 8), 3), Free(3), Smoother(), Wrapped.of(Plain, outputs=3),
+]  # fmt: skip
+every_map = pytest.mark.parametrize("feature_map", [*MAPS, Bare()], ids=str)
+
+
+# cost
+
+
+def tensors_in(value):
+    """Every dense tensor that a value is made of."""
+    if isinstance(value, torch.Tensor):
+        if value.layout == torch.sparse_csr:
+            yield from (value.crow_indices(), value.col_indices(), value.values())
+        else:
+            yield value
+    elif isinstance(value, torch.nn.Module):
+        yield from value.parameters()
+    elif is_dataclass(value):
+        for one in vars(value).values():
+            yield from tensors_in(one)
+
+
+def bytes_of(tensors):
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+def really_held(feature_map, graph):
+    """Bytes of all tensors at the end of a forward pass, and of all arrays at the worst moment before it."""
+    feature_map.prepare(graph, CPU)  # what is imported only then is not to be counted
+    tracemalloc.start()
+    prepared = feature_map.prepare(graph, CPU)
+    _, building = tracemalloc.get_traced_memory()  # numpy's and scipy's alone
+    tracemalloc.stop()
+    draws = Draws(torch.tensor([0]))
+    parameters = feature_map.initial(prepared, draws, CPU)
+    for parameter in parameters.values():
+        parameter.requires_grad_()
+    saved = []
+    rates = torch.full((1,), 0.5)
+    with saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        g = feature_map(parameters, prepared, Dropout(draws.at(1), rates))
+    tensors = [*tensors_in(prepared), *saved, g, *parameters.values()]
+    features = bytes_of(tensors_in(getattr(prepared, "features", None)))
+    return bytes_of(tensors) + 3 * bytes_of(parameters.values()), features + building
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@every_map
+def test_bound_is_below_what_is_held(feature_map, dense):
+    graph = load_graph("synthetic:nodes=3000,degree=8,features=40") if dense else load_graph("cora")
+    if isinstance(feature_map, Bare) and not dense:
+        pytest.skip("it takes no sparse X")
+    bound = feature_map.least_bytes(GraphSizes.of(graph), CPU)
+    training, building = really_held(feature_map, graph)
+    assert bound <= max(training, building)
+    if not isinstance(feature_map, Bare):  # a bound that says something; how far smoothing fills X, it cannot
+        fills = isinstance(feature_map, Presmoothed | FastGCN) and not dense
+        assert bound > (0.05 if fills else 0.35) * training
+
+
+@pytest.mark.parametrize("place", [CPU, GPU, Place.of(64)], ids=str)
+@every_map
+def test_bound_grows_with_the_graph(feature_map, place):
+    few, many, dense = (
+        look_up(f"synthetic:nodes={n},degree={degree}")
+        for n, degree in ((20_000, 8), (40_000, 8), (20_000, 40))
+    )
+    bounds = [feature_map.least_bytes(sizes, place) for sizes in (few, many, dense)]
+    assert bounds[0] == 0 if isinstance(feature_map, Bare) else bounds[1] > 1.5 * bounds[0] > 0
+    assert bounds[2] >= bounds[0]
+
+
+@every_map
+def test_more_precision_never_takes_less(feature_map):
+    sizes = look_up("synthetic:nodes=20000")
+    assert feature_map.least_bytes(sizes, Place.of(64)) >= feature_map.least_bytes(sizes, CPU)
+
+
+def test_shared_features_cost_nothing():
+    """A dense X that is used as the graph has it is not counted again."""
+    sizes = look_up("synthetic:nodes=1000,features=5000")
+    scaled, shared = (GCN((4,), 2, rows).least_bytes(sizes, CPU) for rows in (True, False))
+    assert scaled - shared == 1000 * 5000 * 4
+    assert GCN((4,), 2, False).least_bytes(sizes, GPU) == scaled  # it must go there
+
+
+@every_map
+def test_operator_is_a_word_and_why(feature_map):
+    kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
+    assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
+    assert why
+    sums = not isinstance(feature_map, Bare | Free | Smoother | Presmoothed)
+    assert (kind != "none") == sums
+
+
+# search
+
+
+@every_map
+def test_search_space_is_of_the_maps_own_fields(feature_map):
+    names = {field.name for field in fields(feature_map)}
+    assert set(type(feature_map).search_space) <= names
+    for name, choices in type(feature_map).search_space.items():
+        assert len(set(choices)) == len(choices) > 1
+        for choice in choices:
+            widths = (choice,) * len(feature_map.hidden) if name == "hidden" else choice
+            replace(feature_map, **{name: widths})  # each is a value that the map takes
+
+
+def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
+    with_space = {type(one) for one in MAPS if type(one).search_space}
+    assert with_space == {HopMLP, Presmoothed, GCN, FastGCN, APPNP, GAT, JKConcat}
+    assert not Bare.search_space
+
+
+# ignored settings
+
+OTHERWISE = {
+    "epochs": 3, "learning_rate": 0.05, "weight_decay": 0.1, "dropout": 0.1, "input_dropout": 0.3,
+    "patience": 1, "selection": "last", "select_by": "map",
+}  # fmt: skip
+USUAL = Training(epochs=2, dropout=0.6)
+TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best changes something, too
+
+
+def learned(feature_map, training):
+    loss = Hinge(triplets=200) if isinstance(feature_map, Smoother) else Softmax()
+    outcome = run_method(
+        clustered_graph(), Method(feature_map, Linear(), loss), training, Run((0, 1), Place.of(64))
+    )
+    return outcome.model.parameters
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@every_map
+def test_ignored_settings_have_no_effect_and_others_have_one(feature_map):
+    before = learned(feature_map, USUAL)
+    ignored = feature_map.ignored_settings
+    assert ignored <= OTHERWISE.keys()
+    for name in sorted(ignored):
+        changed = replace(USUAL, **{name: OTHERWISE[name]})
+        if name == "input_dropout" and not feature_map.drops_input:
+            with pytest.raises(InputError, match="has no dropout on X: leave input_dropout out"):
+                learned(feature_map, changed)
+        else:
+            assert same(before, learned(feature_map, changed)), name
+    if isinstance(feature_map, Bare):
+        ignored = ignored | {"dropout"}  # it might have had some: what a map does not know it does not say
+    before = learned(feature_map, TO_THE_END)
+    for name in {"epochs", "learning_rate", "weight_decay", "dropout", "input_dropout"} - ignored:
+        assert not same(before, learned(feature_map, replace(TO_THE_END, **{name: OTHERWISE[name]}))), name
+
+
+def test_ignored_settings_by_hand():
+    assert HopMLP().ignored_settings == frozenset()
+    assert GCN(hidden=()).ignored_settings == {"dropout"}
+    assert GAT().ignored_settings == JKConcat().ignored_settings == {"dropout", "input_dropout"}
+    assert Bare().ignored_settings == {"input_dropout"}
+    assert Smoother().ignored_settings == OTHERWISE.keys()
+
+
+def test_sparse_and_dense_features_have_bounds_of_their_own():
+    graph = clustered_graph()
+    words = replace(graph, features=sparse.csr_array(graph.features))
+    sizes = GraphSizes.of(words)
+    assert (sizes.filled, GraphSizes.of(graph).filled) == (words.features.nnz, None)
+    by_hand = 2 * sizes.filled * (4 + 4) + sizes.step_entries * (4 + 4)
+    assert GCN((5,), 3).least_bytes(sizes, CPU) == by_hand + 4 * (4 * (8 * 5 + 5 * 3) + 60 * (5 + 3))

@@ -1,0 +1,145 @@
+"""Every kind of part, listed once: whoever writes a new one adds it here, and it gets its kind's contract.
+
+tests/maps/test_map_contract.py, tests/kernels/test_kernel_contract.py, tests/losses/test_loss_contract.py,
+tests/node_classification/test_method_contract.py and tests/link_prediction/test_link_method_contract.py
+go through these lists; tests/test_parts_are_listed.py sees to it that nothing is forgotten.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from graphs import dense_features
+from kernode.kernels import RBF, Linear, Normalized, Polynomial
+from kernode.link_prediction.method import LinkMethod
+from kernode.link_prediction.variants import LINK_VARIANTS
+from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
+from kernode.maps import (
+    APPNP,
+    GAT,
+    GCN,
+    FastGCN,
+    FeatureMap,
+    Free,
+    HopMLP,
+    JKConcat,
+    Presmoothed,
+    Smoother,
+    Wrapped,
+)
+from kernode.node_classification.kled import KLED
+from kernode.node_classification.method import Method
+
+# Parts of a user's own
+
+
+class TwoLinear(torch.nn.Module):
+    """A module of a user's own, with dropout."""
+
+    def __init__(self, in_channels, out_channels, width=4):
+        super().__init__()
+        self.first = torch.nn.Linear(in_channels, width)
+        self.second = torch.nn.Linear(width, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.second(torch.nn.functional.dropout(torch.relu(self.first(x)), 0.5, self.training))
+
+
+@dataclass(frozen=True)
+class BareMap(FeatureMap):
+    """A new map that writes what it must, and says nothing of itself."""
+
+    def prepare(self, graph, place):
+        return torch.tensor(dense_features(graph), dtype=place.dtype)
+
+    def initial(self, prepared, draws, place):
+        start = draws.seeds.to(place.dtype)[:, None, None] % 7 + 1
+        return {"weight": start.expand(-1, prepared.shape[1], 3).contiguous()}
+
+    def __call__(self, parameters, prepared, dropout=None):
+        return prepared @ parameters["weight"]
+
+
+# The lists
+
+MAPS = [  # three outputs each
+    HopMLP((4,), 3),
+    HopMLP((), 3, hops=3, powers="last"),
+    HopMLP((4, 5), 3, hop_weights=0.5),
+    HopMLP((4,), 3, hops=1, powers="plain", normalize_rows=False),
+    Presmoothed((4,), 3),
+    Presmoothed((), 3, powers="plain"),
+    Presmoothed((4,), 3, powers="last", hops=1),
+    GCN((4,), 3),
+    GCN((), 3),
+    GCN((4, 5), 3),
+    FastGCN((4,), 3),
+    FastGCN((4, 5), 3),
+    APPNP((4,), 3, steps=3),
+    APPNP((), 3, steps=2, teleport=0.5),
+    GAT((8,), 3, heads=2),
+    GAT((), 3),
+    GAT((6, 4), 3, heads=2, attention_dropout=0),
+    JKConcat((4, 4), 3),
+    Wrapped.of(TwoLinear, outputs=3, width=6),
+    Free(3),
+    Smoother(),
+    Smoother(3, averaged=False),
+    BareMap(),
+]
+
+KERNELS = [
+    Linear(),
+    RBF(gamma=0.7),
+    RBF(gamma=0.7, learned=True),
+    Polynomial(degree=3, offset=0.5),
+    Normalized(Linear()),
+    Normalized(RBF(learned=True)),
+    Normalized(Polynomial()),
+    Linear() + RBF(learned=True),
+    Normalized(Linear()) * RBF(),
+    (Linear() + Normalized(Linear())) * (RBF(learned=True) + Polynomial()),
+    Linear() + Normalized(Linear()),
+]
+
+LOSSES = [  # on the classes of nodes
+    Hinge(triplets=40),
+    Hinge(triplets=40, margin=3.0),
+    Squared(triplets=40),
+    Logistic(triplets=40),
+    Softmax(),
+    Softmax(class_weights="balanced"),
+    Joint(Hinge(triplets=40), kernel_weight=0.7),
+    Joint(Squared(triplets=40), Softmax(class_weights="balanced")),
+]
+LINK_LOSSES = [LinkCrossEntropy()]
+
+_DOT = Normalized(Linear())
+METHODS = {  # for three classes
+    "joint": Method(HopMLP((8,)), _DOT, Joint(Hinge(triplets=200))),
+    "softmax": Method(HopMLP((8,)), _DOT, Softmax()),
+    "kernel": Method(HopMLP((8,), 5), _DOT, Hinge(triplets=200)),
+    "rbf": Method(HopMLP((8,), 5), Normalized(RBF(learned=True)), Hinge(triplets=200)),
+    "squared": Method(HopMLP((8,)), _DOT, Joint(Squared(triplets=200))),
+    "logistic": Method(HopMLP((), 4, hop_weights=0.5), Linear(), Logistic(triplets=200)),
+    "sum": Method(GCN((4,), 3), Normalized(RBF()) + Linear(), Hinge(triplets=200)),
+    "attention": Method(GAT((8,), heads=2), _DOT, Softmax(class_weights="balanced")),
+    "module": Method(JKConcat((4, 4)), _DOT, Softmax()),
+    "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
+    "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
+    "kled": KLED(scales=(0.5, 1.0)),
+}
+
+LINK_METHODS = {
+    **{name: variant.method for name, variant in LINK_VARIANTS.items() if name != "kernel-tuned"},
+    "rbf": LinkMethod(HopMLP((8,), 4), RBF(learned=True), scaled=True),
+    "free": LinkMethod(Free(6), Linear()),
+}
+
+
+def over(what, parts):
+    """Run a test for each part of a list, or for each of a dict by its name."""
+    if isinstance(parts, dict):
+        return pytest.mark.parametrize(what, parts.values(), ids=parts)
+    return pytest.mark.parametrize(what, parts, ids=str)

@@ -1,0 +1,77 @@
+"""Parts travel by the name of their class, and no second class can take a name over."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from kernode import kernels
+from kernode.errors import InputError
+from kernode.kernels import BaseKernel
+from kernode.maps import FeatureMap, HopMLP
+from kernode.recipe import Recipe, take_fields
+
+
+@pytest.fixture(autouse=True)
+def own_kinds(monkeypatch):
+    """What a test defines is forgotten after it."""
+    monkeypatch.setattr(Recipe, "kinds", dict(Recipe.kinds))
+
+
+def test_defining_a_class_is_enough_for_files_to_know_it():
+    @dataclass(frozen=True)
+    class Shape(Recipe):
+        sides: tuple[int, ...] = (1, 2)
+        inner: Recipe | None = None
+
+    shape = Shape((3, 4), Shape())
+    values = json.loads(json.dumps(shape.to_json()))
+    assert values == {
+        "kind": "Shape", "sides": [3, 4], "inner": {"kind": "Shape", "sides": [1, 2], "inner": None}
+    }  # fmt: skip
+    assert Recipe.from_json(values) == shape
+
+
+def test_a_second_class_of_the_same_name_is_refused_and_the_first_still_serves():
+    with pytest.raises(
+        InputError,
+        match=r"^'Linear' is the name of kernode\.kernels\.linear\.Linear in files already\. "
+        r"Give test_recipe\..*\.Linear another name\.$",
+    ):
+
+        @dataclass(frozen=True)
+        class Linear(BaseKernel):
+            """Another dot product."""
+
+    assert Recipe.kinds["Linear"] is kernels.Linear
+    assert BaseKernel.from_json({"kind": "Linear"}) == kernels.Linear()
+
+
+def test_the_same_definition_run_again_replaces_itself():
+    """As in a notebook, where a cell is run twice."""
+
+    def cell(default):
+        @dataclass(frozen=True)
+        class Own(FeatureMap):
+            width: int = default
+
+        return Own
+
+    first, second = cell(1), cell(2)
+    assert first is not second
+    assert FeatureMap.from_json({"kind": "Own"}) == second()
+
+
+def test_unknown_kinds_and_kinds_of_another_room_are_refused():
+    with pytest.raises(InputError, match=r"'Nothing' is not a known Recipe\. Import the module"):
+        Recipe.from_json({"kind": "Nothing"})
+    with pytest.raises(InputError, match="None is not a known Recipe"):
+        Recipe.from_json({})
+    with pytest.raises(InputError, match="'HopMLP' is not a known BaseKernel"):
+        BaseKernel.from_json(HopMLP().to_json())
+
+
+def test_fields_are_taken_out_of_changes():
+    changes = {"hops": 3, "colour": "red"}
+    assert take_fields(changes, HopMLP()) == {"hops": 3}
+    assert changes == {"colour": "red"}
