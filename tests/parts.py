@@ -125,7 +125,7 @@ METHODS = {  # for three classes
     "logistic": Method(HopMLP((), 4, hop_weights=0.5), Linear(), Logistic(triplets=200)),
     "sum": Method(GCN((4,), 3), Normalized(RBF()) + Linear(), Hinge(triplets=200)),
     "attention": Method(GAT((8,), heads=2), _DOT, Softmax(class_weights="balanced")),
-    "module": Method(JKConcat((4, 4)), _DOT, Softmax()),
+    "module": Method(JKConcat((8, 8), inner_dropout=0.2), _DOT, Softmax()),
     "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "kled": KLED(scales=(0.5, 1.0)),

@@ -16,7 +16,7 @@ NEW = re.compile(r"`(src/kernode/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTAL
 LINE = re.compile(r"In `(src/kernode/[\w/]+\.py)`, one line:\n\n```python\n(.*?)```", re.DOTALL)
 EXAMPLE = re.compile(r"```python\n(>>> .*?)```", re.DOTALL)
 SHELL = re.compile(r"```\n\$ (.*?)\n(.*?)```", re.DOTALL)
-SECTIONS = {title: text for title, text in re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.M)}
+SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 PARTS = ("A map", "A kernel", "A loss", "A data set", "A command")
 
 
@@ -79,7 +79,8 @@ def test_every_room_of_the_picture_is_there_and_described():
         sys.path.pop(0)
     rooms = [room for row in draw_rooms.layers() for room in row]
     assert set(rooms) == set(draw_rooms.ROOMS)
-    there = {p.stem for p in (ROOT / "src" / "kernode").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    inside = (ROOT / "src" / "kernode").iterdir()
+    there = {path.stem for path in inside if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert there - {"__init__", "__main__"} == set(rooms)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from graphs import clustered_graph
 
+from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.maps import GAT

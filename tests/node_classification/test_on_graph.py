@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -98,6 +98,7 @@ def assert_equal_to_recomputation(ours, graph):
 
 @pytest.mark.usefixtures("always_local")
 @pytest.mark.parametrize("feature_map", REACHING, ids=str)
+@settings(max_examples=12)
 @given(growth())
 def test_answers_on_the_extended_graph_equal_recomputation(feature_map, drawn):
     first, (arrival,), whole = drawn
