@@ -10,7 +10,7 @@ from kernode.compute.place import Place
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
 from kernode.link_prediction.variants import configure_links
-from kernode.node_classification.selection import fit_method
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.trainer import learners
 from kernode.node_classification.variants import configure

@@ -140,8 +140,8 @@ def test_adam(alike):
 
 @pytest.mark.parametrize("variant", ["k3", "n1", "k1", "gcn", "appnp"])
 def test_epochs_of_a_stack(variant):
-    changes = {"triplets": 50} if variant in ("k3", "k1") else {}
-    method, training = configure(variant, **changes, **({"hidden": (8,)} if variant != "k1" else {}))
+    changes = {"k3": {"triplets": 50}, "k1": {"triplets": 50, "outputs": 5}, "appnp": {"steps": 2}}
+    method, training = configure(variant, hidden=(8,), **changes.get(variant, {}))
     task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
 
     def compute():

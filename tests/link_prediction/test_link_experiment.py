@@ -6,7 +6,8 @@ import pytest
 from graphs import CLUSTERS
 from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
-from kernode.link_prediction.experiment import fit_links, run_link_method, run_link_variant, tuned_name
+from kernode.link_prediction.experiment import run_link_method, run_link_variant, tuned_name
+from kernode.link_prediction.fitting import fit_links
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from parts import LINK_METHODS
@@ -54,6 +55,6 @@ def test_settings_that_were_found_serve_the_split_that_they_were_not_found_on_al
 
 def test_what_cannot_fit_is_refused_before_anything_is_computed(monkeypatch):
     monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 1)
-    monkeypatch.setattr("kernode.link_prediction.experiment.train_links", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr("kernode.link_prediction.fitting.train_links", lambda *_: pytest.fail("trained"))
     with pytest.raises(InputError, match="this run takes at least"):
         fit_links(link_task(), LINK_METHODS["gae"], Training(epochs=3))

@@ -12,7 +12,7 @@ from kernode.compute.draws import Draws
 from kernode.data.edge_split import split_edges
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.link_prediction.experiment import fit_links
+from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.training.settings import Training

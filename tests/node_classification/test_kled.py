@@ -13,8 +13,8 @@ import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode.errors import InputError
 from kernode.node_classification import kled as room
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED, diffuse, normalized_columns
-from kernode.node_classification.selection import fit_method
 from kernode.recipe import Recipe
 from kernode.training.settings import Training
 from tasks import labelled_nodes, node_task

@@ -13,9 +13,9 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph.growth import extended
+from kernode.node_classification.fitting import fit_again, fit_method
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.node_classification.selection import fit_again, fit_method
 from kernode.node_classification.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import METHODS, over

@@ -20,10 +20,10 @@ from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, Free, HopMLP, Smoother, hop_mlp
 from kernode.maps import base as maps_base
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED
 from kernode.node_classification.method import Method
 from kernode.node_classification.model import Model
-from kernode.node_classification.selection import fit_method
 from kernode.node_classification.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import MAPS

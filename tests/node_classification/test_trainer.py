@@ -14,7 +14,7 @@ from kernode.errors import InputError
 from kernode.losses import Hinge
 from kernode.maps import GCN
 from kernode.metrics.retrieval import retrieval
-from kernode.node_classification.selection import fit_method
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.trainer import NodeLearner, learners
 from kernode.node_classification.variants import configure

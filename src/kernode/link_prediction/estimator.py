@@ -16,7 +16,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
 from kernode.kernels import BaseKernel, NodeKernel
-from kernode.link_prediction.experiment import fit_links, tuned_name
+from kernode.link_prediction.experiment import tuned_name
+from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask, as_links, split_pairs
 from kernode.link_prediction.variants import configure_links

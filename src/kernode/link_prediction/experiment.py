@@ -7,16 +7,14 @@ from typing import Any
 
 from kernode.data.edge_split import EdgeSplit
 from kernode.data.registry import identify
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.link_prediction.on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.trainer import train_links
 from kernode.link_prediction.variants import configure_links
 from kernode.metrics.accuracy import mean_and_std
-from kernode.training.memory import require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -33,14 +31,6 @@ class LinkOutcome:
     def model(self) -> LinkModel:
         """What was trained."""
         return self.on.model
-
-
-def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: str = "") -> LinkModelOnGraph:
-    """Train one replica per seed; ``variant`` is what to call the method."""
-    require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
-    trained = train_links(task, method, training)
-    model = LinkModel.of(task, method, training, trained, variant)
-    return LinkModelOnGraph(model, task.split.graph, task.run.place, trained.prepared)
 
 
 def tuned_name(graph: Graph, seed: int) -> str:

@@ -22,10 +22,10 @@ from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.experiment import settings_key
+from kernode.node_classification.fitting import fit_again, fit_best
 from kernode.node_classification.folds import in_folds, labelled
 from kernode.node_classification.model import Model
 from kernode.node_classification.on_graph import ModelOnGraph
-from kernode.node_classification.selection import fit_again, fit_best
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint

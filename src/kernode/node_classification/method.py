@@ -24,7 +24,7 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
-from kernode.node_classification.classifiers import centroid_scores, reference_scores
+from kernode.node_classification.centroids import centroid_scores, reference_scores
 from kernode.recipe import Recipe, take_fields
 from kernode.training.loop import Trained
 from kernode.training.settings import OF_LEARNING, Training

@@ -19,7 +19,7 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
-from kernode.node_classification.classifiers import references
+from kernode.node_classification.centroids import references
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import NodeTask
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices

@@ -16,13 +16,13 @@ from kernode.data import Split, split_nodes
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.link_prediction.experiment import fit_links
+from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.variants import configure_links, find_link_variant
 from kernode.node_classification.experiment import known_name, settings_key
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.method import Method
-from kernode.node_classification.selection import fit_method
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import configure
 from kernode.studies.tune.folds import fold_splits

@@ -1,0 +1,20 @@
+"""From a task to a model."""
+
+from __future__ import annotations
+
+from kernode.data.sizes import GraphSizes
+from kernode.link_prediction.method import LinkMethod
+from kernode.link_prediction.model import LinkModel
+from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.task import LinkTask
+from kernode.link_prediction.trainer import train_links
+from kernode.training.memory import require_memory
+from kernode.training.settings import Training
+
+
+def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: str = "") -> LinkModelOnGraph:
+    """Train one replica per seed; ``variant`` is what to call the method."""
+    require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
+    trained = train_links(task, method, training)
+    model = LinkModel.of(task, method, training, trained, variant)
+    return LinkModelOnGraph(model, task.split.graph, task.run.place, trained.prepared)
