@@ -1,6 +1,7 @@
 """The worked examples of docs/architecture.md, added to a copy of the package and run there."""
 
 import doctest
+import importlib
 import os
 import re
 import shutil
@@ -71,12 +72,14 @@ def test_new_command_prints_what_the_page_shows_and_knows_the_new_parts(copy):
     assert "test accuracy" in text
 
 
-def test_every_room_of_the_picture_is_there_and_described():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import draw_rooms
-    finally:
-        sys.path.pop(0)
+@pytest.fixture
+def draw_rooms(monkeypatch):
+    """The script that draws the picture."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return importlib.import_module("draw_rooms")
+
+
+def test_every_room_of_the_picture_is_there_and_described(draw_rooms):
     rooms = [room for row in draw_rooms.layers() for room in row]
     assert set(rooms) == set(draw_rooms.ROOMS)
     inside = (ROOT / "src" / "kernode").iterdir()
@@ -84,6 +87,6 @@ def test_every_room_of_the_picture_is_there_and_described():
     assert there - {"__init__", "__main__"} == set(rooms)
 
 
-def test_picture_is_of_todays_rooms(tmp_path):
-    run(ROOT, "scripts/draw_rooms.py", str(tmp_path / "rooms"))
+def test_picture_is_of_todays_rooms(draw_rooms, tmp_path):
+    draw_rooms.draw(tmp_path / "rooms")
     assert (tmp_path / "rooms.svg").read_bytes() == (ROOT / "docs" / "images" / "rooms.svg").read_bytes()

@@ -1,7 +1,7 @@
 """What a map says of itself: what it costs, what of it can be searched for, and which settings it ignores."""
 
 import tracemalloc
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 import torch
@@ -21,56 +21,23 @@ from kernode.maps import (
     GAT,
     GCN,
     FastGCN,
-    FeatureMap,
     Free,
     HopMLP,
     JKConcat,
     Presmoothed,
     Smoother,
-    Wrapped,
 )
 from kernode.node_classification.experiment import run_method
 from kernode.node_classification.method import Method
 from kernode.training.run import Run
 from kernode.training.settings import Training
+from parts import MAPS, BareMap
 
 CPU = Place.of(32)
 GPU = Place(torch.float32, torch.device("cuda"))
 
 
-class Plain(torch.nn.Module):
-    """A module of a user's own."""
-
-    def __init__(self, in_channels, out_channels):
-        super().__init__()
-        self.linear = torch.nn.Linear(in_channels, out_channels)
-
-    def forward(self, x, edge_index):
-        return self.linear(x)
-
-
-@dataclass(frozen=True)
-class Bare(FeatureMap):
-    """A new map that says nothing of itself."""
-
-    def prepare(self, graph, place):
-        return torch.from_numpy(graph.features).to(place.dtype)
-
-    def initial(self, prepared, draws, place):
-        return {"weight": torch.ones(len(draws.seeds), prepared.shape[1], 3, dtype=place.dtype)}
-
-    def __call__(self, parameters, prepared, dropout=None):
-        return prepared @ parameters["weight"]
-
-
-MAPS = [
-    HopMLP((8,), 3), HopMLP((), 3), HopMLP((8, 4), 3, 3), HopMLP((8,), 3, 3, "last"),
-    HopMLP((8,), 3, 1), HopMLP((8,), 3, powers="plain", normalize_rows=False),
-    Presmoothed((8,), 3), Presmoothed((), 3, powers="plain"), Presmoothed((8,), 3, powers="last"),
-    GCN((8,), 3), GCN((), 3), FastGCN((8,), 3), FastGCN((), 3), APPNP((8,), 3), APPNP((), 3, steps=2),
-    GAT((8,), 3, heads=2), GAT((), 3), JKConcat((8, 8), 3), Free(3), Smoother(), Wrapped.of(Plain, outputs=3),
-]  # fmt: skip
-every_map = pytest.mark.parametrize("feature_map", [*MAPS, Bare()], ids=str)
+every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
 
 
 # cost
@@ -118,12 +85,14 @@ def really_held(feature_map, graph):
 @every_map
 def test_bound_is_below_what_is_held(feature_map, dense):
     graph = load_graph("synthetic:nodes=3000,degree=8,features=40") if dense else load_graph("cora")
-    if isinstance(feature_map, Bare) and not dense:
+    if isinstance(feature_map, BareMap) and not dense:
         pytest.skip("it takes no sparse X")
     bound = feature_map.least_bytes(GraphSizes.of(graph), CPU)
     training, building = really_held(feature_map, graph)
     assert bound <= max(training, building)
-    if not isinstance(feature_map, Bare):  # a bound that says something; how far smoothing fills X, it cannot
+    if not isinstance(
+        feature_map, BareMap
+    ):  # a bound that says something; how far smoothing fills X, it cannot
         fills = isinstance(feature_map, Presmoothed | FastGCN) and not dense
         assert bound > (0.05 if fills else 0.35) * training
 
@@ -136,7 +105,7 @@ def test_bound_grows_with_the_graph(feature_map, place):
         for n, degree in ((20_000, 8), (40_000, 8), (20_000, 40))
     )
     bounds = [feature_map.least_bytes(sizes, place) for sizes in (few, many, dense)]
-    assert bounds[0] == 0 if isinstance(feature_map, Bare) else bounds[1] > 1.5 * bounds[0] > 0
+    assert bounds[0] == 0 if isinstance(feature_map, BareMap) else bounds[1] > 1.5 * bounds[0] > 0
     assert bounds[2] >= bounds[0]
 
 
@@ -159,7 +128,7 @@ def test_operator_is_a_word_and_why(feature_map):
     kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
     assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
     assert why
-    sums = not isinstance(feature_map, Bare | Free | Smoother | Presmoothed)
+    sums = not isinstance(feature_map, BareMap | Free | Smoother | Presmoothed)
     assert (kind != "none") == sums
 
 
@@ -180,7 +149,7 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if type(one).search_space}
     assert with_space == {HopMLP, Presmoothed, GCN, FastGCN, APPNP, GAT, JKConcat}
-    assert not Bare.search_space
+    assert not BareMap.search_space
 
 
 # ignored settings
@@ -217,7 +186,7 @@ def test_ignored_settings_have_no_effect_and_others_have_one(feature_map):
                 learned(feature_map, changed)
         else:
             assert same(before, learned(feature_map, changed)), name
-    if isinstance(feature_map, Bare):
+    if isinstance(feature_map, BareMap):
         ignored = ignored | {"dropout"}  # it might have had some: what a map does not know it does not say
     before = learned(feature_map, TO_THE_END)
     for name in {"epochs", "learning_rate", "weight_decay", "dropout", "input_dropout"} - ignored:
@@ -228,7 +197,7 @@ def test_ignored_settings_by_hand():
     assert HopMLP().ignored_settings == frozenset()
     assert GCN(hidden=()).ignored_settings == {"dropout"}
     assert GAT().ignored_settings == JKConcat().ignored_settings == {"dropout", "input_dropout"}
-    assert Bare().ignored_settings == {"input_dropout"}
+    assert BareMap().ignored_settings == {"input_dropout"}
     assert Smoother().ignored_settings == OTHERWISE.keys()
 
 

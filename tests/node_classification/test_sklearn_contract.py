@@ -315,6 +315,7 @@ def test_fitted_estimators_travel_by_pickle():
         assert (len(pickle.dumps(big)), len(pickle.dumps(big.kernel_))) == (fresh, kernel)
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same():
     grid = {"hops": [1, 2]}
     found = [

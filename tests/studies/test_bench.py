@@ -58,6 +58,7 @@ def kernode(command):
 # What comes out
 
 
+@pytest.mark.slow
 def test_bench_prints_one_json_object_and_nothing_else():
     command = [sys.executable, "-m", "kernode", "bench", "--data", "cora", "--rounds", "3", "--threads", "1"]
     ended = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
@@ -335,6 +336,7 @@ def large_file(tmp_path):
     return str(tmp_path / "large.npz")
 
 
+@pytest.mark.slow
 def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_file):
     measured = measure_alone(Task("pyg-gcn-epoch", large_file, rounds=2, threads=1), SINGLE)
     assert 2 * 16 < measured.peak_mb < 150  # the graph's and the model's; the imports hold several hundred

@@ -381,6 +381,7 @@ def test_every_claim_has_a_verdict():
 # The command
 
 
+@pytest.mark.slow
 def test_everything_prints_from_stored_results_without_data_or_training(tmp_path):
     environment = {**os.environ, "KERNODE_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "kernode", "reproduce", "all", "--pictures", "figures"]

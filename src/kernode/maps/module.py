@@ -66,7 +66,8 @@ class ModuleMap(FeatureMap):
         dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x.clone()
         coo = graph.adjacency.tocoo()
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
-        module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
+        with torch.random.fork_rng([]):  # whose first parameters nobody uses: no draw of the user's is taken
+            module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
         if next(module.buffers(), None) is not None:
             raise InputError(
                 f"{type(module).__name__} keeps buffers (batch statistics?), which replicas cannot share. "
