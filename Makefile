@@ -23,6 +23,7 @@ lint: .venv/.tested
 docs: .venv/.tested
 	$(BIN)/python scripts/write_tables.py
 	$(BIN)/python scripts/write_api.py
+	$(BIN)/python scripts/draw_rooms.py
 	$(BIN)/python -m pytest tests/docs
 
 # Runs what is not stored yet, draws the figures, and writes the tables of the documents.

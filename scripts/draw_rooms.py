@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "cli": ("kernode fit, predict, links, …", ""),
     "studies": ("reproduce, compare, tune, bench, cost", "Tables 1-5"),
-    "model_files": ("load_model", ""),
+    "loading": ("load_model", ""),
     "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),
     "link_prediction": ("task · method · trainer · model · variants · estimator", "Eqs. 14-15"),
     "training": ("settings, the loop, checkpoints", ""),

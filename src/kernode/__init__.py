@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.link_prediction.estimator import LinkPredictor
     from kernode.link_prediction.variants import LINK_VARIANTS
-    from kernode.model_files import load_model
+    from kernode.loading import load_model
     from kernode.node_classification.classifier import NodeKernelClassifier
     from kernode.node_classification.transformer import NodeKernelTransformer
     from kernode.node_classification.variants import VARIANTS
@@ -50,7 +50,7 @@ _HOMES = {
     "from_scipy": "data.exchange",
     "graph_kernel": "kernels",
     "load": "data",
-    "load_model": "model_files",
+    "load_model": "loading",
     "read_table": "data",
     "split_edges": "data.edge_split",
     "to_networkx": "data.exchange",

@@ -8,7 +8,8 @@ from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GCN, Free, HopMLP
-from kernode.node_classification.method import Method, with_objective
+from kernode.node_classification.changes import with_objective
+from kernode.node_classification.method import Method
 
 DOT = Normalized(Linear())
 LOSSES = {

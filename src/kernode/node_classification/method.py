@@ -12,19 +12,18 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
-from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
-from kernode.losses.kernel_loss import kernel_losses
+from kernode.losses import Hinge, Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
 from kernode.node_classification.centroids import centroid_scores, reference_scores
+from kernode.node_classification.changes import changed_loss, hidden_widths, with_objective
 from kernode.recipe import Recipe, take_fields
 from kernode.training.loop import Trained
 from kernode.training.settings import OF_LEARNING, Training
@@ -211,9 +210,11 @@ class Method(NodeMethod):
             method = replace(method, map=method.map.with_open_width())
         method = replace(method, loss=with_objective(method.loss, objective))
         if "layers" in changes or "hidden" in changes:
-            changes["hidden"] = _hidden(method.map, changes.pop("hidden", None), changes.pop("layers", None))
+            changes["hidden"] = hidden_widths(
+                method.map, changes.pop("hidden", None), changes.pop("layers", None)
+            )
         feature_map = replace(method.map, **take_fields(changes, method.map))
-        return replace(method, map=feature_map, loss=_changed_loss(method.loss, changes))
+        return replace(method, map=feature_map, loss=changed_loss(method.loss, changes))
 
     @property
     def ignored_settings(self) -> frozenset[str]:
@@ -242,58 +243,3 @@ class Method(NodeMethod):
     def extended(self, on: ModelOnGraph, larger: Graph) -> ModelOnGraph:
         """g computed anew where it can differ."""
         return on.recomputed_on(larger, self.map)
-
-
-def with_objective(loss: Loss, objective: Objective) -> Loss:
-    """A loss with other parts: of those that stay, the settings stay.
-
-    >>> with_objective(Joint(Hinge(margin=0.5)), "kernel")
-    Hinge(triplets=10000, margin=0.5)
-    """
-    if objective not in ("kernel", "softmax", "joint"):
-        raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {objective!r}.")
-    if objective == loss.objective:
-        return loss
-    joint = loss if isinstance(loss, Joint) else Joint()
-    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
-    softmax = loss if isinstance(loss, Softmax) else joint.softmax
-    return {"kernel": kernel, "softmax": softmax, "joint": replace(joint, kernel=kernel, softmax=softmax)}[
-        objective
-    ]
-
-
-def _changed_loss(loss: Loss, changes: dict[str, Any]) -> Loss:
-    """A loss with other settings, its parts' included, and another kernel loss by name or as an object."""
-    if isinstance(loss, Joint):
-        parts: dict[str, Any] = {part: _changed_loss(getattr(loss, part), changes) for part in _PARTS}
-        return replace(loss, **parts, **take_fields(changes, loss))
-    if isinstance(loss, KernelLoss) and "kernel_loss" in changes:
-        loss = _kernel_loss(changes.pop("kernel_loss"), loss)
-    return replace(loss, **take_fields(changes, loss))
-
-
-_PARTS = ("kernel", "softmax")  # of the joint loss
-
-
-def _kernel_loss(given: Any, before: KernelLoss) -> KernelLoss:
-    if isinstance(given, KernelLoss):
-        return given
-    known = kernel_losses()
-    if not isinstance(given, str) or given.lower() not in known:
-        raise InputError(f"kernel_loss must be one of {sorted(known)}. Got {given!r}.")
-    kind = known[given.lower()]
-    return before if type(before) is kind else kind(triplets=before.triplets)
-
-
-def _hidden(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
-    if layers is not None and whole("layers", layers) < 1:
-        raise InputError(f"layers must be an integer ≥ 1. Got {layers}.")
-    if not hasattr(feature_map, "hidden"):
-        setting = "hidden" if layers is None else "layers"
-        raise InputError(f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.")
-    widths = tuple(np.atleast_1d(feature_map.hidden if hidden is None else hidden).tolist())
-    if layers is None or len(widths) == layers - 1:
-        return widths
-    if len(widths) != 1:
-        raise InputError(f"{layers} layers have {layers - 1} hidden widths. Got hidden={widths}: give them.")
-    return widths * (layers - 1)
