@@ -18,6 +18,7 @@ from kernode.recipe import take_fields
 def with_objective(loss: Loss, objective: Objective) -> Loss:
     """A loss with other parts: of those that stay, the settings stay.
 
+    >>> from kernode.losses import Hinge
     >>> with_objective(Joint(Hinge(margin=0.5)), "kernel")
     Hinge(triplets=10000, margin=0.5)
     """
