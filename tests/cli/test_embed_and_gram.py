@@ -12,7 +12,7 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.cli import matrix_file, nodes
+from kernode.cli import chosen_nodes, matrix_file
 from kernode.data import load_graph, write_npz
 
 PLAIN = clustered_graph(n=90)
@@ -174,11 +174,11 @@ def test_what_cannot_be_written_is_refused_before(command, trained, tmp_path, mo
     fails(result, 2, "would have 90 columns", "Write an .npz file")
     assert command("gram", path, data, "-o", tmp_path / "g.parquet", "--with", "0,1")[0] == 0
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 90 * 90 * 4 - 1))
+    monkeypatch.setattr(chosen_nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 90 * 90 * 4 - 1))
     result = command("gram", path, data, "-o", tmp_path / "g.npz")
     fails(result, 2, "would take 32.4 kB", "32.4 kB free", "--only")
     assert [found.name for found in tmp_path.iterdir()] == ["g.parquet"]
-    monkeypatch.setattr(nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 1000))
+    monkeypatch.setattr(chosen_nodes.shutil, "disk_usage", lambda _: usage(10**9, 0, 1000))
     fails(command("embed", path, data, "-o", tmp_path / "v.csv"), 2, "would take")
 
 

@@ -23,7 +23,7 @@ from kernode.hops import (
     hop_cost,
     hop_matrices,
     hop_shells,
-    masked,
+    masked_product,
     normalized_adjacency,
 )
 from kernode.hops import cache as hop_cache
@@ -120,16 +120,18 @@ def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
         assert (one - other).norm() <= 1e-5 * one.norm()
 
 
-@pytest.mark.parametrize("way", [masked.by_scipy, masked.by_graphblas, masked.looked_up])
+@pytest.mark.parametrize(
+    "way", [masked_product.by_scipy, masked_product.by_graphblas, masked_product.looked_up]
+)
 @pytest.mark.parametrize("block", [400, 2**26])
 @given(st.integers(0, 100))
 def test_masked_products_equal_the_whole_product(way, block, seed):
     step = neighbour_step(hub_graph(seed=seed))
     square, mask = (step @ step).tocsr(), (step + sparse.eye_array(60)).tocsr().astype(bool)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked, "BLOCK_FLOPS", block)
+        patch.setattr(masked_product, "BLOCK_FLOPS", block)
         for left, pattern in ((step, mask), (square, (square + mask).astype(bool).tocsr())):
-            ours = masked._in_blocks(way, left, step, pattern, "")
+            ours = masked_product._in_blocks(way, left, step, pattern, "")
             assert np.allclose(ours.toarray(), (left @ step).toarray() * pattern.toarray(), atol=1e-12)
             assert ours.has_sorted_indices
 
@@ -138,11 +140,11 @@ def test_masked_products_do_without_graphblas(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "graphblas", None)
-    assert masked._best_way(torch.device("cpu")) is masked.by_scipy
+    assert masked_product._best_way(torch.device("cpu")) is masked_product.by_scipy
 
 
 def test_building_tells_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(masked, "BLOCK_FLOPS", 200)
+    monkeypatch.setattr(masked_product, "BLOCK_FLOPS", 200)
     heard = []
     with heard_by(lambda *what: heard.append(what)):
         HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")

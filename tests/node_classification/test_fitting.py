@@ -98,7 +98,7 @@ def test_every_training_of_a_choice_goes_on_from_a_file_of_its_own(tmp_path):
 
 
 def test_what_cannot_fit_is_refused_before_any_candidate_is_trained(monkeypatch):
-    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 1)
+    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 1)
     monkeypatch.setattr(type(METHODS["joint"]), "train", lambda *_: pytest.fail("something was trained"))
     with pytest.raises(InputError, match="this run takes at least"):
         fit_best(node_task(), CANDIDATES)

@@ -78,7 +78,7 @@ def trained(method, graph=None):
 def always_in_part():
     """These graphs are small: most of one is still computed in part, not all at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernode.node_classification.on_graph.LARGEST_PART", 2.0)
+        patch.setattr("kernode.node_classification.model_on_graph.LARGEST_PART", 2.0)
         yield
 
 
@@ -288,7 +288,7 @@ def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp
 
 
 def test_when_most_of_the_graph_can_change_all_of_it_is_computed_at_once(monkeypatch):
-    monkeypatch.setattr("kernode.node_classification.on_graph.LARGEST_PART", 0.5)
+    monkeypatch.setattr("kernode.node_classification.model_on_graph.LARGEST_PART", 0.5)
     graph = clustered_graph(n=40)
     model = kn.NodeKernelClassifier("diffusion", epochs=2, selection="last", precision=64)
     model.fit(range(20), graph.labels[:20], graph=graph)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from graphs import clustered_graph
-from kernode.compute.memory import free_at
+from kernode.compute.free_memory import free_at
 from kernode.compute.place import Place
 from kernode.data import Synthetic, load_graph, write_npz
 from kernode.data.sizes import GraphSizes, look_up
@@ -19,7 +19,7 @@ from kernode.node_classification import experiment
 from kernode.node_classification.variants import VARIANTS, configure
 from kernode.studies import cost
 from kernode.studies.cost.measure import Measured, measure
-from kernode.training.memory import least_needed, require_memory
+from kernode.training.memory_check import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -53,7 +53,7 @@ def kernode(tmp_path, monkeypatch, command):
 @pytest.fixture
 def free(monkeypatch):
     """Set how many bytes are free, or None for unknown."""
-    return lambda size: monkeypatch.setattr("kernode.compute.memory.free_bytes", lambda: size)
+    return lambda size: monkeypatch.setattr("kernode.compute.free_memory.free_bytes", lambda: size)
 
 
 def run_of(*seeds, progress=None):
@@ -121,7 +121,7 @@ def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
     free(sizes.graph_bytes)
     with pytest.raises(InputError, match="at least"):
         require_memory(sizes, Costly(5), Training(), CPU)
-    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 4)
+    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 4)
     with pytest.raises(InputError, match="5 B of the GPU's memory and 4 B are free"):
         require_memory(sizes, Costly(5), Training(), GPU)
 

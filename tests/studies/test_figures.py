@@ -14,7 +14,7 @@ from kernode.kernels import Linear
 from kernode.node_classification.experiment import run_variant
 from kernode.studies.reproduce import drawing
 from kernode.studies.reproduce.drawing import hop_weights
-from kernode.studies.reproduce.embeddings import (
+from kernode.studies.reproduce.figure_data import (
     _block_means,
     _labelled,
     _units,

@@ -29,9 +29,9 @@ from kernode.studies.reproduce.claims import (
     judge_claims,
 )
 from kernode.studies.reproduce.measure import _link_sampling
-from kernode.studies.reproduce.pieces import link_method, node_method
+from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.report import report
-from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_table, read_tables
+from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_paper_table, read_tables
 from kernode.studies.reproduce.verdicts import DIGITS, Difference, differ, judge
 from kernode.studies.results import SHIPPED as RESULTS
 from kernode.studies.results import Results
@@ -69,7 +69,7 @@ def changed(folder, file, row, old, new):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_row_names_every_value(name):
-    table = read_table(name)
+    table = read_paper_table(name)
     for cell in table.cells():
         method = link_method if table.kind == "links" else node_method
         method(cell.values, name)
@@ -93,22 +93,22 @@ def test_rows_are_the_variants_of_the_same_name():
 
 
 def test_values_that_the_paper_states_are_marked():
-    marks = read_table("table2").marks["k3"]
+    marks = read_paper_table("table2").marks["k3"]
     assert {marks[name] for name in ("hidden", "epochs", "margin", "triplets", "learning_rate")} == {"stated"}
     assert {marks[name] for name in ("weight_decay", "dropout", "kernel_weight")} == {"unstated"}
     assert marks["powers"] == "readings"
-    assert read_table("table2").marks["k1-gcn"]["epochs"] == "changed"
+    assert read_paper_table("table2").marks["k1-gcn"]["epochs"] == "changed"
 
 
 def test_both_readings_of_the_hop_operator_are_rows():
-    rows = [(row.name, row.reading) for row in read_table("table2").rows]
+    rows = [(row.name, row.reading) for row in read_paper_table("table2").rows]
     assert [reading for name, reading in rows if name == "k3"] == ["each", "last"]
     assert [reading for name, reading in rows if name == "gcn"] == [""]
 
 
 def test_the_same_settings_in_two_tables_share_a_result():
-    k3 = next(row for row in read_table("table2").rows if (row.name, row.reading) == ("k3", "each"))
-    default = next(row for row in read_table("table4").rows if row.name == "default")
+    k3 = next(row for row in read_paper_table("table2").rows if (row.name, row.reading) == ("k3", "each"))
+    default = next(row for row in read_paper_table("table4").rows if row.name == "default")
     assert [c.digest for c in k3.cells.values()] == [c.digest for c in default.cells.values()]
 
 
@@ -158,7 +158,7 @@ def test_a_changed_value_concerns_exactly_its_cells(own_settings, tmp_path):
 
 
 def test_results_of_a_named_folder_come_from_there_alone(tmp_path, monkeypatch):
-    cell = next(read_table("table2").cells())
+    cell = next(read_paper_table("table2").cells())
     monkeypatch.chdir(tmp_path)
     assert Results.of(tmp_path / "new").find(cell) is None
     shipped = Results.of(None)
@@ -167,7 +167,7 @@ def test_results_of_a_named_folder_come_from_there_alone(tmp_path, monkeypatch):
 
 
 def test_a_damaged_result_is_named(tmp_path):
-    cell = next(read_table("table2").cells())
+    cell = next(read_paper_table("table2").cells())
     path = Results(tmp_path, (tmp_path,)).save(cell, {"test": {}})
     path.write_text(path.read_text().replace("sums", "sum"))
     with pytest.raises(FileError, match="does not hold the settings"):
@@ -195,7 +195,7 @@ class Silent:
 
 def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     store = Results(tmp_path / "r", (tmp_path / "r",))
-    cells = list(read_table("table3", own_settings, runs=2).only(["cora"]).cells())
+    cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
     whole = Silent(until=3)
     with pytest.raises(KeyboardInterrupt):
         run.run_cells(run.missing(cells, store), store, SINGLE, whole)
@@ -344,7 +344,7 @@ def test_theorem_3_fails_for_three_classes():
 
 
 def test_ten_runs_on_a_thousand_nodes_cannot_spread_by_a_hundredth():
-    claim = claims.smallest_spread(read_table("table4"))
+    claim = claims.smallest_spread(read_paper_table("table4"))
     assert claim.ours == {"": FAILS}
     assert "below 0.03" in claim.sentence
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from kernode.compute.memory import peak_at
+from kernode.compute.free_memory import peak_at
 from kernode.errors import InputError
 from kernode.progress import Listener, heard_by
 

@@ -11,9 +11,9 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, new_table, print_json, print_table, progress, say
+from kernode.cli.graph_source import print_notes
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.options import GraphOptions, OutputOptions
-from kernode.cli.tables import print_notes
 from kernode.errors import InputError
 
 if TYPE_CHECKING:

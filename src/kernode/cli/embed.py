@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.options import ModelOptions, OutputOptions
 
 if TYPE_CHECKING:

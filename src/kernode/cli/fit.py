@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, telling
+from kernode.cli.graph_source import print_notes, require_labels
 from kernode.cli.options import (
     RUN,
     CheckpointOptions,
@@ -23,7 +24,6 @@ from kernode.cli.options import (
 from kernode.cli.predictions import check_suffix, write_predictions
 from kernode.cli.reports.fit import print_report
 from kernode.cli.settings_file import with_settings
-from kernode.cli.tables import print_notes, require_labels
 
 
 def fit(

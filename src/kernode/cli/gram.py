@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.compute.memory import readable
+from kernode.compute.free_memory import readable
 from kernode.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, say, telling
+from kernode.cli.graph_source import print_notes
 from kernode.cli.options import (
     RUN,
     CheckpointOptions,
@@ -22,7 +23,6 @@ from kernode.cli.options import (
 )
 from kernode.cli.reports.fit import runs_and_seeds
 from kernode.cli.settings_file import with_settings
-from kernode.cli.tables import print_notes
 
 
 def links(

@@ -11,13 +11,13 @@ import typer
 
 from kernode.cli import parsing
 from kernode.cli.console import check_writable, data_name
-from kernode.cli.tables import graph_from, graph_of
+from kernode.cli.graph_source import graph_from, graph_of
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.graph import Graph
-    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.model_on_graph import ModelOnGraph
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
 
@@ -102,7 +102,7 @@ class GraphOptions(TableOptions):
         """Refuse what cannot fit before a synthetic graph is made; others come later."""
         from kernode.data.sizes import look_up
         from kernode.data.synthetic import is_synthetic
-        from kernode.training.memory import require_memory
+        from kernode.training.memory_check import require_memory
 
         if is_synthetic(self.data):
             for method, training in methods:

@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.graph_source import print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
-from kernode.cli.tables import print_notes
 
 
 def predict(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.model_on_graph import ModelOnGraph
 
 Table = dict[str, list[Any]]  # column by column
 

@@ -120,7 +120,7 @@ def _copy(folder: Path, json: bool) -> None:
 
 def _check(cells: list[Cell]) -> None:
     """Say what is wrong with a settings file before anything is run."""
-    from kernode.studies.reproduce.pieces import link_method, node_method
+    from kernode.studies.reproduce.methods import link_method, node_method
 
     for cell in cells:
         if cell.table not in ("table1", "figures"):

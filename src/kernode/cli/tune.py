@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_writable, print_json, progress
+from kernode.cli.graph_source import require_labels
 from kernode.cli.options import (
     RUN,
     DeviceOptions,
@@ -27,7 +28,6 @@ from kernode.cli.reports.tune import (
     report_of,
     validated_on,
 )
-from kernode.cli.tables import require_labels
 from kernode.errors import InputError, KernodeError
 
 if TYPE_CHECKING:

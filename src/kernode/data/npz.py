@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernode.data import compact
+from kernode.data import kernode_npz
 from kernode.data.archive import open_archive, write_archive
 from kernode.data.gnn_benchmark import read_benchmark
 from kernode.graph import Graph
@@ -14,7 +14,7 @@ from kernode.graph import Graph
 def read_npz(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from an NPZ file, in whichever of the two layouts it is."""
     with open_archive(Path(path)) as archive:
-        return compact.unpack(archive) if compact.MARK in archive.names else read_benchmark(archive)
+        return kernode_npz.unpack(archive) if kernode_npz.MARK in archive.names else read_benchmark(archive)
 
 
 def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -28,4 +28,4 @@ def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
     ...     read_npz(Path(folder) / "small.npz").class_names
     ('yes', 'no')
     """
-    write_archive(Path(path), compact.pack(graph))
+    write_archive(Path(path), kernode_npz.pack(graph))

@@ -9,7 +9,7 @@ from scipy import sparse
 
 
 class Origin:
-    """What a reader keeps of its input beside the graph itself; see :class:`kernode.data.tables.Tables`."""
+    """What a reader keeps of its input beside the graph itself: of tables, their columns and repairs."""
 
     def placed(self, features: Any, adjacency: sparse.csr_array, names: np.ndarray | None) -> Any:
         """Features after edges changed: what they say of a node's place in the graph, computed anew."""

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.memory import free_bytes, readable
+from kernode.compute.free_memory import free_bytes, readable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops.matrices import Powers, check_hops

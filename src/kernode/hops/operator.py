@@ -20,7 +20,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, top_rows
 from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
-from kernode.hops.local import local_terms
+from kernode.hops.local_terms import local_terms
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
 
 Kind = Literal["auto", "explicit", "factored"]

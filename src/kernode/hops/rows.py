@@ -15,7 +15,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees, places, spheres
-from kernode.hops.masked import masked_product
+from kernode.hops.masked_product import masked_product
 from kernode.hops.matrices import Powers, check_hops, scaled
 from kernode.hops.operator import weighted
 

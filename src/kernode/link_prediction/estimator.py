@@ -1,4 +1,4 @@
-"""The link predictor as people use it."""
+"""LinkPredictor: the scikit-learn estimator that predicts links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernode.graph.names import as_pairs
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.experiment import tuned_name
 from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask, as_links, split_pairs
 from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap

@@ -11,7 +11,7 @@ from kernode.graph import Graph
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
-from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.variants import configure_links
 from kernode.metrics.accuracy import mean_and_std

@@ -1,14 +1,14 @@
-"""From a task to a model."""
+"""From a task to a model: memory checked, one link method trained."""
 
 from __future__ import annotations
 
 from kernode.data.sizes import GraphSizes
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
-from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
-from kernode.training.memory import require_memory
+from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
 

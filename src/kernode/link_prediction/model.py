@@ -14,7 +14,7 @@ from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
-from kernode.link_prediction.on_graph import LinkModelOnGraph
+from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.training.loop import Trained
 from kernode.training.settings import Training

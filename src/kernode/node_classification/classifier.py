@@ -1,4 +1,4 @@
-"""Classes of nodes."""
+"""NodeKernelClassifier: the scikit-learn estimator that classifies nodes."""
 
 from __future__ import annotations
 

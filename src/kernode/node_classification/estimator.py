@@ -1,4 +1,4 @@
-"""What the estimators share: settings, learning, and answers about the nodes of a graph."""
+"""What both scikit-learn estimators share: settings, fitting, and answers about the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.fitting import fit_again, fit_best
 from kernode.node_classification.folds import in_folds, labelled
 from kernode.node_classification.model import Model
-from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint

@@ -18,7 +18,7 @@ from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.fitting import Candidates, fit_again, fit_best
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import WORDS, candidates
 from kernode.training.run import Run

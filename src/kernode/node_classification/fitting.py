@@ -12,9 +12,9 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
-from kernode.training.memory import require_memory
+from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
 Candidates = Mapping[str, tuple[NodeMethod, Training]]  # by the name of the variant

@@ -27,7 +27,7 @@ from kernode.training.settings import Training
 
 if TYPE_CHECKING:
     from kernode.node_classification.model import Model
-    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.model_on_graph import ModelOnGraph
     from kernode.node_classification.task import NodeTask
 
 # "svc" needs all eigenvectors: 32 n² bytes while they are sought, and a time that grows as n³.

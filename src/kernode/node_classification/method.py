@@ -31,7 +31,7 @@ from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
 
 if TYPE_CHECKING:
     from kernode.node_classification.model import Model
-    from kernode.node_classification.on_graph import ModelOnGraph
+    from kernode.node_classification.model_on_graph import ModelOnGraph
     from kernode.node_classification.task import NodeTask
 
 # Settings of training and of the losses that may differ between replicas.

@@ -18,7 +18,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.node_classification.method import NodeMethod
-from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.training.loop import Trained
 from kernode.training.settings import Training

@@ -1,4 +1,4 @@
-"""Vectors of nodes, for any machine that learns from vectors."""
+"""NodeKernelTransformer: the scikit-learn transformer that gives the learned vectors of nodes."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from kernode.compute.capture import captured
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError, KernodeError
+from kernode.training.best_epoch import BestEpoch
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -34,50 +35,6 @@ class Trained:
     prepared: Any = field(compare=False, repr=False, default=None)  # by the map, of the graph learned from
 
 
-@dataclass
-class Best:
-    """The best epoch of every replica so far: highest validation score, then lowest validation loss."""
-
-    parameters: Parameters
-    score: Tensor
-    loss: Tensor
-    epoch: Tensor
-
-    @classmethod
-    def before_training(cls, parameters: Parameters, replicas: int, place: Place) -> Best:
-        """Begin with the first parameters and a score that any epoch beats."""
-        return cls(
-            {name: p.detach().clone() for name, p in parameters.items()},
-            torch.full((replicas,), -1.0, dtype=torch.float64, device=place.device),
-            torch.full((replicas,), torch.inf, dtype=place.dtype, device=place.device),
-            torch.zeros(replicas, dtype=torch.int64, device=place.device),
-        )
-
-    def update(
-        self, epoch: int | Tensor, parameters: Parameters, score: Tensor, loss: Tensor, training: Training
-    ) -> None:
-        """Keep this epoch's parameters for the replicas that it is the best of."""
-        if training.selection == "last":
-            better = torch.ones_like(score, dtype=torch.bool)
-        else:
-            better = (score > self.score) | ((score == self.score) & (loss < self.loss))
-            better &= loss.isfinite()  # answers that are no numbers are never the best
-            if training.patience is not None:  # a replica that had stopped alone must not go on in a stack
-                better &= epoch - self.epoch <= training.patience
-        if better.device.type == "cpu" and not better.any():
-            return
-        self.score.copy_(torch.where(better, score, self.score))
-        self.loss.copy_(torch.where(better, loss, self.loss))
-        self.epoch.copy_(torch.where(better, epoch, self.epoch))
-        for name, best in self.parameters.items():
-            chosen = better.view(-1, *(1,) * (best.dim() - 1))
-            best.copy_(torch.where(chosen, parameters[name].detach(), best))
-
-    def stopped(self, epoch: int, patience: int | None) -> bool:
-        """Whether every replica has gone ``patience`` epochs without a better one."""
-        return patience is not None and bool((epoch - self.epoch >= patience).all())
-
-
 class Learner(ABC):
     """Replicas that learn as one: parameters, optimiser, and the best of each so far."""
 
@@ -91,7 +48,7 @@ class Learner(ABC):
         self.parameters, self.training = self.adam.parameters, training
         for parameter in self.parameters.values():
             parameter.requires_grad_()
-        self.best = Best.before_training(self.parameters, len(own["learning_rate"]), place)
+        self.best = BestEpoch.before_training(self.parameters, len(own["learning_rate"]), place)
 
     @abstractmethod
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:

@@ -2,6 +2,6 @@
 
 from kernode.data.tables.files import is_table
 from kernode.data.tables.growth import extend
-from kernode.data.tables.reading import read_table
+from kernode.data.tables.to_graph import read_table
 
 __all__ = ["extend", "is_table", "read_table"]

@@ -15,9 +15,9 @@ from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import Table, read
 from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import aligned, read_labels, read_nodes
-from kernode.data.tables.origin import Tables
-from kernode.data.tables.reading import require_columns, unreadable
+from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
+from kernode.data.tables.to_graph import require_columns, unreadable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.growth import extended, with_edges
@@ -77,7 +77,7 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
         node_names=names[n:],
     )
     notes = (*larger.notes, *map(str, new.repairs))
-    larger = replace(larger, origin=Tables(encoding, (*graph.repairs, *new.repairs)), notes=notes)
+    larger = replace(larger, origin=TableOrigin(encoding, (*graph.repairs, *new.repairs)), notes=notes)
     return with_edges(larger, larger.adjacency)
 
 

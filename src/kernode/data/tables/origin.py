@@ -14,7 +14,7 @@ from kernode.graph.origin import Origin
 
 
 @dataclass(frozen=True)
-class Tables(Origin):
+class TableOrigin(Origin):
     """What the columns became, to be repeated on other tables, and the rows that were dropped or changed."""
 
     encoding: Encoding

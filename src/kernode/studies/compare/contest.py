@@ -13,7 +13,7 @@ from kernode.node_classification.experiment import retrieval_of_run, settings_ke
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.method import PER_REPLICA
 from kernode.node_classification.model import Model
-from kernode.node_classification.on_graph import ModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import configure
 from kernode.studies.compare.contestants import Contestant

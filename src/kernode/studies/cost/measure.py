@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernode.compute.capture import WARM_UP
-from kernode.compute.memory import peak_at
+from kernode.compute.free_memory import peak_at
 from kernode.graph import Graph
 from kernode.node_classification import experiment
 from kernode.node_classification.method import NodeMethod

@@ -15,9 +15,9 @@ from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.node_classification.experiment import Outcome, run_method
-from kernode.node_classification.on_graph import ModelOnGraph
-from kernode.studies.reproduce.embeddings import embedding, gram, hop_weight_history
-from kernode.studies.reproduce.pieces import link_method, node_method
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.studies.reproduce.figure_data import embedding, gram, hop_weight_history
+from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run, Telling

@@ -134,13 +134,13 @@ def read_tables(names: Iterable[str], folder: Path | None = None, runs: int | No
         raise InputError(
             f"{folder} is not a folder. Copy the settings there first: --copy-settings {folder}."
         )
-    return [read_table(name, folder, runs) for name in TABLES if name in names]
+    return [read_paper_table(name, folder, runs) for name in TABLES if name in names]
 
 
-def read_table(name: str, folder: Path | None = None, runs: int | None = None) -> Table:
+def read_paper_table(name: str, folder: Path | None = None, runs: int | None = None) -> Table:
     """Read a table's settings from a folder, or those that come with the package.
 
-    >>> table = read_table("table2")
+    >>> table = read_paper_table("table2")
     >>> cell = next(table.cells())
     >>> cell.name, cell.paper["accuracy"].mean
     ('cora-kled', 82.3)
@@ -155,7 +155,7 @@ def read_table(name: str, folder: Path | None = None, runs: int | None = None) -
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read ({error}).") from None
     if content.get("kind") == "figures":
-        return _figures(content, read_table("table2", folder, runs), path.name)
+        return _figures(content, read_paper_table("table2", folder, runs), path.name)
     return _table(name, content, path.name, runs)
 
 

@@ -1,4 +1,4 @@
-"""The figures, drawn from what :mod:`kernode.studies.reproduce.embeddings` measured."""
+"""The figures, drawn from what :mod:`kernode.studies.reproduce.figure_data` measured."""
 
 from kernode.studies.reproduce.drawing.heat_map import draw_gram
 from kernode.studies.reproduce.drawing.hop_weights import draw_hop_weights

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernode.studies.reproduce.drawing.canvas import INK, QUIET, empty_figure, readable, signed, write_figure
-from kernode.studies.reproduce.embeddings import unpack
+from kernode.studies.reproduce.figure_data import unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

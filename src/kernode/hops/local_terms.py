@@ -7,7 +7,7 @@ from scipy import sparse
 
 from kernode.graph import Graph
 from kernode.hops.cache import kept
-from kernode.hops.masked import masked_product
+from kernode.hops.masked_product import masked_product
 from kernode.hops.matrices import Powers, hop_shells
 
 

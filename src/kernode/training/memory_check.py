@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from kernode.compute.memory import free_at, readable
+from kernode.compute.free_memory import free_at, readable
 from kernode.compute.place import Place
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError

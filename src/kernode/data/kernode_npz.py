@@ -25,7 +25,7 @@ from kernode.compute.chunks import row_chunks
 from kernode.data.archive import Archive
 from kernode.data.csr import checked_csr
 from kernode.data.tables.columns import Encoding
-from kernode.data.tables.origin import Tables
+from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph, typed_names
@@ -96,11 +96,11 @@ def unpack(archive: Archive) -> Graph:
         raise FileError(f"{path} does not hold a graph: {error}") from error
 
 
-def _origin(header: Mapping[str, Any]) -> Tables | None:
+def _origin(header: Mapping[str, Any]) -> TableOrigin | None:
     if "encoding" not in header:
         return None
     repairs = tuple(Repair.from_json(repair) for repair in header.get("repairs", ()))
-    return Tables(Encoding.from_json(header["encoding"]), repairs)
+    return TableOrigin(Encoding.from_json(header["encoding"]), repairs)
 
 
 def _read_header(archive: Archive) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import Table, read
 from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes, said_missing
-from kernode.data.tables.origin import Tables
+from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -92,7 +92,7 @@ def read_table(
         node_names=found.names,
         name=name or _name_of(edges, "edges"),
         notes=(*found.notes, *map(str, repairs), *encoding.describe()),
-        origin=Tables(encoding, repairs),
+        origin=TableOrigin(encoding, repairs),
     )
 
 
