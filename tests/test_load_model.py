@@ -6,7 +6,12 @@ import pytest
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import FileError, InputError
-from kernode.losses import Hinge, Squared
+from kernode.kernels import Linear
+from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
+from kernode.maps import HopMLP
+from kernode.node_classification import model_file
+from kernode.node_classification.method import Method, NodeMethod
+from kernode.training.settings import Training
 from tasks import LABELS, SPLIT
 
 DATA = "synthetic:nodes=120,degree=6,classes=3,features=8,seed=1"
@@ -101,3 +106,29 @@ def test_files_of_another_kind_are_named(tmp_path):
         kn.load_model(path)
     with pytest.raises(FileError, match="does not exist"):
         kn.load_model(tmp_path / "none")
+
+
+OLD_TRAINING = {"kernel_weight": 2.0, "margin": [0.3, 0.7], "triplets": 50, "class_weights": "balanced"}
+
+
+@pytest.mark.parametrize(
+    ("objective", "kernel_loss", "loss"),
+    [
+        ("kernel", "hinge", Hinge(50, (0.3, 0.7))),
+        ("kernel", "logistic", Logistic(50)),
+        ("softmax", "hinge", Softmax("balanced")),
+        ("joint", "hinge", Joint(Hinge(50, (0.3, 0.7)), Softmax("balanced"), 2.0)),
+        ("joint", "squared", Joint(Squared(50), Softmax("balanced"), 2.0)),
+    ],
+)
+def test_settings_of_losses_in_files_of_0_1_0_reach_the_loss(objective, kernel_loss, loss):
+    method = Method(HopMLP(), Linear()).to_json() | {"objective": objective, "kernel_loss": kernel_loss}
+    del method["loss"]
+    facts = {
+        "method": method, "training": Training(epochs=7).to_json() | OLD_TRAINING,
+        "labels_of_choice": {"variant": "k1", "split": "jk"},
+    }  # fmt: skip
+    today = model_file._as_today(facts)
+    assert NodeMethod.from_json(today["method"]).loss == loss
+    assert Training.from_json(today["training"]) == Training(epochs=7)
+    assert (today["variant"], today["split"], today["chosen_by_validation"]) == ("k1", "jk", None)

@@ -47,10 +47,10 @@ def test_options_about_tables_need_a_table(kernode, words):
     assert not any(kernode.folder.iterdir())
 
 
-@pytest.mark.parametrize("words", [COMMANDS["fit"], COMMANDS["tune"]], ids=["fit", "tune"])
-def test_a_table_without_classes_is_one_sentence(kernode, tables, words):
+@pytest.mark.parametrize("name", ["fit", "tune", "compare"])
+def test_a_table_without_classes_is_one_sentence(kernode, tables, name):
     columns = (*tables[:3], *tables[5:])
-    fails(kernode(*words, *columns), 2, "no node has a class. Pass --nodes FILE and --label COLUMN")
+    fails(kernode(*COMMANDS[name], *columns), 2, "no node has a class. Pass --nodes FILE and --label COLUMN")
 
 
 def test_columns_are_those_that_were_named(kernode, tables):

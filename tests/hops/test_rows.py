@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
+import parts
 from graphs import clustered_graph, graphs
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
@@ -15,19 +16,7 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, entries, induced, spheres
 from kernode.hops import hop_matrices, hop_rows
 from kernode.hops import rows as hop_rows_file
-from kernode.maps import (
-    APPNP,
-    GAT,
-    GCN,
-    FastGCN,
-    FeatureMap,
-    Free,
-    HopMLP,
-    JKConcat,
-    Presmoothed,
-    Smoother,
-    hop_mlp,
-)
+from kernode.maps import GCN, FeatureMap, Free, HopMLP, Presmoothed, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 
 DOUBLE = Place.of(64)
@@ -37,15 +26,7 @@ MAPS = [
     HopMLP((), 3, hop_weights=0.5, normalize_rows=False),
     *(Presmoothed((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 3)),
     Smoother(0),
-    Smoother(2),
-    Smoother(3, averaged=False),
-    GCN((), 3),
-    GCN((4, 5), 3),
-    GAT((8,), 3, heads=2),
-    FastGCN((4,), 3),
-    FastGCN((4, 5), 3),
-    APPNP((4,), 3, steps=3),
-    JKConcat((4, 4), 3),
+    *(one for one in parts.MAPS if one.reach is not None and not isinstance(one, HopMLP | Presmoothed)),
 ]
 every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
 

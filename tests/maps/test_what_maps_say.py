@@ -14,7 +14,7 @@ from kernode.compute.place import Place
 from kernode.data import load_graph
 from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
-from kernode.kernels import Linear
+from kernode.kernels import RBF, Linear
 from kernode.losses import Hinge, Softmax
 from kernode.maps import (
     APPNP,
@@ -162,12 +162,14 @@ USUAL = Training(epochs=2, dropout=0.6)
 TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best changes something, too
 
 
+def method_of(feature_map):
+    """Without parameters of its own where the map has none."""
+    return Method(feature_map, Linear(), Softmax() if feature_map.learns else Hinge(triplets=200))
+
+
 def learned(feature_map, training):
-    loss = Hinge(triplets=200) if isinstance(feature_map, Smoother) else Softmax()
-    outcome = run_method(
-        clustered_graph(), Method(feature_map, Linear(), loss), training, Run((0, 1), Place.of(64))
-    )
-    return outcome.model.parameters
+    run = Run((0, 1), Place.of(64))
+    return run_method(clustered_graph(), method_of(feature_map), training, run).model.parameters
 
 
 def same(one, other):
@@ -177,8 +179,8 @@ def same(one, other):
 @every_map
 def test_ignored_settings_have_no_effect_and_others_have_one(feature_map):
     before = learned(feature_map, USUAL)
-    ignored = feature_map.ignored_settings
-    assert ignored <= OTHERWISE.keys()
+    ignored = method_of(feature_map).ignored_settings
+    assert feature_map.ignored_settings <= ignored <= OTHERWISE.keys()
     for name in sorted(ignored):
         changed = replace(USUAL, **{name: OTHERWISE[name]})
         if name == "input_dropout" and not feature_map.drops_input:
@@ -198,7 +200,16 @@ def test_ignored_settings_by_hand():
     assert GCN(hidden=()).ignored_settings == {"dropout"}
     assert GAT().ignored_settings == JKConcat().ignored_settings == {"dropout", "input_dropout"}
     assert BareMap().ignored_settings == {"input_dropout"}
-    assert Smoother().ignored_settings == OTHERWISE.keys()
+    assert Smoother().ignored_settings == {"dropout", "input_dropout"}
+    assert method_of(Smoother()).ignored_settings == OTHERWISE.keys()
+    assert Method(Smoother(), RBF(learned=True), Hinge()).ignored_settings == Smoother().ignored_settings
+    assert Method(Smoother(), Linear(), Softmax()).ignored_settings == Smoother().ignored_settings
+
+
+@every_map
+def test_a_map_says_whether_it_has_parameters(feature_map):
+    prepared = feature_map.prepare(clustered_graph(), CPU)
+    assert bool(feature_map.initial(prepared, Draws(torch.tensor([0])), CPU)) == feature_map.learns
 
 
 def test_sparse_and_dense_features_have_bounds_of_their_own():

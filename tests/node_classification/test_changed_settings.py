@@ -9,12 +9,14 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.place import Place
 from kernode.losses import Hinge
+from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import VARIANTS, configure
 from kernode.training.run import Run
 from kernode.training.settings import Training
+from tasks import labelled_nodes, node_task
 
 OBJECTIVES = ("kernel", "softmax", "joint")
 LOSSES = ("hinge", "squared", "logistic")
@@ -71,6 +73,18 @@ def test_kled_without_validation_nodes_keeps_what_its_folds_chose():
     assert model.model_.parameters["scale"].tolist() == list(method.scales)
 
 
+def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
+    graph = clustered_graph(90)
+    nodes = labelled_nodes(graph, split_seeds=(0, 1, 2))
+    task = node_task(graph, seeds=(0, 1, 2), nodes=nodes)
+    method = KLED(scales=(0.1, 0.5, 5.0), classifiers=("sums",))
+    model = fit_method(task, method, Training(epochs=0)).model
+    figures = model.history["validation_accuracy"].mean(axis=1)
+    assert len(set(figures)) > 1  # else any would do
+    best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]
+    assert method.chosen(model, graph).scales == (best,)
+
+
 def test_kled_refuses_to_choose_without_validation_nodes():
     graph = clustered_graph(90)
     nodes = LabelledNodes.without_validation(np.arange(90), graph.labels)
@@ -90,6 +104,11 @@ def test_a_checkpoint_takes_a_path_as_text(tmp_path):
     first = fitted(clustered_graph(), "n1", epochs=3, checkpoint=kn.Checkpoint(path))
     again = fitted(clustered_graph(), "n1", epochs=3, checkpoint=kn.Checkpoint(path, resume=True))
     assert np.array_equal(first.predict_proba([0, 1]), again.predict_proba([0, 1]))
+
+
+def test_a_checkpoint_needs_a_path():
+    with pytest.raises(kn.InputError, match="needs the path of a file"):
+        kn.Checkpoint(3)
 
 
 def test_no_dropout_may_be_said_of_a_map_that_has_none():

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kernode.cli.console import Advance, check_writable, print_json, progress, telling
+from kernode.cli.graph_source import require_labels
 from kernode.cli.options import DATA_HELP, DeviceOptions, OutputOptions, ResultsOption, TableOptions
 from kernode.cli.reports.compare import print_report
 from kernode.errors import InputError
@@ -69,6 +70,8 @@ def compare(
     chosen = {name: contestant(name) for name in names}
     place, store = device.place(), Results.of(results)
     graphs = tables.graphs(data)
+    for graph in graphs:
+        require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         raise InputError("two graphs have the same name. Rename one of the files, or name it once.")
     todo = list(matches(graphs, list(chosen.values()), splits, split))

@@ -89,9 +89,9 @@ class LinkMethod(Recipe):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Training settings without effect: the map's, and what selects an epoch (AUC always does)."""
-        learns = self.scaled or bool(self.kernel.initial(1))
-        return (self.map.ignored_settings - (OF_LEARNING if learns else frozenset())) | {"select_by"}
+        """As of nodes; and what selects an epoch, which is always AUC."""
+        learns = self.map.learns or self.scaled or bool(self.kernel.initial(1))
+        return self.map.ignored_settings | {"select_by"} | (frozenset() if learns else OF_LEARNING)
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """A lower bound of the memory that training takes beside the graph, one replica at a time."""

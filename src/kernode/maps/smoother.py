@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -36,6 +36,8 @@ class Smoother(FeatureMap):
     hops: int = 2
     averaged: bool = True
 
+    learns: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         if self.hops < 0:
             raise InputError(f"hops must be an integer ≥ 0. Got {self.hops}.")
@@ -47,9 +49,8 @@ class Smoother(FeatureMap):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """All that belong to learning, since the map has no parameters; a kernel on it may have some."""
-        adam = {"epochs", "learning_rate", "weight_decay", "dropout", "input_dropout"}
-        return frozenset(adam | {"patience", "selection", "select_by"})
+        """Nothing is dropped."""
+        return frozenset({"dropout", "input_dropout"})
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """g, which is dense."""

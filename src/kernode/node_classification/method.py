@@ -218,9 +218,9 @@ class Method(NodeMethod):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Those of the map; one without parameters may still train a class bias, or a kernel's width."""
-        learns = self.classifier == "softmax" or bool(self.kernel.initial(1))
-        return self.map.ignored_settings - (OF_LEARNING if learns else frozenset())
+        """Those of the map, and all of learning where map, kernel and classifier have no parameters."""
+        learns = self.map.learns or self.classifier == "softmax" or bool(self.kernel.initial(1))
+        return self.map.ignored_settings | (frozenset() if learns else OF_LEARNING)
 
     def varies_by_replica(self, training: Training) -> bool:
         """Whether training or the loss has a number for each replica."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ class Checkpoint:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise InputError(f"a checkpoint needs the path of a file. Got {self.path!r}.")
         object.__setattr__(self, "path", Path(self.path))
         if self.every < 1:
             raise InputError(f"checkpoint_every must be an integer ≥ 1. Got {self.every}.")

@@ -16,7 +16,7 @@ from kernode.recipe import Recipe
 
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
-# What has an effect where anything is learned at all, be the map's parameters or others.
+# What has no effect where nothing is learned.
 OF_LEARNING = frozenset({"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience"})
 
 

@@ -7,6 +7,8 @@ example computes once (the normalised adjacency, smoothed features) is computed 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -167,21 +169,30 @@ def edge_index(graph: Graph, place: Place) -> Tensor:
 
 def csr_adjacency(edges: Tensor, nodes: int) -> Tensor:
     """The adjacency as torch's CSR tensor, for which PyG multiplies matrices instead of passing messages."""
-    from torch_geometric.utils import to_torch_csr_tensor
+    with _without_notices():
+        from torch_geometric.utils import to_torch_csr_tensor
 
-    with warnings.catch_warnings():  # torch's notice to everyone who holds a CSR tensor
-        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
         adjacency: Tensor = to_torch_csr_tensor(edges, size=(nodes, nodes))
     return adjacency
 
 
 def sign_features(x: Tensor, edges: Tensor) -> list[Tensor]:
     """X, and X smoothed once and twice by PyG's own transform."""
-    from torch_geometric import transforms
-    from torch_geometric.data import Data
+    with _without_notices():
+        from torch_geometric import transforms
+        from torch_geometric.data import Data
 
-    data = transforms.SIGN(HOPS)(Data(x=x, edge_index=edges))
+        data = transforms.SIGN(HOPS)(Data(x=x, edge_index=edges))
     return [x, *(data[f"x{hop}"] for hop in range(1, HOPS + 1))]
+
+
+@contextmanager
+def _without_notices() -> Iterator[None]:
+    """Without what torch says once to whoever imports PyG or holds a CSR or CSC tensor first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", "Sparse (CS[RC] tensor support is in beta|invariant checks)")
+        yield
 
 
 def _dropped(x: Tensor, module: nn.Module) -> Tensor:
