@@ -1,4 +1,9 @@
-"""Every error a user can cause: one sentence that says what, where and how to fix it."""
+"""What a user hears in one sentence that says what, where and how to fix it: errors, and warnings."""
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class KernodeError(Exception):
@@ -19,3 +24,15 @@ class FileError(KernodeError, OSError):
 
 class MissingExtraError(KernodeError, ImportError):
     """An optional dependency is not installed, and the sentence names the extra (exit status 1)."""
+
+
+class KernodeWarning(UserWarning):
+    """Nothing is wrong with the call, but an answer is not worth what it seems; the sentence says why."""
+
+
+def warn(sentence: str) -> None:
+    """Warn whoever called kernode, at the line of theirs that did."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "kernode":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, KernodeWarning, stacklevel=level)
