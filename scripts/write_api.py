@@ -34,6 +34,7 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "",
         (
             "Graph",
+            "positions",
             "Split",
             "EdgeSplit",
             "split_edges",
@@ -85,7 +86,7 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (
         "Errors",
         "",
-        ("KernodeError", "InputError", "FileError", "MissingExtraError"),
+        ("KernodeError", "KernodeWarning", "InputError", "FileError", "MissingExtraError"),
     ),
 )  # fmt: skip
 

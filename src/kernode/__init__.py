@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernode.data import Split, datasets, extend, load, read_table
     from kernode.data.edge_split import EdgeSplit, split_edges
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
-    from kernode.errors import FileError, InputError, KernodeError, MissingExtraError
-    from kernode.graph import Graph
+    from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
+    from kernode.graph import Graph, positions
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.link_prediction.estimator import LinkPredictor
     from kernode.link_prediction.variants import LINK_VARIANTS
@@ -36,6 +36,7 @@ _HOMES = {
     "Graph": "graph",
     "InputError": "errors",
     "KernodeError": "errors",
+    "KernodeWarning": "errors",
     "LinkPredictor": "link_prediction.estimator",
     "MissingExtraError": "errors",
     "NodeKernel": "kernels",
@@ -51,6 +52,7 @@ _HOMES = {
     "graph_kernel": "kernels",
     "load": "data",
     "load_model": "loading",
+    "positions": "graph",
     "read_table": "data",
     "split_edges": "data.edge_split",
     "to_networkx": "data.exchange",
@@ -67,6 +69,7 @@ __all__ = [
     "Graph",
     "InputError",
     "KernodeError",
+    "KernodeWarning",
     "LinkPredictor",
     "MissingExtraError",
     "NodeKernel",
@@ -86,6 +89,7 @@ __all__ = [
     "load_model",
     "losses",
     "maps",
+    "positions",
     "read_table",
     "split_edges",
     "to_networkx",

@@ -114,7 +114,10 @@ def test_nodes_are_found_by_name_and_by_index():
     numbered = kn.Graph.from_edges([(0, 1)], np.eye(3), node_names=[10**15, 7, 0])
     assert numbered.find(["0", str(10**15)]).tolist() == [2, 0]
     assert numbered.find(numbered.node_names).tolist() == [0, 1, 2]
-    assert numbered.find([0, 1]).tolist() == [0, 1]
+    assert numbered.find([0, 7]).tolist() == [2, 1]  # as names: that is what a data frame has
+    assert numbered.find(kn.positions([0, 1])).tolist() == [0, 1]
+    with pytest.raises(InputError, match=r"called '1'.*kn.positions\(\[1\]\)"):
+        numbered.find([1])
     with pytest.raises(InputError, match="have no names"):
         kn.Graph.from_edges([(0, 1)], np.eye(3)).find(["a"])
 

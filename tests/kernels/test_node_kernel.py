@@ -27,7 +27,7 @@ def test_nodes_are_indices_or_names():
     assert np.array_equal(named.gram(["v0", "v3"]), plain.gram([0, 3]))
     assert np.array_equal(named.gram([0, 3]), plain.gram([0, 3]))
     assert named.similar("v0", k=5) == [(f"v{node}", value) for node, value in plain.similar(0, k=5)]
-    with pytest.raises(InputError, match="no node is called 'v9'"):
+    with pytest.raises(InputError, match="no node of this kernel is called 'v9'"):
         named.gram(["v9"])
     with pytest.raises(InputError, match="have no names"):
         plain.gram(["v0"])

@@ -129,7 +129,6 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         ([0.5, 1.0], [0, 1], {}, "nodes must be integer indices"),
         ([0, 1], [0], {}, "two lists of one length"),
         ([0, 1], [0, -1], {}, "node 1 has no label"),
-        ([0, 1], [0, 1], {}, "too few to hold some out"),
         (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer from 1"),
         (SPLIT.train, LABELS, {"replicas": 1.5}, "replicas must be an integer. Got 1.5"),
         (SPLIT.train, LABELS, {"random_state": None}, "the seed must be an integer. Got None"),

@@ -1,13 +1,11 @@
 """From nodes and classes to labelled nodes, and folds where none validate."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import CLUSTERS
-from kernode.errors import InputError
-from kernode.node_classification.folds import in_folds, labelled
+from kernode.node_classification.folds import can_hold_out, in_folds, labelled
 from kernode.node_classification.task import LabelledNodes
 from tasks import LABELS, SPLIT
 
@@ -49,7 +47,7 @@ def test_folds_are_seeded():
     assert np.array_equal(np.sort(first.validation.ravel()), SPLIT.train)  # each once
 
 
-def test_too_few_nodes_are_refused():
-    alone = LabelledNodes.without_validation(np.array([3, 4]), np.array([0, 1]))
-    with pytest.raises(InputError, match=r"n_samples=2\) are too few to hold some out"):
-        in_folds(alone, 3, 0)
+def test_nodes_are_held_out_only_where_others_of_their_class_are_left():
+    nodes = np.array([3, 4, 5])
+    assert not can_hold_out(LabelledNodes.without_validation(nodes, np.array([0, 1, 2])))
+    assert can_hold_out(LabelledNodes.without_validation(nodes, np.array([0, 1, 1])))

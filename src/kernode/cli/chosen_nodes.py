@@ -27,8 +27,10 @@ def chosen(graph: Graph, given: str | None, option: str) -> np.ndarray:
     """Indices of the nodes that an option names; all of them if it is not given."""
     import numpy as np
 
+    from kernode.graph import positions
+
     if given is None:
-        return np.arange(graph.n_nodes)
+        return positions(range(graph.n_nodes))
     names = [name.strip() for name in _listed(given)]
     names = [name for name in names if name]
     if not names:

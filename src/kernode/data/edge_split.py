@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.graph.adjacency import from_upper
 from kernode.graph.growth import with_edges
 
@@ -43,6 +43,7 @@ class EdgeSplit:
     def __post_init__(self) -> None:
         for part in _PARTS:
             pairs = np.sort(_checked_pairs(getattr(self, part), self.graph.n_nodes, part), axis=1)
+            pairs = positions(pairs)
             pairs.setflags(write=False)
             object.__setattr__(self, part, pairs)
         _require_held_out(self)

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernode.data.registry import DataSet, datasets, identify
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 
 _FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
 _JK = (0.6, 0.2, 0.2)
@@ -25,7 +25,7 @@ class Split:
     >>> split
     Split(3 training, 1 validation, 1 test nodes)
     >>> split.train
-    array([0, 2, 4])
+    Positions([0, 2, 4])
     """
 
     train: np.ndarray
@@ -72,8 +72,9 @@ def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
     repeated = nodes[1:][nodes[1:] == nodes[:-1]]
     if len(repeated):
         raise InputError(f"split.{part}: node {repeated[0]} is listed twice. Keep it once.")
-    nodes.setflags(write=False)
-    return nodes
+    found = positions(nodes)
+    found.setflags(write=False)
+    return found
 
 
 def _require_disjoint(split: Split) -> None:

@@ -1,5 +1,6 @@
 """A graph as a value: checked once at the door. Its adjacency, neighbourhoods, names and growth."""
 
-from kernode.graph.graph import Graph, checked_nodes, typed_names
+from kernode.graph.graph import Graph, typed_names
+from kernode.graph.lookup import Lookup, checked_nodes, positions
 
-__all__ = ["Graph", "checked_nodes", "typed_names"]
+__all__ = ["Graph", "Lookup", "checked_nodes", "positions", "typed_names"]

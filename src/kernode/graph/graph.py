@@ -13,6 +13,7 @@ from scipy import sparse
 from kernode.compute.chunks import is_mapped, row_chunks
 from kernode.errors import InputError
 from kernode.graph.adjacency import checked_adjacency, require_indices, undirected
+from kernode.graph.lookup import Lookup, Positions
 from kernode.graph.origin import Origin
 from kernode.graph.verified import ADJACENCIES, FEATURES, buffers
 
@@ -139,33 +140,19 @@ class Graph:
                     digest.update(array[rows].astype(canonical).tobytes())
         return digest.hexdigest()
 
-    def find(self, nodes: Any) -> np.ndarray:
-        """Indices of nodes: text is a name and is looked up, an integer is an index already.
+    def find(self, nodes: Any) -> Positions:
+        """Positions of nodes: by name, by integer, or by a mask; :mod:`kernode.graph.lookup` has the rules.
 
         >>> trio = Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "bob", "eve"])
         >>> trio.find(["eve", "ann"]), trio.find([2, 0])
-        (array([2, 0]), array([2, 0]))
+        (Positions([2, 0]), Positions([2, 0]))
         """
-        nodes = _as_array("nodes", nodes)
-        if nodes.dtype.kind == "O" and all(isinstance(node, str) for node in nodes.flat):
-            nodes = nodes.astype(str)
-        if nodes.dtype.kind not in "UT" or not nodes.size:
-            return checked_nodes(nodes, self.n_nodes)
-        if self.node_names is None:
-            raise InputError(f"the nodes of {self.name!r} have no names. Give indices instead of text.")
-        names, order = self._sorted_names
-        at = np.minimum(np.searchsorted(names, nodes.astype(str)), len(names) - 1)
-        missing = nodes[names[at] != nodes]
-        if missing.size:
-            raise InputError(f"no node of {self.name!r} is called {str(missing.flat[0])!r}. Check the name.")
-        return order[at].astype(np.int64)
+        return self.lookup.find(nodes)
 
     @cached_property
-    def _sorted_names(self) -> tuple[np.ndarray, np.ndarray]:
-        """Names as text in ascending order, and the node that each belongs to."""
-        assert self.node_names is not None
-        order = np.argsort(self.node_names)
-        return self.node_names[order], order
+    def lookup(self) -> Lookup:
+        """Where the nodes are, by name and by position."""
+        return Lookup(self.node_names, self.n_nodes, repr(self.name))
 
     def __repr__(self) -> str:
         return (
@@ -188,17 +175,6 @@ class Graph:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         return self
-
-
-def checked_nodes(nodes: Any, n: int) -> np.ndarray:
-    """Node indices as int64, or a sentence about the first that a graph of n nodes does not have."""
-    nodes = np.asarray(nodes)
-    if nodes.size and nodes.dtype.kind not in "iu":
-        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
-    outside = nodes[(nodes < 0) | (nodes >= n)] if nodes.size else nodes
-    if outside.size:
-        raise InputError(f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {n - 1}.")
-    return nodes.astype(np.int64)
 
 
 def typed_names(names: np.ndarray) -> np.ndarray:
@@ -291,7 +267,7 @@ def _checked_labels(labels: Any, n: int) -> np.ndarray:
 
 
 def _checked_node_names(names: Any, n: int) -> np.ndarray:
-    # Text, whatever they were: an integer is an index, and a name must not be taken for one.
+    # Text, whatever they were: files disagree about 17 and "17".
     names = np.array(names).astype(str)
     if names.shape != (n,):
         raise InputError(f"node_names must hold one name per node ({n}). Got shape {names.shape}.")

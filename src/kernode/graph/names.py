@@ -11,12 +11,14 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from kernode.errors import InputError
+from kernode.graph.graph import Graph
+from kernode.graph.lookup import Positions, require_one_reading
 
 
 def as_nodes(nodes: Any) -> np.ndarray:
-    """One list of names or indices: m values, of which :meth:`Graph.find` knows what they are.
+    """One list of names, integers or booleans: of which :meth:`Graph.find` knows what they are.
 
-    A column (m × 1) is a list, and 3.0 is 3: that is what scikit-learn makes of a list of indices.
+    A column (m × 1) is a list, and 3.0 is 3: that is what scikit-learn makes of a list of integers.
 
     >>> as_nodes([[3.0], [0.0]]), as_nodes(["eve", "ann"]).tolist()
     (array([3, 0]), ['eve', 'ann'])
@@ -72,12 +74,21 @@ def as_classes(y: Any) -> np.ndarray:
     return y
 
 
+def found(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np.ndarray]:
+    """Positions of nodes (see :func:`as_nodes`) and their classes: beside a mask y may be of all nodes."""
+    at = graph.find(nodes)
+    if nodes.dtype == bool and y.shape == nodes.shape:
+        y = y[nodes]
+    require_one_reading(graph.lookup, nodes, y, graph.labels)
+    return at, y
+
+
 def _plain(nodes: Any) -> np.ndarray:
     """Text or integers as an array, or a sentence about what it is instead."""
     if sparse.issparse(nodes):
         raise InputError("nodes must be names or indices in a plain array. Got a sparse matrix.")
     try:
-        array = np.asarray(nodes)
+        array = np.asanyarray(nodes)  # positions stay positions
     except (ValueError, TypeError):
         raise InputError("nodes must be one regular array. Got rows of different lengths or kinds.") from None
     if array.dtype.kind == "O":
@@ -96,6 +107,8 @@ def _plain(nodes: Any) -> np.ndarray:
 def _unboxed(array: np.ndarray) -> np.ndarray:
     """Python's own values as text or numbers."""
     values = array.ravel().tolist()
+    if values and all(isinstance(value, bool | np.bool_) for value in values):
+        return array.astype(bool)
     if all(isinstance(value, str) for value in values):
         return array.astype(str)
     if all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):

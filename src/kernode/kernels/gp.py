@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -69,5 +70,5 @@ class GPKernel(_Kernel):
         if x.shape[-1] != 1:
             raise InputError(f"GPKernel takes one column of node indices. Got {x.shape[-1]} columns.")
         nodes = self.node_kernel.find(x.detach().cpu().reshape(-1))
-        found = torch.from_numpy(nodes).view(x.shape[:-1]).expand(*batch, x.shape[-2])
+        found = torch.from_numpy(np.asarray(nodes)).view(x.shape[:-1]).expand(*batch, x.shape[-2])
         return found.reshape(-1, x.shape[-2]).to(self.node_kernel.g.device)

@@ -15,7 +15,7 @@ from torch import Tensor
 from kernode.compute.chunks import chunks
 from kernode.compute.stack import Parameters, replica
 from kernode.errors import InputError
-from kernode.graph import checked_nodes
+from kernode.graph import Lookup
 from kernode.graph.names import as_nodes
 from kernode.kernels.base import BaseKernel
 from kernode.kernels.normalized import normalized
@@ -151,24 +151,16 @@ class NodeKernel:
 
     def _rows(self, nodes: Any) -> Tensor:
         rows = np.arange(self.n_nodes) if nodes is None else self.find(nodes)
-        return torch.from_numpy(rows).to(self.g.device)
+        return torch.from_numpy(np.asarray(rows)).to(self.g.device)
 
     def find(self, nodes: Any) -> np.ndarray:
-        """Indices of nodes: text is a name, a whole number an index."""
-        nodes = as_nodes(nodes)
-        if nodes.dtype.kind not in "UT" or not nodes.size:
-            return checked_nodes(nodes, self.n_nodes)
-        if self.names is None:
-            raise InputError("the nodes of this kernel have no names. Give indices instead of text.")
-        try:
-            return np.array([self._index[name] for name in nodes.tolist()], dtype=np.int64)
-        except KeyError as missing:
-            raise InputError(f"no node is called {missing}. Check the name.") from None
+        """Positions of nodes, as :meth:`Graph.find <kernode.Graph.find>` has them."""
+        return self._lookup.find(as_nodes(nodes))
 
     @cached_property
-    def _index(self) -> dict[str, int]:
-        assert self.names is not None
-        return {name: i for i, name in enumerate(self.names.astype(str).tolist())}
+    def _lookup(self) -> Lookup:
+        names = None if self.names is None else self.names.astype(str)
+        return Lookup(names, self.n_nodes, "this kernel")
 
     def __repr__(self) -> str:
         replicas = len(self.g) if self.g.dim() == 3 else 1

@@ -9,7 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from kernode.graph import Graph
+from kernode.graph.names import as_classes, as_nodes, found
 from kernode.node_classification.estimator import NodeKernelEstimator
+from kernode.node_classification.folds import require_classes
 
 
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
@@ -79,7 +81,10 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         Everything that kernode itself prints or writes is in percent. Where the model knows classes by
         name (as ``kernode fit`` trains it), y may hold the graph's numbers.
         """
-        y, known = np.asarray(y), self._on(graph)
+        known = self._on(graph)
+        nodes, y = found(known.graph, as_nodes(X), as_classes(y))
+        if nodes.shape == y.shape:  # else scikit-learn has its own sentence
+            require_classes(nodes, y, known.graph, "scored")
         if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
-            y = np.array([*known.graph.class_names, ""])[y]
-        return float(accuracy_score(y, self.predict(X, graph), sample_weight=sample_weight))
+            y = np.array(known.graph.class_names)[y]
+        return float(accuracy_score(y, self.predict(nodes, graph), sample_weight=sample_weight))

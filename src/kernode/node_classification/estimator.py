@@ -17,13 +17,13 @@ from kernode.compute.replicas import PerReplica, seeds_from
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes
+from kernode.graph.names import as_classes, as_nodes, found
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.fitting import fit_again, fit_best
-from kernode.node_classification.folds import in_folds, labelled
+from kernode.node_classification.fitting import fit_again, fit_best, fit_first
+from kernode.node_classification.folds import can_hold_out, in_folds, labelled
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
@@ -102,12 +102,14 @@ class NodeKernelEstimator(BaseEstimator):
     _OWN = ("variant", "replicas", "random_state", "folds", "precision", "device", "checkpoint")
 
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
-        """Learn from nodes X (m names or indices of the graph) and their classes y.
+        """Learn from nodes X and their classes y.
+
+        X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
 
         ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
         or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
         """
-        nodes = as_nodes(X)
+        asked = as_nodes(X)
         if y is None:
             who = type(self).__name__
             raise InputError(f"{who} requires y to be passed, but the target y is None: pass the classes.")
@@ -117,10 +119,13 @@ class NodeKernelEstimator(BaseEstimator):
         seeds, place = seeds_from(self.random_state, self.replicas), Place.of(self.precision, self.device)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
-        classes, given = labelled(graph.find(nodes), y, graph, validation)
+        nodes, y = found(graph, asked, y)
+        classes, given = labelled(nodes, y, graph, validation)
         run = Run(seeds, place, checkpoint=self.checkpoint)
         task = NodeTask(graph, given, tuple(classes.tolist()), run)
         chooses = validation is None and any(training.selection == "best" for _, training in methods.values())
+        if chooses and not can_hold_out(given):
+            return self._take(fit_first(task, methods), classes)
         if not chooses:
             return self._take(fit_best(task, methods), classes)
         own = any(method.varies_by_replica(training) for method, training in methods.values())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -51,6 +51,18 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
         validated[name] = round(fitted[name].model.validation_accuracy(), 4)
     best = fitted[max(validated, key=lambda name: validated[name])]
     return replace(best, model=replace(best.model, chosen_by_validation=validated))
+
+
+def fit_first(task: NodeTask, candidates: Candidates) -> ModelOnGraph:
+    """Train the first candidate for all its epochs, where the nodes are too few to choose anything by."""
+    name, (method, training) = next(iter(candidates.items()))
+    if training.selection == "best":
+        training = replace(training, selection="last", patience=None)
+    warn(
+        f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, and "
+        f"{name} trained for all of its {training.epochs} epochs."
+    )
+    return fit_method(task, method, training, variant=name)
 
 
 def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:

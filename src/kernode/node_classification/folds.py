@@ -21,8 +21,8 @@ def labelled(
         raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
     if len(nodes) == 0:
         raise InputError("there are no training nodes. Give at least one labelled node per class.")
-    if y.dtype.kind in "iu" and (y < 0).any():
-        raise InputError(f"node {nodes[y < 0][0]} has no label: keep it out of the training nodes.")
+    require_classes(nodes, y, graph, "training")
+    _require_one_class_each(nodes, y, graph)
     classes = np.unique(y)
     chosen, chosen_labels = _with_labels(validation, y, graph)
     return classes, LabelledNodes(
@@ -31,6 +31,40 @@ def labelled(
         chosen[None],
         _numbered(chosen_labels, classes)[None],
     )
+
+
+def require_classes(nodes: np.ndarray, y: np.ndarray, graph: Graph, part: str) -> None:
+    """Raise where a class is none: empty, or −1, unless −1 and 1 are two classes of nodes that have one."""
+    if y.dtype.kind in "iu":
+        without = y < 0
+        if set(np.unique(y).tolist()) == {-1, 1}:
+            without &= graph.labels[nodes] < 0
+    else:
+        without = np.array([_is_none(one) for one in y.tolist()], bool)
+    if without.any():
+        more = f" (and {without.sum() - 1:,} others)" if without.sum() > 1 else ""
+        node = graph.lookup.name(nodes[without][0])
+        raise InputError(f"node {node}{more} has no label: keep it out of the {part} nodes.")
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
+    order = np.argsort(nodes, kind="stable")
+    again = order[1:][(nodes[order[1:]] == nodes[order[:-1]]) & (y[order[1:]] != y[order[:-1]])]
+    if len(again):
+        node = nodes[again[0]]
+        one, other = np.unique(y[nodes == node])[:2].tolist()
+        raise InputError(
+            f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep the right one."
+        )
+
+
+def can_hold_out(given: LabelledNodes) -> bool:
+    """Whether some training nodes can be held out, with others of their class left to train."""
+    return bool((np.bincount(given.train_labels[0]) > 1).any())
 
 
 def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
@@ -47,11 +81,6 @@ def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None =
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
     order = order[np.bincount(y)[y[order]] > 1]
     count = min(folds, len(order))
-    if count < 2:
-        raise InputError(
-            f"{len(y)} training nodes (n_samples={len(y)}) are too few to hold some out. "
-            "Pass validation= or selection='last'."
-        )
     size = len(order) // count
     held_out = np.stack([order[fold::count][:size] for fold in range(count)])
     held_out = held_out[np.arange(count if replicas is None else replicas) % count]

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.node_classification.estimator import NodeKernelEstimator
 
 
@@ -38,7 +38,7 @@ class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, N
         ``validation``: as :class:`NodeKernelClassifier` takes it.
         """
         super().fit(X, y, graph=graph, validation=validation)
-        self._n_features_out = self.kernel_.vectors([0]).shape[1]
+        self._n_features_out = self.kernel_.vectors(positions([0])).shape[1]
         return self
 
     def transform(self, X: Any, graph: Graph | None = None) -> np.ndarray:

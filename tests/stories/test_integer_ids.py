@@ -1,0 +1,94 @@
+"""Ids that are integers: 17 in a data frame is the customer 17, never the seventeenth row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernode as kn
+from kernode.errors import InputError
+
+
+@pytest.fixture
+def customers(shop):
+    """The shop's customers as a data frame, as it came out of a database: in no order."""
+    frame = pd.DataFrame({"id": shop.ids, "age": shop.age, "taste": shop.taste})
+    return frame.sample(frac=1, random_state=3).reset_index(drop=True)
+
+
+@pytest.fixture
+def graph(shop, customers):
+    """And the graph of who bought together."""
+    pairs = pd.DataFrame(shop.bought_together, columns=["source", "target"])
+    return kn.read_table(pairs, customers, label="taste")
+
+
+def model(**settings):
+    return kn.NodeKernelClassifier("k3-tuned", epochs=40, **settings)
+
+
+def test_a_column_of_ids_is_a_column_of_names(customers, graph):
+    """Ana hands over df.id and df.taste, as anybody would, and had 0.50 where 1.00 was right."""
+    some, others = customers[:40], customers[40:]
+    learned = model().fit(some.id, some.taste, graph=graph)
+    assert learned.score(others.id, others.taste) == 1.0
+    assert learned.predict(others.id).tolist() == others.taste.tolist()
+
+
+def test_ids_that_could_be_rows_are_ids_all_the_same(shop):
+    """Ben's ids are 0 … 59, but the rows are not in that order: a row number would be somebody else."""
+    new = np.random.default_rng(0).permutation(60)
+    ids = dict(zip(shop.ids, new.tolist(), strict=True))
+    pairs = [(ids[one], ids[other]) for one, other in shop.bought_together]
+    people = pd.DataFrame({"id": new, "age": shop.age, "taste": shop.taste})
+    graph = kn.read_table(pd.DataFrame(pairs, columns=["source", "target"]), people, label="taste")
+    learned = model().fit(people.id[:40], people.taste[:40], graph=graph)
+    assert learned.score(people.id[40:], people.taste[40:]) == 1.0
+
+
+def test_positions_have_a_form_of_their_own_and_splits_have_it(graph):
+    """Cleo splits by row; what a split holds is never taken for an id, sliced or joined."""
+    split = kn.Split(range(40), range(40, 50), range(50, 60))
+    learned = model().fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    both = np.concatenate([split.validation[::-1], split.test[:5]])
+    assert learned.score(both, graph.labels[both]) == 1.0
+    assert (learned.predict(kn.positions([3, 4])) == learned.predict(graph.node_names[[3, 4]])).all()
+
+
+def test_a_row_number_that_is_no_id_is_refused(graph):
+    """Dan writes np.flatnonzero(…): row numbers, which nobody is called."""
+    known = np.flatnonzero(graph.labels >= 0)
+    with pytest.raises(InputError, match=r"no node of 'edges' is called '0'.*kn\.positions\(\[0\]\)"):
+        model().fit(known, graph.labels[known], graph=graph)
+
+
+def test_row_numbers_that_are_ids_of_others_contradict_the_classes(shop):
+    """And where row numbers happen to be ids of others, the classes give it away."""
+    people = {"id": np.random.default_rng(0).permutation(60), "age": shop.age, "taste": shop.taste}
+    graph = kn.read_table({"source": [0], "target": [1]}, people, label="taste")
+    rows = np.arange(30)
+    with pytest.raises(InputError, match="as positions they agree"):
+        model().fit(rows, graph.labels[rows], graph=graph)
+
+
+def test_a_mask_says_which_rows(graph):
+    """Eve comes from PyTorch Geometric and has masks; classes of all nodes or of the marked ones both do."""
+    mask = np.arange(60) < 40
+    by_mask = model().fit(mask, graph.labels[mask], graph=graph)
+    by_all = model().fit(mask, graph.labels, graph=graph)
+    assert by_mask.score(~mask, graph.labels) == by_all.score(~mask, graph.labels[~mask]) == 1.0
+    with pytest.raises(InputError, match="one boolean per node"):
+        by_mask.predict(mask[:10])
+
+
+def test_zeros_that_a_data_frame_lost_are_named(shop):
+    """Finn's ids are 007 and the like; pandas made 7 of them."""
+    graph = kn.read_table({"source": ["007"], "target": ["010"]})
+    with pytest.raises(InputError, match="Did you mean the text '007'"):
+        graph.find([7])
+
+
+def test_links_between_ids_are_links_between_those_ids(shop, graph):
+    """Gina asks for a link between two customers, not between two rows."""
+    links = kn.LinkPredictor(epochs=5).fit(graph)
+    pair = [shop.bought_together[0]]
+    assert links.score_pairs(pair) == links.score_pairs(graph.find(pair))
