@@ -28,9 +28,9 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
         rows = json.loads(path.read_text()) if extension == "json" else parquet.read_table(path).to_pylist()
     model = kn.load_model("m.safetensors")
     graph, _ = kn.load("cora")
-    proba = model.predict_proba(range(graph.n_nodes))
+    proba = model.predict_proba(graph.node_names)
     assert [str(row["node"]) for row in rows] == graph.node_names.tolist()
-    assert [row["class"] for row in rows] == model.predict(range(graph.n_nodes)).tolist()
+    assert [row["class"] for row in rows] == model.predict(graph.node_names).tolist()
     written = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
     assert np.allclose(written, proba, atol=1e-6)
 

@@ -70,6 +70,7 @@ def fit(
     check_suffix(predictions)
 
     from kernode.node_classification.experiment import fit_all_labels, run_variant
+    from kernode.node_classification.report import test_figures, versions
     from kernode.node_classification.variants import candidates
     from kernode.training.run import Run
 
@@ -83,6 +84,7 @@ def fit(
         runs = Run(run.seeds(), place, told, checkpoint.file())
         outcome = run_variant(read, variant, runs, split=split, changes=changes)
         fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
+        report["test"] |= test_figures(outcome)
         if all_labels:
             fitted = fit_all_labels(read, fitted.model, runs)
     model = fitted.model
@@ -90,6 +92,8 @@ def fit(
     if predictions is not None:
         write_predictions(predictions, fitted)
     report |= {
+        "sizes": outcome.sizes,
+        "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "seconds_per_epoch": round(seconds, 5),
         "peak_memory_mb": peak_memory_mb(place),
@@ -104,4 +108,4 @@ def fit(
         return
     if read.encoding is not None:
         print_notes(read)
-    print_report(report, outcome.splits, graph.files)
+    print_report(report, graph.files)

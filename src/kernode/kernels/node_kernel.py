@@ -110,7 +110,7 @@ class NodeKernel:
         """
         if k < 1:
             raise InputError(f"k must be an integer ≥ 1. Got {k}.")
-        (query,) = self._rows([node]).tolist()
+        (query,) = self._rows(np.atleast_1d(np.asanyarray(node))).tolist()
         similarity = self._normalized._row(query)
         similarity[query] = -np.inf  # itself
         best = np.argsort(-similarity, kind="stable")[: min(k, len(similarity) - 1)]

@@ -45,9 +45,9 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
     >>> links = kn.LinkPredictor(epochs=20).fit(graph)
     >>> links.evaluate()["auc"] > 85
     True
-    >>> len(links.missing_links(0, k=3)), links.score_pairs([(0, 1), (2, 3)]).shape
+    >>> len(links.missing_links(35, k=3)), links.score_pairs([(35, 40), (35, 114)]).shape
     (3, (2,))
-    >>> links.predict_proba([(0, 1), (2, 3)]).shape, links.kernel_.gram([0, 1]).shape
+    >>> links.predict_proba([(35, 40), (35, 114)]).shape, links.kernel_.gram([35, 40]).shape
     ((2, 2), (2, 2))
     """
 

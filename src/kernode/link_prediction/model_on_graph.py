@@ -12,7 +12,7 @@ import torch
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.graph.names import as_nodes, as_pairs
 from kernode.kernels import NodeKernel
 from kernode.metrics.ranking import link_metrics
@@ -63,7 +63,7 @@ class LinkModelOnGraph:
         if k < 1:
             raise InputError(f"k must be an integer ≥ 1. Got {k}.")
         others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self._neighbours(node)])
-        scores = self.score_pairs(np.stack([np.full_like(others, node), others], axis=1))
+        scores = self.score_pairs(positions(np.stack([np.full_like(others, node), others], axis=1)))
         best = np.argsort(-scores, kind="stable")[:k]
         names = self.graph.node_names
         found = others[best] if names is None else names[others[best]]

@@ -8,10 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.folds import require_classes
+from kernode.node_classification.report import Report, judged, versions
+from kernode.node_classification.task import LabelledNodes
 
 
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
@@ -57,7 +60,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     True
     >>> model.kernel_.gram(split.test[:3]).shape
     (3, 3)
-    >>> [node for node, similarity in model.similar(0, k=3) if similarity > 0.5] != []
+    >>> [node for node, similarity in model.similar(35, k=3) if similarity > 0.5] != []
     True
     """
 
@@ -74,6 +77,28 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         """The most probable class of each node."""
         best = self.predict_proba(X, graph).argmax(axis=1)
         return self.classes_[best]
+
+    def report(self, X: Any, y: Any, graph: Graph | None = None) -> Report:
+        """All that judges the answers about nodes X with classes y; ``print`` it.
+
+        Accuracy and macro F1 in percent, figures of every class, the confusion matrix, and, on the graph that
+        was learned from, what the commonest class, features alone and edges alone reach with the same
+        training nodes.
+        """
+        known = self._on(graph)
+        nodes, y = found(known.graph, as_nodes(X), as_classes(y))
+        if nodes.shape != y.shape or not len(nodes):
+            raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
+        require_classes(nodes, y, known.graph, "reported")
+        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
+            y = np.array(known.graph.class_names)[y]
+        names = [*self.classes_.tolist(), *np.setdiff1d(y, self.classes_).tolist()]
+        truth = np.array([names.index(one) for one in y.tolist()])
+        model = self.model_
+        none = np.empty((1, 0), np.int64)
+        given = LabelledNodes(model.train, model.train_labels, none, none)
+        figures = judged(known, np.asarray(nodes)[None], truth[None], given, names)
+        return Report(figures | {"versions": versions()})
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
         """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,8 +21,8 @@ from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.fitting import fit_again, fit_best, fit_first
-from kernode.node_classification.folds import can_hold_out, in_folds, labelled
+from kernode.node_classification.fitting import fit_best
+from kernode.node_classification.folds import fit_in_folds, labelled
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
@@ -123,16 +122,8 @@ class NodeKernelEstimator(BaseEstimator):
         classes, given = labelled(nodes, y, graph, validation)
         run = Run(seeds, place, checkpoint=self.checkpoint)
         task = NodeTask(graph, given, tuple(classes.tolist()), run)
-        chooses = validation is None and any(training.selection == "best" for _, training in methods.values())
-        if chooses and not can_hold_out(given):
-            return self._take(fit_first(task, methods), classes)
-        if not chooses:
-            return self._take(fit_best(task, methods), classes)
-        own = any(method.varies_by_replica(training) for method, training in methods.values())
-        parts = in_folds(given, self.folds, seeds[0], len(seeds) if own else None)
-        stack = run.with_seeds(seeds_from(self.random_state, len(parts.train)))
-        best = fit_best(replace(task, nodes=parts, run=stack), methods)
-        return self._take(fit_again(task, best.model), classes)
+        fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)
+        return self._take(fitted, classes)
 
     def _take(self, on: ModelOnGraph, classes: np.ndarray) -> Self:
         """Become the estimator of a model on the graph it learned from."""

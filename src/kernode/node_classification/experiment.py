@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from scipy import sparse
 from kernode.compute.stack import replica
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
+from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.fitting import Candidates, fit_again, fit_best
+from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -24,6 +26,7 @@ from kernode.node_classification.variants import WORDS, candidates
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
+_FEWEST = 20  # labelled nodes that are split where nobody says how
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
@@ -45,11 +48,19 @@ class Outcome:
     on: ModelOnGraph
     report: dict[str, Any]
     splits: list[Split]
+    nodes: LabelledNodes  # that trained and validated
 
     @property
     def model(self) -> Model:
         """What was trained."""
         return self.on.model
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many nodes there are, how many have a class, and how many are in each part of a split."""
+        parts = {part: len(getattr(self.splits[0], part)) for part in ("train", "validation", "test")}
+        graph = self.on.graph
+        return {"nodes": graph.n_nodes, "labelled": int((graph.labels >= 0).sum()), **parts}
 
     @property
     def seconds_per_epoch(self) -> float:
@@ -82,10 +93,32 @@ def run_method(
 
 def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | None = None) -> Outcome:
     """The same for whichever of some methods validates best."""
+    if split is None and has_few_labels(graph):
+        return _run_on_all(graph, methods, run)
     splits = split_nodes(graph, split, list(run.seeds))
     task = NodeTask.of_splits(graph, splits, run)
     on = fit_best(task, methods, split=split or ("fastgcn" if known_name(graph) else "jk"))
-    return Outcome(on, _report(on, splits), splits)
+    return Outcome(on, _report(on, splits), splits, task.nodes)
+
+
+def has_few_labels(graph: Graph) -> bool:
+    """Whether so few nodes have a class that a test on some of them would say nothing."""
+    counts = np.bincount(graph.labels[graph.labels >= 0])
+    return 0 < counts.sum() < max(_FEWEST, 3 * np.count_nonzero(counts))
+
+
+def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
+    """Every labelled node trains and none is tested; folds of them choose, where there are enough."""
+    labelled = np.flatnonzero(graph.labels >= 0)
+    warn(
+        f"{len(labelled)} nodes with a class are too few to keep some for a test: all of them train, and "
+        "there is no accuracy. --split 0.6/0.2/0.2 would test on a few."
+    )
+    splits = [Split(labelled, [], [])] * run.replicas
+    task = NodeTask.of_splits(graph, splits, run)
+    on = fit_in_folds(task, methods)
+    on = replace(on, model=replace(on.model, split="all labelled nodes"))
+    return Outcome(on, _report(on, splits), splits, task.nodes)
 
 
 def fit_all_labels(graph: Graph, model: Model, run: Run) -> ModelOnGraph:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kernode.compute.replicas import whole
+from kernode.compute.replicas import seeds_from, whole
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_nodes
-from kernode.node_classification.task import LabelledNodes
+from kernode.node_classification.fitting import Candidates, fit_again, fit_best, fit_first
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.task import LabelledNodes, NodeTask
 
 
 def labelled(
@@ -65,6 +68,20 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
 def can_hold_out(given: LabelledNodes) -> bool:
     """Whether some training nodes can be held out, with others of their class left to train."""
     return bool((np.bincount(given.train_labels[0]) > 1).any())
+
+
+def fit_in_folds(task: NodeTask, candidates: Candidates, folds: int = 3) -> ModelOnGraph:
+    """Where no node validates: parts of the training nodes choose in turn, and then all of them train."""
+    if all(training.selection != "best" for _, training in candidates.values()):
+        return fit_best(task, candidates)  # nothing is to be chosen
+    if not can_hold_out(task.nodes):
+        return fit_first(task, candidates)
+    seeds = task.run.seeds
+    own = any(method.varies_by_replica(training) for method, training in candidates.values())
+    parts = in_folds(task.nodes, folds, seeds[0], len(seeds) if own else None)
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
+    best = fit_best(replace(task, nodes=parts, run=stack), candidates)
+    return fit_again(task, best.model)
 
 
 def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:

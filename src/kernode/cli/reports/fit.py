@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 
-from kernode.cli.console import say
+from kernode.cli.console import new_table, print_table, say
+from kernode.node_classification.report import beside, percent, uncertain
 
-if TYPE_CHECKING:
-    from kernode.data import Split
+_SHOWN = 12  # classes
 
 
-def print_report(report: dict[str, Any], splits: list[Split], files: list[str]) -> None:
+def print_report(report: dict[str, Any], files: list[str]) -> None:
     """Print figures, cost, and the next command, which needs to be told of some files."""
-    sizes = " / ".join(f"{len(part):,}" for part in (splits[0].train, splits[0].validation, splits[0].test))
+    sizes = " / ".join(f"{report['sizes'][part]:,}" for part in ("train", "validation", "test"))
     name, runs = escape(report["dataset"]), runs_and_seeds(report)
     say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
     _print_figures(report)
+    _print_classes(report["test"])
     cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
     if report["peak_memory_mb"]:
         cost += f", {report['peak_memory_mb']:.0f} MB at most"
@@ -47,11 +48,17 @@ def _print_figures(report: dict[str, Any]) -> None:
     for part in ("test", "validation"):
         values = report[part]
         if values["accuracy_mean"] is None:
+            if part == "test":
+                say(f"  {'test accuracy':<20} none: no node was kept for a test")
             continue
         together = values["ensemble_accuracy"]
         note = f"   (all runs together: {together:.2f} %)" if r > 1 and together is not None else ""
-        figure = _figure(values, "accuracy_mean", "accuracy_std", r)
-        say(f"  {part + ' accuracy':<20} [bold]{figure}[/]{note}")
+        unsure = uncertain(values) if part == "test" else ""
+        say(f"  {part + ' accuracy':<20} [bold]{percent(values, 'accuracy', r)}[/]{note}{unsure}")
+        if part == "test":
+            for line in beside(values, r):
+                say(f"  {'':<20} [dim]{line}[/]" if "ahead" not in line else f"  {'':<20} [yellow]{line}[/]")
+            say(f"  {'macro F1':<20} {percent(values, 'macro_f1', r)}")
     if alike := report["test"]["similarity"]:
         precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
         ranked = _figure(alike, "map", "map_std", r)
@@ -59,6 +66,26 @@ def _print_figures(report: dict[str, Any]) -> None:
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
+
+
+def _print_classes(test: dict[str, Any]) -> None:
+    """A line for each class; of many, the rarest and the hardest are a matter for --json."""
+    if not test.get("classes"):
+        return
+    words = ("  class", "mostly taken for")
+    columns = (words[0], "precision", "recall", "F1", "nodes", words[1])
+    table = new_table(columns, left=words, box=None, pad_edge=False)
+    names = [one["class"] for one in test["classes"]]
+    for i, one in enumerate(test["classes"][:_SHOWN]):
+        others = [0 if j == i else count for j, count in enumerate(test["confusion"][i])]
+        wrong = names[max(range(len(others)), key=others.__getitem__)] if any(others) else ""
+        figures = (f"{one[name]:.1f}" for name in ("precision", "recall", "f1"))
+        table.add_row(
+            f"  {escape(str(one['class']))}", *figures, f"{one['support']:,.0f}", escape(str(wrong))
+        )
+    print_table(table)
+    if len(names) > _SHOWN:
+        say(f"  … and {len(names) - _SHOWN} classes more; all of them with --json")
 
 
 def _figure(values: dict[str, Any], mean: str, std: str, runs: int) -> str:

@@ -1,0 +1,126 @@
+"""What a user needs to judge an answer: figures of every class, baselines on the same split, versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.classes import class_figures, wilson
+from kernode.node_classification.baselines import NAMES, baselines
+from kernode.node_classification.experiment import Outcome
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.task import LabelledNodes
+from kernode.version import __version__
+
+FEW = 100  # nodes: below, an accuracy's own uncertainty is said beside it
+
+
+@dataclass(frozen=True)
+class Report:
+    """Accuracy on some nodes, in percent, and what to compare it with. ``print(report)`` shows all of it."""
+
+    figures: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.figures
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self.figures))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def judged(
+    on: ModelOnGraph, nodes: np.ndarray, truth: np.ndarray, given: LabelledNodes, names: Sequence[Any]
+) -> dict[str, Any]:
+    """Figures of r runs on nodes (q × t) whose true classes are given as numbers of ``names``.
+
+    The first of the names are the model's own classes, in their order; others no run can find.
+    """
+    r = len(on.model.seeds)
+    found = on.probabilities(nodes).argmax(axis=-1)  # r × t
+    by_run = [truth[min(i, len(truth) - 1)] for i in range(r)]
+    runs = [100 * float((found[i] == by_run[i]).mean()) for i in range(r)]
+    mean, std = mean_and_std(runs)
+    return {
+        "accuracy_mean": round(mean, 4),
+        "accuracy_std": round(std, 4),
+        "runs": [round(run, 4) for run in runs],
+        "nodes": int(nodes.shape[1]),
+        "interval_95": wilson(mean / 100, nodes.shape[1]),
+        **class_figures(by_run, list(found), names),
+        # Training nodes are numbers, which mean nothing in another graph.
+        "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {},
+    }
+
+
+def test_figures(outcome: Outcome) -> dict[str, Any]:
+    """An experiment's test nodes, judged; nothing where it has none."""
+    on, model, labels = outcome.on, outcome.model, outcome.on.graph.labels
+    parts = [split.test for split in outcome.splits]
+    nodes = np.asarray(parts[:1] if all(part is parts[0] for part in parts) else parts)
+    if not nodes.shape[1]:
+        return {}
+    others = [name for name in on.graph.class_names if name not in model.classes]
+    names = [*model.classes, *others]
+    numbers = np.array([names.index(name) for name in on.graph.class_names])
+    return judged(on, nodes, numbers[labels[nodes]], outcome.nodes, names)
+
+
+def versions() -> dict[str, str]:
+    """Of everything that has a say in the figures."""
+    others = {name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}
+    return {"kernode": __version__, "python": platform.python_version(), **others}
+
+
+def lines(figures: dict[str, Any]) -> list[str]:
+    """A report in words, for a terminal."""
+    r = len(figures["runs"])
+    found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
+    found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
+    found += [f"{'beside it':<20} {line}" for line in beside(figures, r)]
+    widest = max(len(str(one["class"])) for one in figures["classes"])
+    found.append(f"{'class':<{widest}}  precision  recall      F1  support")
+    for one in figures["classes"]:
+        numbers = f"{one['precision']:9.1f} {one['recall']:7.1f} {one['f1']:7.1f} {one['support']:8,.0f}"
+        found.append(f"{one['class']!s:<{widest}}  {numbers}")
+    return found
+
+
+def percent(figures: dict[str, Any], name: str, runs: int) -> str:
+    """Mean and, of several runs, spread."""
+    spread = f" ± {figures[f'{name}_std']:.2f}" if runs > 1 else ""
+    return f"{figures[f'{name}_mean']:.2f}{spread} %"
+
+
+def uncertain(figures: dict[str, Any]) -> str:
+    """What few nodes do to a figure, or nothing."""
+    n = figures["nodes"]
+    if n >= FEW:
+        return ""
+    low, high = figures["interval_95"]
+    nodes = "a single node" if n == 1 else f"{n} nodes"
+    return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
+
+
+def beside(figures: dict[str, Any], runs: int) -> list[str]:
+    """The baselines, each in a line, those ahead of the figure marked."""
+    ahead = {
+        name: one["accuracy_mean"] - figures["accuracy_mean"] for name, one in figures["baselines"].items()
+    }
+    return [
+        f"{percent(one, 'accuracy', len(one['runs']))} {NAMES[name]}"
+        f"{f': ahead by {ahead[name]:.2f}' if ahead[name] > 0 else ''}"
+        for name, one in figures["baselines"].items()
+    ]
