@@ -70,9 +70,10 @@ def fit(
     check_suffix(predictions)
 
     from kernode.node_classification.experiment import fit_all_labels, run_variant
-    from kernode.node_classification.report import test_figures, versions
+    from kernode.node_classification.report import test_figures
     from kernode.node_classification.variants import candidates
     from kernode.training.run import Run
+    from kernode.version import versions
 
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()

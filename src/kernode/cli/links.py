@@ -61,9 +61,11 @@ def links(
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
+    from kernode.link_prediction.baselines import link_baselines
     from kernode.link_prediction.experiment import run_link_variant
     from kernode.link_prediction.variants import configure_links
     from kernode.training.run import Run
+    from kernode.version import versions
 
     # What is wrong with the options is said before a graph is read.
     method = configure_links(variant, "", **changes)
@@ -77,6 +79,8 @@ def links(
     outcome.model.save(out)
     report = outcome.report
     report |= {
+        "baselines": link_baselines(outcome.split),
+        "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": peak_memory_mb(place),
         "model": str(out),
@@ -92,11 +96,17 @@ def links(
 
 
 def _print_report(report: dict[str, Any]) -> None:
+    from kernode.link_prediction.baselines import NAMES
+
     r = report["replicas"]
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     titles = {"auc": "AUC", "ap": "AP", "hits_at_50": "Hits@50", "mrr": "MRR"}
     for name, title in titles.items():
         spread = f" ± {report['test'][f'{name}_std']:.2f}" if r > 1 else ""
         say(f"  {'test ' + title:<20} [bold]{report['test'][f'{name}_mean']:.2f}{spread} %[/]")
+        for which, values in report["baselines"].items() if name == "auc" else ():
+            ahead = values[name] - report["test"][f"{name}_mean"]
+            colour, note = ("yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
+            say(f"  {'':<20} [{colour}]{values[name]:.2f} % {NAMES[which]}{note}[/]")
     say(f"  {'time':<20} {report['seconds_total']:.1f} s")
     say(f"  {'model':<20} {escape(report['model'])}")

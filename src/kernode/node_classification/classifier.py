@@ -13,8 +13,9 @@ from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.folds import require_classes
-from kernode.node_classification.report import Report, judged, versions
+from kernode.node_classification.report import Report, judged
 from kernode.node_classification.task import LabelledNodes
+from kernode.version import versions
 
 
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from kernode.node_classification.baselines import NAMES, baselines
 from kernode.node_classification.experiment import Outcome
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes
-from kernode.version import __version__
 
 FEW = 100  # nodes: below, an accuracy's own uncertainty is said beside it
 
@@ -76,12 +73,6 @@ def test_figures(outcome: Outcome) -> dict[str, Any]:
     names = [*model.classes, *others]
     numbers = np.array([names.index(name) for name in on.graph.class_names])
     return judged(on, nodes, numbers[labels[nodes]], outcome.nodes, names)
-
-
-def versions() -> dict[str, str]:
-    """Of everything that has a say in the figures."""
-    others = {name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}
-    return {"kernode": __version__, "python": platform.python_version(), **others}
 
 
 def lines(figures: dict[str, Any]) -> list[str]:
