@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
@@ -132,3 +133,76 @@ def test_settings_of_losses_in_files_of_0_1_0_reach_the_loss(objective, kernel_l
     assert NodeMethod.from_json(today["method"]).loss == loss
     assert Training.from_json(today["training"]) == Training(epochs=7)
     assert (today["variant"], today["split"], today["chosen_by_validation"]) == ("k1", "jk", None)
+
+
+def as_sparse(graph):
+    features, names = sparse.csr_array(graph.features), [f"ä{i}" for i in range(graph.n_nodes)]
+    about = {"class_names": ("a", "b", "c"), "node_names": names, "name": "named", "notes": ("made up",)}
+    return kn.Graph(graph.adjacency, features, graph.labels, **about)
+
+
+def table_graph():
+    edges = {"source": [f"n{i}" for i in range(30)], "target": [f"n{(i * 7 + 1) % 30}" for i in range(30)]}
+    nodes = {"id": [f"n{i}" for i in range(30)] + ["n3"], "x": [i % 5 * 1.5 for i in range(31)],
+             "word": ["ab", "cd", None] * 10 + ["ab"], "kind": ["u", "v"] * 15 + ["u"]}  # fmt: skip
+    return kn.read_table(edges, nodes, label="kind", positions=4)
+
+
+@pytest.mark.parametrize(
+    "graph", [CLUSTERS, as_sparse(CLUSTERS), table_graph()], ids=["dense", "sparse", "table"]
+)
+def test_a_model_saved_with_its_graph_needs_no_other(graph, saved, tmp_path):
+    nodes = np.flatnonzero(graph.labels >= 0)[:20]
+    model = kn.NodeKernelClassifier("k3", epochs=3, device="cpu").fit(nodes, graph.labels[nodes], graph=graph)
+    path = model.save(tmp_path / "with.safetensors", with_graph=True)
+    again = kn.load_model(path)
+    held = again.graph_
+    assert held.fingerprint == graph.fingerprint
+    assert held.features.dtype == graph.features.dtype
+    for name in ("name", "notes", "class_names", "encoding", "repairs"):
+        assert getattr(held, name) == getattr(graph, name), name
+    assert np.array_equal(held.labels, graph.labels)
+    assert (held.node_names is None) == (graph.node_names is None)
+    assert graph.node_names is None or held.node_names.tolist() == graph.node_names.tolist()
+    assert np.array_equal(again.predict_proba(nodes), model.predict_proba(nodes))
+    assert again.save(tmp_path / "again.safetensors", with_graph=True).read_bytes() == path.read_bytes()
+    assert saved(again).stat().st_size < path.stat().st_size
+    links = kn.LinkPredictor("gae", epochs=2, device="cpu").fit(graph)
+    alone = kn.load_model(links.save(tmp_path / "l.safetensors", with_graph=True))
+    assert alone.evaluate() == links.evaluate()
+
+
+def test_a_model_that_grew_is_read_as_it_was_saved(tmp_path):
+    model = fitted("k1", precision=64)  # nearest centroids: means of training nodes in the larger graph
+    grown = model.extend(None, CLUSTERS.features[:2], [(120, 0), (121, 120)])
+    again = kn.load_model(grown.save(tmp_path / "m.safetensors", with_graph=True))
+    assert again.graph_.n_nodes == 122
+    assert np.allclose(again.predict_proba(range(122)), grown.predict_proba(range(122)), rtol=1e-12)
+    assert not np.allclose(
+        again.predict_proba(range(122)), model.predict_proba(range(122), graph=grown.graph_)
+    )
+    more = again.extend(None, CLUSTERS.features[:1], [(122, 121)])
+    assert np.allclose(
+        more.predict_proba([122]),
+        grown.extend(None, CLUSTERS.features[:1], [(122, 121)]).predict_proba([122]),
+    )
+
+
+def test_only_the_graph_that_was_learned_from_goes_into_the_file(saved, tmp_path):
+    elsewhere = kn.load_model(saved(fitted()), graph=clustered_graph(n=100, seed=1))
+    with pytest.raises(InputError, match="which is not the graph it learned from"):
+        elsewhere.save(tmp_path / "m", with_graph=True)
+
+
+def test_a_graph_that_is_not_the_one_that_was_written_is_refused(tmp_path):
+    from kernode.storage import read_tensors, write_tensors
+
+    path = fitted().save(tmp_path / "m.safetensors", with_graph=True)
+    tensors, facts = read_tensors(path, "model")
+    write_tensors(path, "model", tensors, facts | {"graph": "0" * 64})
+    with pytest.raises(FileError, match="the graph in it is not the one that was written"):
+        kn.load_model(path)
+    tensors["graph.labels"] = tensors["graph.labels"][:-5]
+    write_tensors(path, "model", tensors, facts)
+    with pytest.raises(FileError, match="the graph in it is damaged"):
+        kn.load_model(path)

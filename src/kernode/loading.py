@@ -29,18 +29,19 @@ def load_model(
 ) -> NodeKernelClassifier | LinkPredictor:
     """Read a model that an estimator's ``save``, ``kernode fit`` or ``kernode links`` wrote.
 
-    The graph of a built-in data set is found by its name. Without ``graph`` a classifier of any other knows
-    none: ask about one with ``predict(nodes, graph=…)``; a link predictor needs the graph it was fitted on. A
-    model of tables reads others by ``read_table(edges, nodes, like=load_model(path))``.
+    Without ``graph`` it is the one in the file, where it was saved ``with_graph``, or a built-in data set,
+    which is found by its name. A classifier of any other then knows none: ask about one with
+    ``predict(nodes, graph=…)``; a link predictor needs the graph it was fitted on. A model of tables reads
+    others by ``read_table(edges, nodes, like=load_model(path))``.
     """
     tensors, facts = read_tensors(path, node_file.KIND, link_file.KIND)
     if facts["kind"] == link_file.KIND:
-        return _link_predictor(link_file.as_link_model(tensors, facts), path, graph, device)
-    return _classifier(node_file.as_model(tensors, facts), graph, device)
+        return _link_predictor(link_file.as_link_model(tensors, facts, Path(path)), path, graph, device)
+    return _classifier(node_file.as_model(tensors, facts, Path(path)), graph, device)
 
 
 def _classifier(model: Model, graph: Graph | None, device: str) -> NodeKernelClassifier:
-    graph = _found(model.dataset) if graph is None else graph
+    graph = own_graph(model) if graph is None else graph
     estimator = NodeKernelClassifier(model.variant or "k3", **_settings(model, NodeKernelClassifier, device))
     device = Place.of(model.precision, device).device.type
     classes = np.array(model.classes)
@@ -50,19 +51,28 @@ def _classifier(model: Model, graph: Graph | None, device: str) -> NodeKernelCla
 
 
 def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, device: str) -> LinkPredictor:
-    if graph is None and model.split_seed is not None:  # of an own split nobody else has the graph
-        graph = _found(model.dataset)
+    if graph is None:  # of an own split nobody else has the graph
+        graph = model.graph if model.split_seed is None else own_graph(model)
     if graph is None:
         what = "the graph it was fitted on" if model.split_seed is not None else "its split's own"
-        raise InputError(f"{path} was trained on {model.dataset!r}. Pass graph=, {what}.")
+        raise InputError(
+            f"{path} was trained on {model.dataset!r}. Pass graph=, {what}; save(…, with_graph=True) keeps "
+            "it in the file."
+        )
     split = model.split_of(graph)
     estimator = LinkPredictor(model.variant or "kernel", **_settings(model, LinkPredictor, device))
-    return estimator._take(model.on(split.graph, Place.of(model.precision, device).device.type), split)
+    return estimator._take(model.on(split, Place.of(model.precision, device).device.type), split, graph)
 
 
-def _found(dataset: str) -> Graph | None:
-    """A built-in data set by its name."""
-    return load_graph(dataset) if is_registered(dataset) else None
+def own_graph(model: Model | LinkModel) -> Graph | None:
+    """The graph that a model holds, or the built-in one that it was trained on; None: it must be given.
+
+    A file of somebody's own may be called cora, too: what has another fingerprint is not its graph.
+    """
+    if model.graph is not None or not is_registered(model.dataset):
+        return model.graph
+    found = load_graph(model.dataset)
+    return found if found.fingerprint == model.fingerprint else None
 
 
 def _settings(model: Model | LinkModel, kind: type[BaseEstimator], device: str) -> dict[str, Any]:

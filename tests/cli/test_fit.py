@@ -358,3 +358,11 @@ def test_killed_run_resumes_to_the_same_model(tmp_path):
 def test_options_without_effect_are_refused(kernode, graph_file, variant, option, value):
     result = kernode("fit", graph_file, "--variant", variant, f"--{option}", value)
     fails(result, 2, option.replace("-", "_"), f"{variant} (", "leave it out")
+
+
+def test_a_model_that_is_replaced_is_said(kernode, graph_file):
+    """Another method's model of the same data has the same name unless one is given."""
+    first = kernode("fit", graph_file, *QUICK)[1]
+    second = kernode("fit", graph_file, *QUICK, "--map", "gat")[1]
+    assert "which replaced" not in first
+    assert "clusters.safetensors, which replaced a file of that name" in second

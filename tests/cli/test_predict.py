@@ -31,6 +31,8 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
     proba = model.predict_proba(graph.node_names)
     assert [str(row["node"]) for row in rows] == graph.node_names.tolist()
     assert [row["class"] for row in rows] == model.predict(graph.node_names).tolist()
+    assert [row["known"] for row in rows] == [graph.class_names[label] for label in graph.labels]
+    assert list(rows[0])[:4] == ["node", "class", "known", f"p_{graph.class_names[0]}"]
     written = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
     assert np.allclose(written, proba, atol=1e-6)
 
@@ -39,7 +41,7 @@ def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
     kernode("fit", graph_file, *QUICK)
     status, out, _ = kernode("predict", "clusters.safetensors", graph_file)
     assert status == 0
-    assert out.splitlines()[0] == "node,class,p_0,p_1,p_2"
+    assert out.splitlines()[0] == "node,class,known,p_0,p_1,p_2"
     assert len(out.splitlines()) == 91
 
 

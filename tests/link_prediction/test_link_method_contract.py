@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +10,14 @@ import torch
 
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import split_edges
+from kernode.data.edge_split import is_edge, split_edges
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.link_prediction import missing
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
+from kernode.progress import heard_by
 from kernode.training.settings import Training
 from parts import LINK_METHODS, over
 from tasks import DOUBLE, link_task
@@ -81,7 +84,7 @@ def test_saved_model_answers_the_same(method, fitted, tmp_path):
     assert again.method == method
     split = again.split_of(CLUSTERS)
     assert np.array_equal(split.test, SPLIT.test)
-    assert np.array_equal(again.on(split.graph).logits(SPLIT.test), on.logits(SPLIT.test))
+    assert np.array_equal(again.on(split).logits(SPLIT.test), on.logits(SPLIT.test))
     assert again.save(tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
 
 
@@ -119,12 +122,43 @@ def test_kernel_is_what_links_are_read_from(method, fitted):
 def test_missing_links_are_the_likeliest_of_a_loop_over_all(method, fitted):
     on = fitted(method)
     found = on.missing_links(5, k=4)
-    neighbours = set(SPLIT.graph.adjacency[[5]].indices.tolist())
+    neighbours = set(CLUSTERS.adjacency[[5]].indices.tolist())  # held-out ones included
     others = [v for v in range(120) if v != 5 and v not in neighbours]
     scores = {v: on.score_pairs([(5, v)])[0] for v in others}
     expected = sorted(others, key=lambda v: -scores[v])[:4]
     assert [score for _, score in found] == pytest.approx([scores[v] for v in expected])
     assert not neighbours & {node for node, _ in found}
+
+
+@every_method
+@pytest.mark.parametrize("cells", [1, 120 * 2 * 7, 2**22], ids=["a row at a time", "7 rows", "all"])
+def test_missing_links_of_the_graph_are_the_first_of_all_pairs_in_order(method, fitted, cells, monkeypatch):
+    monkeypatch.setattr(missing, "_CELLS", cells)
+    on = fitted(method)
+    pairs = np.argwhere(np.triu(np.ones((120, 120)), 1))
+    pairs = pairs[~is_edge(CLUSTERS.adjacency, pairs)]
+    odds = on.log_odds(pairs)
+    order = sorted(range(len(pairs)), key=lambda i: (-odds[i], *pairs[i]))
+    for k in (1, 25, 10**6):
+        found = on.missing_links(k=k)
+        assert [(u, v) for u, v, _ in found] == [tuple(pairs[i]) for i in order[:k]]
+        assert [score for *_, score in found] == on.score_pairs(pairs[order[:k]]).tolist()
+    told = []
+    with heard_by(lambda *what: told.append(what)):
+        on.missing_links(k=1)
+    assert told[0] == ("missing links: nodes", 0, 120)
+
+
+def test_of_equally_likely_links_the_first_come_first(fitted):
+    on = fitted(LINK_METHODS["rbf"])
+    kernel = replace(on.kernel, g=torch.zeros_like(on.kernel.g))
+    on = replace(on)
+    vars(on)["kernel"] = kernel  # all nodes alike, so all pairs are
+    pairs = np.argwhere(np.triu(np.ones((120, 120)), 1))
+    pairs = pairs[~is_edge(CLUSTERS.adjacency, pairs)]
+    assert [(u, v) for u, v, _ in on.missing_links(k=9)] == [tuple(pair) for pair in pairs[:9].tolist()]
+    others = [v for v in range(120) if v != 7 and not CLUSTERS.adjacency[7, v]]
+    assert [v for v, _ in on.missing_links(7, k=9)] == others[:9]
 
 
 @every_method

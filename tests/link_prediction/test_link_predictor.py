@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import split_edges
+from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import FileError, InputError
 from kernode.link_prediction.method import LinkMethod
 from kernode.training.checkpoint import Checkpoint
@@ -35,6 +35,31 @@ def test_predictor_scores_pairs_and_finds_missing_links():
     for use in (lambda model: model.score_pairs([(0, 1)]), lambda model: model.kernel_):
         with pytest.raises(NotFittedError):
             use(clone(links))
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_in_single_precision_no_rounding_of_a_matrix_product_orders_equals(replicas, monkeypatch):
+    """Forty nodes that nothing tells apart: whichever block they are in, the first come first."""
+    between, random = LinkMethod.logits_between, np.random.default_rng(0)
+
+    def rounded(*given):
+        exact = between(*given)
+        return exact + 2e-4 * torch.from_numpy(random.choice([-1, 1], exact.shape)).to(exact.dtype)
+
+    monkeypatch.setattr(LinkMethod, "logits_between", rounded)  # far worse than any product
+    features = np.concatenate([CLUSTERS.features, np.tile(CLUSTERS.features[:1], (41, 1))])
+    edges = np.argwhere(np.triu(CLUSTERS.adjacency.toarray()))
+    graph = kn.Graph.from_edges(edges, features)
+    links = predictor("kernel", replicas=replicas).fit(graph)
+    pairs = np.argwhere(np.triu(np.ones((161, 161)), 1))
+    pairs = pairs[~is_edge(graph.adjacency, pairs)]
+    odds = links.decision_function(pairs)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -odds))
+    assert len(np.unique(odds)) < len(odds) - 700
+    for k in (10, 2000):
+        assert [(u, v) for u, v, _ in links.missing_links(k=k)] == [
+            tuple(pairs[i]) for i in order[:k].tolist()
+        ]
 
 
 def test_predictor_takes_a_split_of_ones_own(tmp_path):

@@ -42,6 +42,13 @@ def chosen(graph: Graph, given: str | None, option: str) -> np.ndarray:
     return nodes
 
 
+def one_node(graph: Graph, name: str, option: str) -> int:
+    """The index of the node that an option names."""
+    if graph.node_names is None and not (name.isascii() and name.isdigit()):
+        raise InputError(f"{option}: {name!r} is no index, and the graph's nodes have no names.")
+    return int(graph.find([name if graph.node_names is not None else int(name)])[0])
+
+
 def _listed(given: str) -> list[str]:
     try:
         return Path(given).read_text(encoding="utf-8-sig").splitlines()

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
+from kernode.cli.graph_source import print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def embed(
     from kernode.cli.matrix_file import write_matrix
 
     with progress("embed", quiet=output.silent) as begin:
-        on = model.open()
-        kernel, graph = on.kernel, on.graph
-        rows = chosen(graph, only, "--only")
+        opened = model.open()
+        kernel, graph = opened.on.kernel, opened.on.graph
+        rows = opened.nodes if only is None else chosen(graph, only, "--only")
         matrix = _vectors(kernel, graph, rows)
         # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
         width = matrix.dtype.itemsize * (3 if out.suffix == ".csv" else 1)
@@ -54,10 +55,13 @@ def embed(
         "dimensions": len(matrix.columns),
         "bytes": size,
         "out": str(out),
+        "notes": list(opened.notes),
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
+        if opened.sentence:
+            print_notes(opened)
         say(
             f"{len(rows):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
             f"written to {escape(str(out))}"

@@ -20,6 +20,7 @@ from kernode.cli.options import (
     SettingsOption,
     SplitOption,
     TrainingOptions,
+    WithGraphOption,
 )
 from kernode.cli.predictions import check_suffix, write_predictions
 from kernode.cli.reports.fit import print_report
@@ -50,6 +51,7 @@ def fit(
         Path | None,
         typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **RUN),
     ] = None,
+    with_graph: WithGraphOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -88,8 +90,8 @@ def fit(
         report["test"] |= test_figures(outcome)
         if all_labels:
             fitted = fit_all_labels(read, fitted.model, runs)
-    model = fitted.model
-    model.save(out)
+    model, replaced = fitted.model, out.exists()
+    model.save(out, read if with_graph else None)
     if predictions is not None:
         write_predictions(predictions, fitted)
     report |= {
@@ -99,6 +101,7 @@ def fit(
         "seconds_per_epoch": round(seconds, 5),
         "peak_memory_mb": peak_memory_mb(place),
         "model": str(out),
+        "replaced": replaced,  # whatever model had that name
         "trained_again_on": model.train.shape[1] if all_labels else None,
         "predictions": None if predictions is None else str(predictions),
         "notes": list(read.notes),
@@ -109,4 +112,4 @@ def fit(
         return
     if read.encoding is not None:
         print_notes(read)
-    print_report(report, graph.files)
+    print_report(report, [] if with_graph else graph.files)

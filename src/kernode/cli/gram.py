@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
+from kernode.cli.graph_source import print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.compute.free_memory import readable
 from kernode.errors import InputError
@@ -43,9 +44,9 @@ def gram(
     from kernode.cli.matrix_file import write_matrix
 
     with progress("gram", quiet=output.silent) as begin:
-        on = model.open()
-        kernel, graph = on.kernel, on.graph
-        rows = chosen(graph, only, "--only")
+        opened = model.open()
+        kernel, graph = opened.on.kernel, opened.on.graph
+        rows = opened.nodes if only is None else chosen(graph, only, "--only")
         columns = rows if others is None else chosen(graph, others, "--with")
         matrix = _gram(kernel, graph, rows, columns)
         _check_table(out, matrix)
@@ -58,10 +59,13 @@ def gram(
         "columns": len(columns),
         "bytes": size,
         "out": str(out),
+        "notes": list(opened.notes),
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
+        if opened.sentence:
+            print_notes(opened)
         say(
             f"K of {len(rows):,} × {len(columns):,} nodes of [bold]{escape(graph.name)}[/], "
             f"{readable(size)}, written to {escape(str(out))}"

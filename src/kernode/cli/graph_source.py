@@ -12,8 +12,8 @@ from kernode.cli.console import say
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
+    from kernode.cli.model_source import Opened
     from kernode.graph import Graph
-    from kernode.node_classification.model import Model
 
 
 def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
@@ -34,26 +34,6 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
         raise InputError(
             f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
         )
-    return load_graph(data)
-
-
-def graph_of(model: Model, path: Path, data: str | None, nodes: Path | None = None) -> Graph:
-    """The graph a model is to answer about: the one named, or the built-in one it was trained on.
-
-    Tables are read as those were that it learned from.
-    """
-    from kernode.data import load_graph, read_table
-    from kernode.data.registry import is_registered
-    from kernode.data.tables import is_table
-
-    if data is None and not is_registered(model.dataset):
-        raise InputError(f"{path} was trained on {model.dataset!r}: give that graph's file after the model.")
-    data = data or model.dataset
-    if is_table(data) and model.encoding is not None:
-        return read_table(data, nodes, like=model.encoding)
-    if nodes is not None:
-        other = path if is_table(data) else data
-        raise InputError(f"--nodes is for a model and a graph from tables, which {other} is not.")
     return load_graph(data)
 
 
@@ -90,7 +70,7 @@ def require_labels(graph: Graph, label: str | None) -> None:
     raise InputError(f"no node has a class. Pass --nodes FILE and --label COLUMN{hint}.")
 
 
-def print_notes(graph: Graph) -> None:
+def print_notes(read: Graph | Opened) -> None:
     """What was done to tables on the way in."""
-    for note in graph.notes:
+    for note in read.notes:
         say(f"  [dim]on the way in:[/] {escape(note)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,8 +21,9 @@ from kernode.cli.options import (
     PartOptions,
     RunOptions,
     SettingsOption,
+    WithGraphOption,
 )
-from kernode.cli.reports.fit import runs_and_seeds
+from kernode.cli.reports.fit import runs_and_seeds, said_replaced
 from kernode.cli.settings_file import with_settings
 
 
@@ -43,6 +45,7 @@ def links(
         Path | None,
         typer.Option("--out", "-o", help="Model file.", show_default="DATA-links-VARIANT.safetensors", **RUN),
     ] = None,
+    with_graph: WithGraphOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -76,7 +79,8 @@ def links(
         told = lambda steps: telling(begin(steps), "validation_auc", "validation AUC")  # noqa: E731
         runs = Run(run.seeds(), place, told, checkpoint.file())
         outcome = run_link_variant(read, variant, runs, changes=changes)
-    outcome.model.save(out)
+    replaced = out.exists()
+    outcome.model.save(out, read if with_graph else None)
     report = outcome.report
     report |= {
         "baselines": link_baselines(outcome.split),
@@ -84,6 +88,7 @@ def links(
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": peak_memory_mb(place),
         "model": str(out),
+        "replaced": replaced,  # whatever model had that name
         "notes": list(read.notes),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
@@ -93,6 +98,8 @@ def links(
     if read.encoding is not None:
         print_notes(read)
     _print_report(report)
+    words = ["kernode", "missing", report["model"], *([] if with_graph else graph.files)]
+    say(f"Next: [bold]{escape(shlex.join(words))}[/]")
 
 
 def _print_report(report: dict[str, Any]) -> None:
@@ -109,4 +116,4 @@ def _print_report(report: dict[str, Any]) -> None:
             colour, note = ("yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
             say(f"  {'':<20} [{colour}]{values[name]:.2f} % {NAMES[which]}{note}[/]")
     say(f"  {'time':<20} {report['seconds_total']:.1f} s")
-    say(f"  {'model':<20} {escape(report['model'])}")
+    say(f"  {'model':<20} {escape(report['model'])}{said_replaced(report)}")

@@ -11,13 +11,13 @@ import typer
 
 from kernode.cli import parsing
 from kernode.cli.console import check_writable, data_name
-from kernode.cli.graph_source import graph_from, graph_of
+from kernode.cli.graph_source import graph_from
+from kernode.cli.model_source import Opened, open_model
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.graph import Graph
-    from kernode.node_classification.model_on_graph import ModelOnGraph
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
 
@@ -43,6 +43,14 @@ ResultsOption = Annotated[
         help="Folder where results are stored, and the only one looked into. "
         "Left out: ./results, then those shipped.",
         show_default=False,
+    ),
+]
+
+
+WithGraphOption = Annotated[
+    bool,
+    typer.Option(
+        "--with-graph", help="Keep the graph in the model's file: nothing else is needed then.", **RUN
     ),
 ]
 
@@ -136,19 +144,23 @@ class ModelOptions:
     model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
     data: Annotated[
         str | None,
-        typer.Argument(help="Its graph, or another with the same columns; a built-in one is found by name."),
+        typer.Argument(
+            help="Its graph, another with the same columns, or a table of edges that arrive; "
+            "not needed where the model has its graph or that is a built-in one."
+        ),
     ] = None
     nodes: NodesOption = None
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole", help="Take tables as a graph of their own, though they mention the model's nodes."
+        ),
+    ] = False
     device: DeviceOption = "auto"
 
-    def open(self) -> ModelOnGraph:
+    def open(self) -> Opened:
         """Read both files."""
-        from kernode.compute.place import Place
-        from kernode.node_classification.model import Model
-
-        model = Model.load(self.model)
-        graph = graph_of(model, self.model, self.data, self.nodes)
-        return model.on(graph, Place.of(model.precision, self.device).device.type)
+        return open_model(self.model, self.data, self.nodes, self.whole, self.device)
 
 
 @dataclass(frozen=True, kw_only=True)

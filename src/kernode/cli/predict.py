@@ -23,12 +23,14 @@ def predict(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Write node, class and the probability of each class, for every node of the graph.
+    """Write node, class, the class that the data gives and the probability of each, for every node.
 
     With several runs in the model, probabilities are their mean. For the nearest-centroid variants
     (k1, k2) they are a softmax over class similarities: an order, not a calibrated probability.
 
-    Tables are read as those were that the model learned from; only their paths are needed.
+    Tables are read as those were that the model learned from; only their paths are needed. Where the model
+    has its graph (`kernode fit --with-graph`), new nodes whose edges mention nodes of it arrive there, as
+    with `kernode extend`.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
@@ -37,20 +39,23 @@ def predict(
     check_suffix(out)
     check_writable(out)
     with progress("predict", quiet=output.silent):
-        on = model.open()
-        table = predictions(on) if out is None else write_predictions(out, on)
+        opened = model.open()
+        on, nodes = opened.on, opened.nodes
+        table = predictions(on, nodes) if out is None else write_predictions(out, on, nodes)
     if out is None and not output.json:
         sys.stdout.write(as_csv(table).decode())
+        if opened.sentence and not output.quiet:
+            sys.stderr.write(f"kernode: {opened.sentence}.\n")
         return
     trained, graph = on.model, on.graph
     report: dict[str, Any] = {
         "model": str(model.model),
         "dataset": graph.name,
-        "nodes": graph.n_nodes,
+        "nodes": len(nodes),
         "classes": {name: table["class"].count(name) for name in trained.classes},
         "out": None if out is None else str(out),
-        "notes": list(graph.notes),
-        "repairs": [repair.to_json() for repair in graph.repairs],
+        "notes": list(opened.notes),
+        "repairs": [repair.to_json() for repair in opened.repairs],
     }
     if out is None:
         report["predictions"] = rows_of(table)
@@ -58,5 +63,5 @@ def predict(
         print_json(report)
     elif not output.quiet:
         if graph.encoding is not None:
-            print_notes(graph)
-        say(f"{graph.n_nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
+            print_notes(opened)
+        say(f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")

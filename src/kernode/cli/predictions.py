@@ -1,4 +1,4 @@
-"""Predictions as a table: node, class and the probability of each class."""
+"""Predictions as a table: node, class, the class that was known, and the probability of each class."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kernode.node_classification.model_on_graph import ModelOnGraph
 
 Table = dict[str, list[Any]]  # column by column
@@ -22,25 +24,43 @@ def check_suffix(path: Path | None) -> None:
         raise InputError(f"{path}: the extension must be one of {', '.join(_WRITERS)}.")
 
 
-def predictions(on: ModelOnGraph) -> Table:
-    """For every node of a graph, the mean over the model's runs."""
+def predictions(on: ModelOnGraph, nodes: np.ndarray | None = None) -> Table:
+    """For nodes of a graph, all if None, the mean over the model's runs; beside it the class in the data."""
+    import numpy as np
+
     from kernode.graph import typed_names
 
-    model, graph, mean = on.model, on.graph, on.probabilities().mean(axis=0)
-    names = range(graph.n_nodes) if graph.node_names is None else typed_names(graph.node_names).tolist()
-    table: Table = {"node": list(names), "class": [model.classes[best] for best in mean.argmax(axis=1)]}
+    model, graph = on.model, on.graph
+    nodes = np.arange(graph.n_nodes) if nodes is None else nodes
+    mean = on.probabilities(nodes).mean(axis=0)
+    names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
+    best = mean.argmax(axis=1)
+    table: Table = {"node": names.tolist(), "class": [model.classes[number] for number in best]}
+    table["known"] = _known(on, nodes)
     for number, name in enumerate(model.classes):
         table[f"p_{name}"] = [float(value) for value in mean[:, number]]
     return table
 
 
-def write_predictions(path: Path, on: ModelOnGraph) -> Table:
-    """Predict every node of a graph and write the table."""
+def _known(on: ModelOnGraph, nodes: np.ndarray) -> list[Any]:
+    """The classes that the data gives, None where it does not; a model of numbers knows them as numbers."""
+    named = all(isinstance(one, str) for one in on.model.classes)
+    classes = on.graph.class_names if named else range(on.graph.n_classes)
+    return [None if label < 0 else classes[label] for label in on.graph.labels[nodes].tolist()]
+
+
+def write_predictions(path: Path, on: ModelOnGraph, nodes: np.ndarray | None = None) -> Table:
+    """Predict nodes of a graph, all if None, and write the table."""
+    table = predictions(on, nodes)
+    write_table(path, table)
+    return table
+
+
+def write_table(path: Path, table: Table) -> None:
+    """Write a table as its file's name says."""
     from kernode.storage import write_whole
 
-    table = predictions(on)
     write_whole(path, _WRITERS[path.suffix](table))
-    return table
 
 
 def rows_of(table: Table) -> list[dict[str, Any]]:
@@ -66,7 +86,12 @@ def _as_parquet(table: Table) -> bytes:
     from pyarrow import parquet
 
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(table), sink)
+    columns = {
+        # Where no class is known the column still has the classes' type.
+        name: pyarrow.array(values, pyarrow.array(table["class"]).type if name == "known" else None)
+        for name, values in table.items()
+    }
+    parquet.write_table(pyarrow.table(columns), sink)
     return sink.getvalue().to_pybytes()
 
 

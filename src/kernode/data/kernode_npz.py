@@ -69,9 +69,13 @@ def pack(graph: Graph) -> Arrays:
 
 def unpack(archive: Archive) -> Graph:
     """Turn such a file back into its graph; a file that changed since it was written is refused."""
-    header = _read_header(archive)
-    arrays = {name: archive.read(name) for name in archive.names if name != MARK}
-    path = archive.path
+    return from_arrays(archive.path, {name: archive.read(name) for name in archive.names})
+
+
+def from_arrays(path: Path, arrays: Arrays) -> Graph:
+    """The graph that :func:`pack` turned into arrays, wherever they were kept."""
+    header = _read_header(path, arrays[MARK])
+    arrays = {name: array for name, array in arrays.items() if name != MARK}
     if header.pop("sha256", None) != _digest(header, arrays):
         raise FileError(f"{path} is damaged: its checksum does not match. Write or copy it again.")
     try:
@@ -103,16 +107,14 @@ def _origin(header: Mapping[str, Any]) -> TableOrigin | None:
     return TableOrigin(Encoding.from_json(header["encoding"]), repairs)
 
 
-def _read_header(archive: Archive) -> dict[str, Any]:
+def _read_header(path: Path, written: np.ndarray) -> dict[str, Any]:
     try:
-        header = json.loads(archive.read(MARK).tobytes())
+        header = json.loads(written.tobytes())
         layout = header["layout"]
     except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{archive.path}: its header is damaged. Write or copy the file again.") from error
+        raise FileError(f"{path}: its header is damaged. Write or copy the file again.") from error
     if layout != _LAYOUT:
-        raise FileError(
-            f"{archive.path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update it."
-        )
+        raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update it.")
     return header
 
 

@@ -112,7 +112,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
             raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
         run = self._run()
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
-        return self._fit(LinkTask(split.graph, split, run, others))
+        return self._fit(LinkTask(split.graph, split, run, others, beside=graph))
 
     def _run(self) -> Run:
         seeds = seeds_from(self.random_state, self.replicas)
@@ -121,14 +121,14 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
     def _fit(self, task: LinkTask, dataset: str = "") -> Self:
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         method, training = configure_links(self.variant, dataset, **changes)
-        return self._take(fit_links(task, method, training, self.variant.lower()), task.split)
+        return self._take(fit_links(task, method, training, self.variant.lower()), task.split, task.whole)
 
-    def _take(self, on: LinkModelOnGraph, split: EdgeSplit) -> Self:
-        """Become the estimator of a model on its training edges."""
+    def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
+        """Become the estimator of a model on its training edges, which are all or some of a graph's."""
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2  # X is two columns: the nodes of a pair
-        self._on_graph = on
+        self._on_graph, self._whole = on, whole
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -149,10 +149,13 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         """Probability of a link between the two nodes of each pair (m × 2), the mean over runs."""
         return self._fitted().score_pairs(pairs)
 
-    def missing_links(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """The k likeliest links that a node does not have among the training edges: [(node, probability), …].
+    def missing_links(self, node: Any = None, k: int = 10) -> list[tuple[Any, ...]]:
+        """The k likeliest pairs that are no edges: [(other, probability), …] of a node.
 
-        Nodes have their names where the graph has names.
+        Without a node, of the whole graph: [(node, other, probability), …], each pair once. No edge is ever
+        among them, whether it trained or was held out. Exact: every pair is looked at, in blocks of rows. Of
+        equally likely ones those with the smaller indices come first. Nodes have their names where the graph
+        has names.
         """
         return self._fitted().missing_links(node, k)
 
@@ -171,10 +174,13 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         runs = model.evaluate(edges, negatives)
         return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph."""
+    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph.
+
+        ``with_graph``: also the graph, so that whoever reads the file needs no other.
+        """
         check_is_fitted(self, "model_")
-        return self.model_.save(path)
+        return self.model_.save(path, self._whole if with_graph else None)
 
     def _fitted(self) -> LinkModelOnGraph:
         check_is_fitted(self, "model_")

@@ -17,4 +17,4 @@ def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: s
     require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
     trained = train_links(task, method, training)
     model = LinkModel.of(task, method, training, trained, variant)
-    return LinkModelOnGraph(model, task.split.graph, task.run.place, trained.prepared)
+    return LinkModelOnGraph(model, task.split.graph, task.run.place, task.held_out, trained.prepared)

@@ -82,10 +82,21 @@ class LinkMethod(Recipe):
     def logits(self, parameters: Parameters, embedded: Tensor, pairs: Tensor) -> Tensor:
         """log-odds of links between pairs (q × t × 2): r × t."""
         x, y = take(embedded, pairs[..., 0]), take(embedded, pairs[..., 1])
-        kernel = self.kernel.pairs(x, y, part(parameters, "kernel."))
+        return self._read(parameters, self.kernel.pairs(x, y, part(parameters, "kernel.")))
+
+    def logits_between(
+        self, parameters: Parameters, embedded: Tensor, rows: Tensor, others: Tensor
+    ) -> Tensor:
+        """log-odds of links between two lists of nodes (m), (p): r × m × p."""
+        kernel = self.kernel.gram(embedded[:, rows], embedded[:, others], part(parameters, "kernel."))
+        return self._read(parameters, kernel)
+
+    def _read(self, parameters: Parameters, kernel: Tensor) -> Tensor:
+        """log-odds of links whose ends are as alike as this: r × …"""
         if not self.scaled:
             return kernel
-        return parameters["log_scale"].exp()[:, None] * kernel + parameters["offset"][:, None]
+        shape = (-1, *[1] * (kernel.dim() - 1))
+        return parameters["log_scale"].exp().view(shape) * kernel + parameters["offset"].view(shape)
 
     @property
     def ignored_settings(self) -> frozenset[str]:

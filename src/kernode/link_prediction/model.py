@@ -11,6 +11,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.data.tables.columns import Encoding
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
@@ -22,7 +23,10 @@ from kernode.training.settings import Training
 
 @dataclass(frozen=True, kw_only=True)
 class LinkModel:
-    """Learned parameters of r replicas; it knows its graph by name and fingerprint, and does not hold it."""
+    """Learned parameters of r replicas; it knows its graph by name and fingerprint.
+
+    It holds the graph only where that was asked for when it was saved.
+    """
 
     method: LinkMethod
     training: Training
@@ -32,10 +36,13 @@ class LinkModel:
     dataset: str  # the whole graph's name, and below the fingerprint that it must have
     fingerprint: str
     split_seed: int | None  # of the split whose training edges it saw; None: of a split of one's own
+    held_out: np.ndarray | None = None  # m × 2, of such a split: edges beside those; None in files of before
     kept_epochs: np.ndarray | None = None  # r; None in files of before
     history: dict[str, np.ndarray] = field(default_factory=dict)
     variant: str = ""  # what the method is called: for the reader
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
+    encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
+    graph: Graph | None = field(default=None, compare=False, repr=False)  # that has the fingerprint
 
     @classmethod
     def of(
@@ -51,10 +58,12 @@ class LinkModel:
             dataset=task.whole.name,
             fingerprint=task.whole.fingerprint,
             split_seed=task.split_seed,
+            held_out=task.held_out if task.split_seed is None else None,
             kept_epochs=trained.epochs,
             history=trained.history,
             variant=variant,
             seconds=trained.seconds,
+            encoding=task.whole.encoding,
         )
 
     def split_of(self, whole: Graph) -> EdgeSplit:
@@ -73,15 +82,21 @@ class LinkModel:
         none = np.empty((0, 2), np.int64)
         return EdgeSplit(whole, none, none, none, none)
 
-    def on(self, training_graph: Graph, device: str = "cpu") -> LinkModelOnGraph:
-        """Use the model on the graph of its training edges."""
-        return LinkModelOnGraph(self, training_graph, Place.of(self.precision, device))
+    def on(self, split: EdgeSplit, device: str = "cpu") -> LinkModelOnGraph:
+        """Use the model on the training edges of its split."""
+        held_out = (
+            self.held_out if self.split_seed is None else np.concatenate([split.validation, split.test])
+        )
+        return LinkModelOnGraph(self, split.graph, Place.of(self.precision, device), held_out)
 
-    def save(self, path: str | Path) -> Path:
-        """Write one .safetensors file; the training edges follow from the graph and the split's seed."""
+    def save(self, path: str | Path, graph: Graph | None = None) -> Path:
+        """Write one .safetensors file; the training edges follow from the graph and the split's seed.
+
+        ``graph`` goes into it where it is given: the whole one, or an own split's.
+        """
         from kernode.link_prediction.model_file import write_link_model  # here: a file holds a model
 
-        return write_link_model(self, path)
+        return write_link_model(self, path, graph)
 
     @classmethod
     def load(cls, path: str | Path) -> LinkModel:

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
+from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
+from kernode.data.tables.columns import Encoding
+from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.storage import read_tensors, write_tensors
@@ -19,11 +22,13 @@ from kernode.version import __version__
 KIND = "link predictor"
 
 
-def write_link_model(model: LinkModel, path: str | Path) -> Path:
-    """Write one .safetensors file; the same training writes the same bytes."""
+def write_link_model(model: LinkModel, path: str | Path, graph: Graph | None = None) -> Path:
+    """Write one .safetensors file, with a graph in it if one is given; the same training, the same bytes."""
     arrays = {f"history.{name}": value for name, value in model.history.items()}
     if model.kept_epochs is not None:
         arrays["kept_epochs"] = model.kept_epochs
+    if model.held_out is not None:
+        arrays["held_out"] = model.held_out
     tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
     facts = {
@@ -37,17 +42,23 @@ def write_link_model(model: LinkModel, path: str | Path) -> Path:
         "split_seed": model.split_seed,
         "variant": model.variant,
     }
+    if model.encoding is not None:
+        facts["encoding"] = model.encoding.to_json()
+    if graph is not None:
+        tensors |= {f"graph.{name}": tensor for name, tensor in graph_to_tensors(graph).items()}
+        facts["graph"] = graph.fingerprint
     return write_tensors(path, KIND, tensors, facts)
 
 
 def read_link_model(path: str | Path) -> LinkModel:
     """Read what :func:`write_link_model` wrote."""
-    return as_link_model(*read_tensors(path, KIND))
+    return as_link_model(*read_tensors(path, KIND), Path(path))
 
 
-def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> LinkModel:
+def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
     """The model that a file holds."""
     facts = _as_today(facts)
+    held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return LinkModel(
         method=LinkMethod.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
@@ -57,9 +68,12 @@ def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> LinkMode
         dataset=facts["dataset"],
         fingerprint=facts["fingerprint"],
         split_seed=facts["split_seed"],
+        held_out=tensors["held_out"].numpy() if "held_out" in tensors else None,
         kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},
         variant=facts["variant"],
+        encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,
+        graph=held,
     )
 
 

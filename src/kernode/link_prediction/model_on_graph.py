@@ -8,26 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from scipy import sparse
 
+from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
+from kernode.graph.lookup import Positions
 from kernode.graph.names import as_nodes, as_pairs
 from kernode.kernels import NodeKernel
+from kernode.link_prediction.missing import likeliest_pairs
 from kernode.metrics.ranking import link_metrics
 
 if TYPE_CHECKING:
     from kernode.link_prediction.model import LinkModel
 
+_NUMBERS = 2**23  # of the vectors that pairs take at a time
+
 
 @dataclass(frozen=True)
 class LinkModelOnGraph:
-    """Scores for any pair, the likeliest missing links of a node. What it computes it keeps."""
+    """Scores for any pair, the likeliest missing links. What it computes it keeps."""
 
     model: LinkModel
     graph: Graph  # training edges only
     place: Place
+    held_out: np.ndarray | None = field(default=None, compare=False, repr=False)  # m × 2 edges beside these
     prepared: Any = field(default=None, compare=False, repr=False)  # by the map while training, used once
 
     @cached_property
@@ -44,7 +51,11 @@ class LinkModelOnGraph:
     def logits(self, pairs: Any) -> np.ndarray:
         """log-odds of links, run by run: r × m for pairs (m × 2) of names or indices."""
         rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.place.device)
-        return self.model.method.logits(self.parameters, self.kernel.embedded, rows[None]).cpu().numpy()
+        method, embedded = self.model.method, self.kernel.embedded
+        each = max(1, _NUMBERS // (len(embedded) * embedded.shape[-1]))
+        parts = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
+        found = [method.logits(self.parameters, embedded, part) for part in parts]
+        return torch.cat(found, dim=1).cpu().numpy()
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Probability of a link, the mean over runs: m numbers for pairs (m × 2)."""
@@ -57,21 +68,43 @@ class LinkModelOnGraph:
             -np.logaddexp(0, logits), axis=0
         )
 
-    def missing_links(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """The k likeliest links that a node does not have, with their probabilities."""
-        (node,) = self.graph.find(as_nodes([node])).tolist()
+    def missing_links(self, node: Any = None, k: int = 10) -> list[tuple[Any, ...]]:
+        """The k likeliest pairs that are no edges, with their probabilities: of a node, or of all nodes.
+
+        Gives (other, probability) of a node, (node, other, probability) of all. Of equals the first.
+        """
+        found = None if node is None else int(self.graph.find(as_nodes([node]))[0])
+        pairs, scores = self.missing_pairs(found, k)
+        names = self.graph.node_names
+        columns = (pairs if names is None else names[pairs]).T.tolist()
+        return list(zip(*columns[0 if node is None else 1 :], scores.tolist(), strict=True))
+
+    def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
+        """The same by position (m × 2, a node's own first), and m probabilities."""
         if k < 1:
             raise InputError(f"k must be an integer ≥ 1. Got {k}.")
-        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self._neighbours(node)])
-        scores = self.score_pairs(positions(np.stack([np.full_like(others, node), others], axis=1)))
-        best = np.argsort(-scores, kind="stable")[:k]
-        names = self.graph.node_names
-        found = others[best] if names is None else names[others[best]]
-        return list(zip(found.tolist(), scores[best].tolist(), strict=True))
+        if self.held_out is None:
+            warn(
+                f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "
+                "may be among the missing links. Train and save it again."
+            )
+        pairs = likeliest_pairs(self, k) if node is None else self._likeliest_of(node, k)
+        return pairs, self.score_pairs(pairs)
 
-    def _neighbours(self, node: int) -> np.ndarray:
-        adjacency = self.graph.adjacency
-        return adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]]
+    def _likeliest_of(self, node: int, k: int) -> Positions:
+        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
+        pairs = positions(np.column_stack([np.full_like(others, node), others]))
+        # Log-odds, because several probabilities round to 1.
+        return positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
+
+    @cached_property
+    def known_edges(self) -> sparse.csr_array:
+        """All edges that are there, those that trained and those that did not: n × n."""
+        if self.held_out is None or not len(self.held_out):
+            return self.graph.adjacency
+        ends = np.concatenate([self.held_out, self.held_out[:, ::-1]])
+        others = sparse.csr_array((np.ones(len(ends), np.float32), tuple(ends.T)), self.graph.adjacency.shape)
+        return self.graph.adjacency + others
 
     def evaluate(self, edges: Any, negatives: Any) -> list[dict[str, float]]:
         """AUC, AP, Hits@k and MRR of every run, in percent."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.data.edge_split import EdgeSplit, draw_non_edges, split_edges
+from kernode.data.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
@@ -28,11 +28,22 @@ class LinkTask:
     run: Run
     others: np.ndarray | None = None  # p × 2, known to be no links, beside those drawn in every epoch
     split_seed: int | None = None  # None: an own split cannot be made again from a seed
+    beside: Graph | None = None  # has other edges than the split's, which are neither seen nor missing
 
     @classmethod
     def of_graph(cls, graph: Graph, run: Run) -> LinkTask:
         """VGAE's split of a graph, by the first replica's seed."""
         return cls(graph, split_edges(graph, run.seeds[0]), run, split_seed=run.seeds[0])
+
+    @property
+    def held_out(self) -> np.ndarray:
+        """Edges that are there and do not train: m × 2, (u, v) with u < v, each once, in order."""
+        known = [self.split.validation, self.split.test]
+        if self.beside is not None:
+            upper = sparse.triu(self.beside.adjacency, format="coo")
+            edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
+            known.append(edges[~is_edge(self.split.graph.adjacency, edges)])
+        return np.unique(np.concatenate(known), axis=0)
 
 
 def as_links(y: Any) -> np.ndarray:

@@ -175,13 +175,23 @@ class NodeKernelEstimator(BaseEstimator):
         found = self._on(None).recomputed
         return np.arange(self.graph_.n_nodes) if found is None else found
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
         """Write the model to one .safetensors file, which :func:`kernode.load_model` reads.
 
-        It holds weights, settings, class names and what was done to a table's columns; not the graph.
+        It holds weights, settings, class names and what was done to a table's columns. ``with_graph``: also
+        ``graph_`` with all that it holds, labels included; whoever reads the file then needs no other, and
+        can :meth:`extend` it.
         """
         check_is_fitted(self, "model_")
-        return self.model_.save(path)
+        if not with_graph:
+            return self.model_.save(path)
+        on = self._on(None)
+        if not on.has_training_nodes:
+            raise InputError(
+                f"the model was read with {on.graph.name!r}, which is not the graph it learned from. Save it "
+                f"without with_graph=, or read it with {self.model_.dataset!r}."
+            )
+        return self.model_.save(path, on.graph)
 
     def _on(self, graph: Graph | None) -> ModelOnGraph:
         """The model on a graph; None is the one that was learned from."""
@@ -189,8 +199,8 @@ class NodeKernelEstimator(BaseEstimator):
         own, other = self._on_own_graph, self._on_other_graph
         if graph is None and own is None:
             raise InputError(
-                f"the model was read without {self.model_.dataset!r}, the graph it learned from. "
-                "Pass graph=, or read it with load_model(…, graph=…)."
+                f"the model was read without {self.model_.dataset!r}, the graph it learned from. Pass "
+                "graph=, or read it with load_model(…, graph=…); save(…, with_graph=True) keeps it."
             )
         if own is not None and (graph is None or graph is own.graph):
             return own

@@ -26,7 +26,10 @@ from kernode.training.settings import Training
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """Learned parameters of r replicas; it knows its graph by name and fingerprint, and does not hold it."""
+    """Learned parameters of r replicas; it knows its graph by name and fingerprint.
+
+    It holds the graph only where that was asked for when it was saved.
+    """
 
     method: NodeMethod
     training: Training
@@ -48,6 +51,7 @@ class Model:
     references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
     encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
     repairs: tuple[Repair, ...] = ()  # and to their rows
+    graph: Graph | None = field(default=None, compare=False, repr=False)  # its own, or what that grew to
 
     @classmethod
     def of(
@@ -81,10 +85,15 @@ class Model:
 
         On another graph nearest centroids stay those of the training nodes in their own graph.
         """
-        own = graph.fingerprint == self.fingerprint
+        own = self.is_own(graph)
         if not own:
             self._require_use_on(graph)
         return ModelOnGraph(self, graph, Place.of(self.precision, device), has_training_nodes=own)
+
+    def is_own(self, graph: Graph) -> bool:
+        """Whether a graph is the one that was learned from, or the one that it grew to and is held."""
+        held = () if self.graph is None else (self.graph.fingerprint,)
+        return graph.fingerprint in (self.fingerprint, *held)
 
     def _require_use_on(self, graph: Graph) -> None:
         """Raise unless what was learned means something on another graph than the model's own."""
@@ -108,11 +117,14 @@ class Model:
                 stacklevel=3,
             )
 
-    def save(self, path: str | Path) -> Path:
-        """Write one .safetensors file; the same training writes the same bytes."""
+    def save(self, path: str | Path, graph: Graph | None = None) -> Path:
+        """Write one .safetensors file; the same training writes the same bytes.
+
+        ``graph`` goes into it where it is given: the one that was learned from, or one that it grew to.
+        """
         from kernode.node_classification.model_file import write_model  # here: a file holds a model
 
-        return write_model(self, path)
+        return write_model(self, path, graph)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:

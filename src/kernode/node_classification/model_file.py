@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
+from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
+from kernode.graph import Graph
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.storage import read_tensors, write_tensors
@@ -21,8 +23,8 @@ from kernode.version import __version__
 KIND = "model"
 
 
-def write_model(model: Model, path: str | Path) -> Path:
-    """Write one .safetensors file; the same training writes the same bytes."""
+def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> Path:
+    """Write one .safetensors file, with a graph in it if one is given; the same training, the same bytes."""
     arrays = {
         "train": model.train,
         "train_labels": model.train_labels,
@@ -50,17 +52,21 @@ def write_model(model: Model, path: str | Path) -> Path:
     if model.encoding is not None:
         facts["encoding"] = model.encoding.to_json()
         facts["repairs"] = [repair.to_json() for repair in model.repairs]
+    if graph is not None:
+        tensors |= {f"graph.{name}": tensor for name, tensor in graph_to_tensors(graph).items()}
+        facts["graph"] = graph.fingerprint
     return write_tensors(path, KIND, tensors, facts)
 
 
 def read_model(path: str | Path) -> Model:
     """Read what :func:`write_model` wrote."""
-    return as_model(*read_tensors(path, KIND))
+    return as_model(*read_tensors(path, KIND), Path(path))
 
 
-def as_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> Model:
+def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
     """The model that a file holds."""
     facts = _as_today(facts)
+    held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return Model(
         method=NodeMethod.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
@@ -81,6 +87,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any]) -> Model:
         references=tensors.get("references"),
         encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,
         repairs=tuple(Repair.from_json(repair) for repair in facts.get("repairs", ())),
+        graph=held,
     )
 
 

@@ -26,7 +26,7 @@ def print_report(report: dict[str, Any], files: list[str]) -> None:
     say(f"  {'time and memory':<20} {cost}")
     again = report["trained_again_on"]
     trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
-    say(f"  {'model':<20} {escape(report['model'])}{trained}")
+    say(f"  {'model':<20} {escape(report['model'])}{trained}{said_replaced(report)}")
     if report["predictions"]:
         say(f"  {'predictions':<20} {escape(report['predictions'])}")
     else:
@@ -38,6 +38,11 @@ def runs_and_seeds(report: dict[str, Any]) -> str:
     """How many runs, and from which seeds."""
     r, seed = report["replicas"], report["seed"]
     return f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
+
+
+def said_replaced(report: dict[str, Any]) -> str:
+    """Whether the model's file took the place of another, which may have been of other data or methods."""
+    return ", which replaced a file of that name" if report["replaced"] else ""
 
 
 def _print_figures(report: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from kernode.data.tables.ids import places
 from kernode.data.tables.nodes import aligned, read_labels, read_nodes
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
-from kernode.data.tables.to_graph import require_columns, unreadable
+from kernode.data.tables.to_graph import require_columns, said_added, unreadable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.growth import extended, with_edges
@@ -62,6 +62,7 @@ class _Arrivals:
     weights: np.ndarray | None
     table: Table | None  # of new nodes that come before those that only edges mention
     repairs: tuple[Repair, ...]
+    notes: tuple[str, ...] = ()
 
 
 def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> Graph:
@@ -76,7 +77,7 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
         labels=_labels(graph, encoding, new.table, arrived),
         node_names=names[n:],
     )
-    notes = (*larger.notes, *map(str, new.repairs))
+    notes = (*larger.notes, *new.notes, *map(str, new.repairs))
     larger = replace(larger, origin=TableOrigin(encoding, (*graph.repairs, *new.repairs)), notes=notes)
     return with_edges(larger, larger.adjacency)
 
@@ -108,7 +109,8 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arri
     added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
     ids = pa.concat_arrays([ids, added])
     ends = places(pairs.ids, ids)[pairs.ends]
-    return _Arrivals(ids, ends, pairs.weights, table, (*repairs, *pairs.repairs))
+    repairs = (*repairs, *pairs.repairs)
+    return _Arrivals(ids, ends, pairs.weights, table, repairs, said_added(added))
 
 
 def _features(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> Any:

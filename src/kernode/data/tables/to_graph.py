@@ -146,7 +146,9 @@ class _Found:
             raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
-        said = _added(added) if listed.table is not None else ()  # without a table edges mention all of them
+        said = (
+            said_added(added) if listed.table is not None else ()
+        )  # without a table edges mention all of them
         of_columns = () if listed.table is None else listed.table.notes
         return cls(listed, pairs, names, adjacency, (*notes, *of_columns, *pairs.notes, *said))
 
@@ -224,7 +226,8 @@ def unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
     return tuple(repair for found in repairs for repair in found)
 
 
-def _added(ids: Any) -> tuple[str, ...]:
+def said_added(ids: Any) -> tuple[str, ...]:
+    """A note on nodes that no table of nodes lists."""
     count = len(ids)
     if not count:
         return ()

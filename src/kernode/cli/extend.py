@@ -1,0 +1,130 @@
+"""``kernode extend``: nodes and edges arrive at the graph that a model learned from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.graph_source import print_notes
+from kernode.cli.model_source import extended, graph_at
+from kernode.cli.options import DATA_HELP, DeviceOption, OutputOptions
+from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_table
+from kernode.errors import InputError, warn
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+    from kernode.node_classification.model import Model
+
+_TABLE: Any = {"show_default": False}
+
+
+def extend(
+    *,
+    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")],
+    nodes: Annotated[Path | None, typer.Option(help="Table of the nodes that arrive.", **_TABLE)] = None,
+    edges: Annotated[Path | None, typer.Option(help="Table of the edges that arrive.", **_TABLE)] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(help=f"What the model learned from, if its file has it not: {DATA_HELP}", **_TABLE),
+    ] = None,
+    graph_nodes: Annotated[Path | None, typer.Option(help="And its table of nodes.", **_TABLE)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the model with the larger graph in its file.", **_TABLE)
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Answer about every node, not only those that arrived.")
+    ] = False,
+    device: DeviceOption = "auto",
+    output: OutputOptions,
+) -> None:
+    """Add nodes and edges to the graph that a model learned from, and classify the nodes that arrived.
+
+    New rows are read as the old ones were, and nothing is trained again. Answers equal those computed on
+    the whole larger graph; they are those of `extend` in Python. Edges may join new nodes with old ones,
+    and old ones with each other.
+
+    Example: [bold]kernode extend edges.safetensors --nodes new-nodes.csv --edges new-edges.csv -o out.csv[/]
+
+    A model of `kernode fit --with-graph` has its graph. Of any other say where it is: [bold]--graph edges.csv
+    --graph-nodes nodes.csv[/], which must be the very same.
+    """
+    check_suffix(out)
+    for path in (out, save):
+        check_writable(path)
+    if nodes is None and edges is None:
+        raise InputError("nothing arrives. Give --nodes FILE, --edges FILE or both.")
+
+    from kernode.compute.place import Place
+    from kernode.node_classification.model import Model
+
+    with progress("extend", quiet=output.silent):
+        trained = Model.load(model)
+        old = _learned_from(trained, model, graph, graph_nodes)
+        opened = extended(trained, old, nodes, edges, Place.of(trained.precision, device).device.type)
+        on, arrived = opened.on, opened.nodes
+        table = predictions(on, None if everyone else arrived)
+    if not len(arrived) and not everyone:
+        warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
+    if save is not None:
+        trained.save(save, on.graph)
+    if out is not None:
+        write_table(out, table)
+    elif not output.json:
+        sys.stdout.write(as_csv(table).decode())
+        return
+    report: dict[str, Any] = {
+        "model": str(model),
+        "dataset": on.graph.name,
+        "nodes": on.graph.n_nodes,
+        "arrived": len(arrived),
+        "recomputed": on.graph.n_nodes if on.recomputed is None else len(on.recomputed),
+        "classes": {str(name): table["class"].count(name) for name in trained.classes},
+        "out": None if out is None else str(out),
+        "saved": None if save is None else str(save),
+        "notes": list(opened.notes),
+        "repairs": [repair.to_json() for repair in opened.repairs],
+    }
+    if out is None:
+        report["predictions"] = rows_of(table)
+    if output.json:
+        print_json(report)
+    elif not output.quiet:
+        print_notes(opened)
+        name = escape(on.graph.name)
+        say(f"{len(arrived):,} nodes arrived at the {old.n_nodes:,} of [bold]{name}[/]")
+        say(f"{len(table['node']):,} nodes written to {escape(str(out))}")
+        if save is not None:
+            say(f"the model with the larger graph written to {escape(str(save))}")
+
+
+def _learned_from(model: Model, path: Path, data: str | None, nodes: Path | None) -> Graph:
+    """The model's own graph: from its file, by its name, or from where it is said to be."""
+    from kernode.loading import own_graph
+
+    if data is None and nodes is not None:
+        raise InputError("--graph-nodes belongs to --graph, the table of edges. Give that, too.")
+    graph = own_graph(model) if data is None else graph_at(model, path, data, nodes)
+    if graph is None:
+        raise InputError(
+            f"{path} does not hold {model.dataset!r}, the graph it learned from. Say where that is, --graph "
+            "EDGES --graph-nodes NODES, or train with kernode fit … --with-graph."
+        )
+    if not model.is_own(graph):
+        raise InputError(
+            f"{data} is not {model.dataset!r} as {path} learned from it: edges or features are others. Give "
+            "that very graph."
+        )
+    if graph.encoding is None:
+        raise InputError(
+            f"{graph.name!r} was not read from tables, so that no table says what new nodes are. Use Python: "
+            f"kernode.load_model({str(path)!r}).extend(None, features, edges)."
+        )
+    return graph

@@ -1,0 +1,100 @@
+"""``kernode missing``: the likeliest links that a graph does not have."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.chosen_nodes import names_of, one_node
+from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.graph_source import graph_from
+from kernode.cli.model_source import graph_at, own_graph_of
+from kernode.cli.options import DeviceOption, NodesOption, OutputOptions
+from kernode.cli.predictions import Table, as_csv, check_suffix, rows_of, write_table
+from kernode.errors import InputError
+
+if TYPE_CHECKING:
+    from kernode.link_prediction.model_on_graph import LinkModelOnGraph
+
+
+def missing(
+    *,
+    model: Annotated[Path, typer.Argument(help="A model file that `kernode links` wrote.")],
+    data: Annotated[
+        str | None,
+        typer.Argument(help="Its graph; not needed where the model has it or it is a built-in one."),
+    ] = None,
+    nodes: NodesOption = None,
+    node: Annotated[
+        str | None, typer.Option(help="Links of this node; of the whole graph if not given.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-k", help="How many.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
+    ] = None,
+    device: DeviceOption = "auto",
+    output: OutputOptions,
+) -> None:
+    """Write the likeliest pairs of nodes that are no edges, with the probability of a link.
+
+    No edge of the graph is among them, whether it trained the model or was held out to choose or to test.
+    Every pair is looked at, and of equally likely ones the first in the graph come first.
+
+    Example: [bold]kernode missing cora-links-kernel.safetensors -k 20[/]
+
+    Of one node: [bold]kernode missing links.safetensors edges.csv --nodes nodes.csv --node ann[/]
+    """
+    check_suffix(out)
+    check_writable(out)
+    if count < 1:
+        raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
+    with progress("missing", quiet=output.silent):
+        on = _opened(model, data, nodes, device)
+        graph = on.graph
+        pairs, scores = on.missing_pairs(None if node is None else one_node(graph, node, "--node"), count)
+    first, other = (names_of(graph, ends).tolist() for ends in pairs.T)
+    table: Table = {"node": first, "other": other, "probability": scores.tolist()}
+    if out is not None:
+        write_table(out, table)
+    elif not output.json:
+        sys.stdout.write(as_csv(table).decode())
+        return
+    report: dict[str, Any] = {
+        "model": str(model),
+        "dataset": graph.name,
+        "node": node,
+        "count": len(pairs),
+        "out": None if out is None else str(out),
+    }
+    if out is None:
+        report["missing"] = rows_of(table)
+    if output.json:
+        print_json(report)
+    elif not output.quiet:
+        say(f"{len(pairs):,} missing links of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
+
+
+def _opened(path: Path, data: str | None, nodes: Path | None, device: str) -> LinkModelOnGraph:
+    """The link model of a file on the training edges of its graph."""
+    from kernode.compute.place import Place
+    from kernode.link_prediction import model_file as link_file
+    from kernode.node_classification import model_file as node_file
+    from kernode.storage import read_tensors
+
+    tensors, facts = read_tensors(path, link_file.KIND, node_file.KIND)
+    if facts["kind"] != link_file.KIND:
+        raise InputError(f"{path} classifies nodes. Give a model of links, which `kernode links` writes.")
+    model = link_file.as_link_model(tensors, facts, path)
+    if data is None and nodes is not None:
+        raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+    if data is None:
+        whole = own_graph_of(model, path)
+    elif model.encoding is None:
+        whole = graph_from(data, nodes)
+    else:
+        whole = graph_at(model, path, data, nodes)
+    return model.on(model.split_of(whole), Place.of(model.precision, device).device.type)

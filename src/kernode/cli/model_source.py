@@ -1,0 +1,157 @@
+"""A saved model and the graph to answer about: its own, another, or its own after tables arrived."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernode.errors import InputError, warn
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+    from kernode.graph.lookup import Positions
+    from kernode.link_prediction.model import LinkModel
+    from kernode.node_classification.model import Model
+    from kernode.node_classification.model_on_graph import ModelOnGraph
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model on a graph, and what is to be said of the graph."""
+
+    on: ModelOnGraph
+    nodes: Positions  # of those that are asked about
+    notes: tuple[str, ...]
+    repairs: tuple[Any, ...]
+    sentence: str = ""  # how tables were taken, where they could mean two things
+
+    @classmethod
+    def of(cls, on: ModelOnGraph, sentence: str = "") -> Opened:
+        """About every node of a graph."""
+        from kernode.graph import positions
+
+        graph = on.graph
+        notes = (sentence, *graph.notes) if sentence else graph.notes
+        return cls(on, positions(range(graph.n_nodes)), notes, graph.repairs, sentence)
+
+
+def open_model(path: Path, data: str | None, nodes: Path | None, whole: bool, device: str) -> Opened:
+    """The model of a file on the graph that is named, on its own, or on what tables make of its own."""
+    from kernode.compute.place import Place
+    from kernode.data.tables import is_table
+    from kernode.node_classification.model import Model
+
+    model = Model.load(path)
+    where = Place.of(model.precision, device).device.type
+    if data is None:
+        if nodes is not None:
+            raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+        return Opened.of(model.on(own_graph_of(model, path), where))
+    if is_table(data) and model.encoding is not None:
+        return _of_tables(model, path, data, nodes, whole, where)
+    return Opened.of(model.on(graph_at(model, path, data, nodes), where))
+
+
+def own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
+    """The graph in a model's file, or the built-in one it was trained on."""
+    from kernode.loading import own_graph
+
+    own = own_graph(model)
+    if own is None:
+        raise InputError(
+            f"{path} was trained on {model.dataset!r}: give that graph's file after the model, or train it "
+            "with --with-graph."
+        )
+    return own
+
+
+def graph_at(model: Model | LinkModel, path: Path, data: str, nodes: Path | None) -> Graph:
+    """The graph of a name, a file or tables; these are read as those were that the model learned from."""
+    from kernode.data import load_graph, read_table
+    from kernode.data.tables import is_table
+
+    if is_table(data) and model.encoding is not None:
+        return read_table(data, nodes, like=model.encoding)
+    if nodes is not None:
+        other = path if is_table(data) else data
+        raise InputError(f"--nodes is for a model and a graph from tables, which {other} is not.")
+    return load_graph(data)
+
+
+def extended(model: Model, graph: Graph, nodes: Any, edges: Any, device: str) -> Opened:
+    """The model on its graph after tables arrived, asked about the nodes that did."""
+    from kernode.data.tables import extend
+    from kernode.graph import positions
+
+    larger = extend(graph, nodes, edges)
+    arrived = positions(range(graph.n_nodes, larger.n_nodes))
+    notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
+    return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs)
+
+
+def _of_tables(model: Model, path: Path, data: str, nodes: Path | None, whole: bool, device: str) -> Opened:
+    """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
+    from kernode.data import read_table
+    from kernode.data.tables.files import read
+    from kernode.data.tables.overlap import Overlap
+
+    assert model.encoding is not None
+    own, name = model.graph, Path(data).name.split(".")[0] or "edges"
+    edges, listed = read(data, "edges"), None if nodes is None else read(nodes, "nodes")
+    shared = Overlap.of(own, edges, listed, model.encoding)
+    arrives = listed is not None and shared.only_mentioned and not shared.listed_again
+    if own is not None and arrives and not whole:
+        opened = extended(model, own, listed, edges, device)
+        sentence = (
+            f"{_count(len(opened.nodes), 'node')} arrived at the {own.n_nodes:,} of {own.name!r}, the graph "
+            f"that the model learned from, for edges mention {shared.only_mentioned:,} of those; answers are "
+            "about the nodes that arrived (--whole takes the tables as a graph of their own)"
+        )
+        return replace(opened, notes=(sentence, *opened.notes), sentence=sentence)
+    graph = read_table(edges, listed, like=model.encoding, name=name)
+    if model.is_own(graph):
+        return Opened.of(model.on(graph, device))
+    if own is None or whole:
+        if shared.unlisted and not whole and model.encoding.columns:
+            _warn_of_unlisted(model, path, data, nodes, shared.unlisted)
+        return Opened.of(model.on(graph, device))
+    if shared.only_mentioned:
+        _refuse_to_guess(own, path, data, nodes, shared.listed_again, shared.only_mentioned)
+    if shared.listed_again:
+        sentence = (
+            f"{shared.listed_again:,} of the {graph.n_nodes:,} nodes are among the {own.n_nodes:,} of "
+            f"{own.name!r}: taken as a whole graph, without other nodes and edges of that one"
+        )
+    else:
+        sentence = (
+            f"none of the nodes is among the {own.n_nodes:,} of {own.name!r}, the graph that the model "
+            "learned from: taken as a graph of their own"
+        )
+    return Opened.of(model.on(graph, device), sentence)
+
+
+def _refuse_to_guess(
+    own: Graph, path: Path, data: str, nodes: Path | None, listed: int, mentioned: int
+) -> None:
+    words = ["kernode", "extend", str(path), *(["--nodes", str(nodes)] if nodes else []), "--edges", data]
+    beside = f"lists {listed:,} nodes of {own.name!r} again and" if nodes else "comes without --nodes, and"
+    who = nodes if nodes else data
+    raise InputError(
+        f"{who} {beside} {data} mentions {mentioned:,} that are not listed: do these nodes arrive at that "
+        f"graph, or are they a whole one? Say {shlex.join(words)}, with the new nodes alone, or --whole."
+    )
+
+
+def _warn_of_unlisted(model: Model, path: Path, data: str, nodes: Path | None, count: int) -> None:
+    words = ["kernode", "extend", str(path), "--graph", "DATA", "--nodes", str(nodes), "--edges", data]
+    they = "they are nodes" if count > 1 else "it is a node"
+    warn(
+        f"edges mention {_count(count, 'node')} that {nodes} does not list, without features here. If {they} "
+        f"of {model.dataset!r}, the graph that the model learned from, say where that is: {shlex.join(words)}"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

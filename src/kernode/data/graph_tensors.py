@@ -1,0 +1,43 @@
+"""A graph beside other tensors in one file: the arrays of an .npz file, each as the bytes of an .npy file.
+
+Names are text, which no tensor holds, and counts are kept in types that not every torch knows.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.data import kernode_npz
+from kernode.errors import FileError
+from kernode.graph import Graph
+
+
+def graph_to_tensors(graph: Graph) -> dict[str, Tensor]:
+    """Everything that a graph holds, as tensors of bytes."""
+    return {name: torch.from_numpy(_npy(array)) for name, array in kernode_npz.pack(graph).items()}
+
+
+def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str) -> Graph:
+    """The graph again, exactly; one with another fingerprint is not the one that was written."""
+    try:
+        arrays = {
+            name: np.lib.format.read_array(io.BytesIO(tensor.numpy().tobytes()), allow_pickle=False)
+            for name, tensor in tensors.items()
+        }
+        graph = kernode_npz.from_arrays(path, arrays)
+    except (ValueError, EOFError, KeyError) as error:
+        raise FileError(f"{path}: the graph in it is damaged ({error}). Write the file again.") from error
+    if graph.fingerprint != fingerprint:
+        raise FileError(f"{path}: the graph in it is not the one that was written. Write the file again.")
+    return graph
+
+
+def _npy(array: np.ndarray) -> np.ndarray:
+    written = io.BytesIO()
+    np.lib.format.write_array(written, np.ascontiguousarray(array), allow_pickle=False)
+    return np.frombuffer(written.getbuffer(), np.uint8)

@@ -1,0 +1,112 @@
+"""Links to look for: never one that is there, whoever knows of it."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from kernode.data.edge_split import EdgeSplit, split_edges
+
+LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o links.safetensors"
+
+
+@pytest.fixture
+def friends(desk):
+    """Forty people with integer ids in three circles; who knows whom is in the table."""
+    random = np.random.default_rng(5)
+    of, ids = np.arange(40) % 3, 700 + random.permutation(40)
+    rows = [(ids[i], 30 + 10 * of[i] + random.integers(5)) for i in range(40)]
+    desk.table("people.csv", ("id", "age"), rows)
+    pairs = [
+        (i, j) for i in range(40) for j in range(i) if random.random() < (0.5 if of[i] == of[j] else 0.02)
+    ]
+    desk.table("friends.csv", ("source", "target"), [(ids[i], ids[j]) for i, j in pairs])
+    desk.pairs = {frozenset((str(ids[i]), str(ids[j]))) for i, j in pairs}
+    desk.someone = str(ids[0])
+    return desk
+
+
+def pairs_of(found, node=None):
+    return {frozenset(row[:2] if node is None else (node, row[0])) for row in found}
+
+
+def test_nobody_is_told_to_meet_a_friend(friends):
+    """Gita asked whom to introduce; a tenth of those she got were friends, held out for the test."""
+    graph = kn.read_table("friends.csv", "people.csv")
+    links = kn.LinkPredictor(epochs=20).fit(graph)
+    assert len(links.split_.test) > 10
+    links.save("m.safetensors", with_graph=True)
+    for asked in (links, kn.load_model("m.safetensors"), kn.load_model("m.safetensors", graph)):
+        assert not pairs_of(asked.missing_links(k=400)) & friends.pairs
+        found = asked.missing_links(friends.someone, k=39)
+        assert not pairs_of(found, friends.someone) & friends.pairs
+        assert friends.someone not in dict(found)
+        # Whoever is neither a friend nor the person is there.
+        assert len(found) == 39 - sum(friends.someone in pair for pair in friends.pairs)
+
+
+def test_the_command_knows_the_held_out_friends_too(friends):
+    """Hugo asks at the prompt, with his tables at hand, and without them."""
+    friends.kernode(LINKS)
+    friends.kernode(LINKS.replace("links.safetensors", "with.safetensors --with-graph"))
+    for words in ("links.safetensors friends.csv --nodes people.csv", "with.safetensors"):
+        rows = [*csv.DictReader(io.StringIO(friends.kernode(f"missing {words} -k 400").out))]
+        assert not {frozenset((row["node"], row["other"])) for row in rows} & friends.pairs
+        assert float(rows[0]["probability"]) >= float(rows[-1]["probability"])
+        report = friends.kernode(f"missing {words} --node {friends.someone} -k 5 --json").json
+        assert report["count"] == 5
+        assert {str(row["node"]) for row in report["missing"]} == {friends.someone}
+        assert isinstance(report["missing"][0]["other"], int)
+        assert (
+            not {frozenset((friends.someone, str(row["other"]))) for row in report["missing"]} & friends.pairs
+        )
+    python = kn.load_model("with.safetensors").missing_links(friends.someone, k=5)
+    assert [(str(row["other"]), row["probability"]) for row in report["missing"]] == python
+
+
+def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
+    """Ida split her edges herself; from the file, hers were suggested to her again."""
+    split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3, test=0.3)
+    links = kn.LinkPredictor(epochs=10).fit(split)
+    links.save("own.safetensors", with_graph=True)
+    for asked in (links, kn.load_model("own.safetensors"), kn.load_model("own.safetensors", split.graph)):
+        assert not pairs_of(asked.missing_links(k=700)) & friends.pairs
+    assert friends.kernode("missing own.safetensors -k 3").out.count("\n") == 4
+
+
+def test_edges_beside_the_pairs_that_were_given_are_not_missing(friends):
+    """Jon taught it half of the friendships as pairs; the other half he knew already."""
+    graph = kn.read_table("friends.csv", "people.csv")
+    edges = np.argwhere(np.triu(graph.adjacency.toarray()))
+    links = kn.LinkPredictor(epochs=10).fit(kn.positions(edges[::2]), graph=graph)
+    links.save("pairs.safetensors")
+    for asked in (links, kn.load_model("pairs.safetensors", links.split_.graph)):
+        assert not pairs_of(asked.missing_links(k=700)) & friends.pairs
+
+
+def test_a_file_that_cannot_know_says_so(friends):
+    """Kim's file is of before: what was held out is not in it."""
+    split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3)
+    links = kn.LinkPredictor(epochs=3).fit(
+        EdgeSplit(split.graph, split.validation, split.validation_negatives, [], [])
+    )
+    object.__setattr__(links.model_, "held_out", None)
+    links.save("old.safetensors")
+    with pytest.warns(UserWarning, match="does not say which edges of 'friends' were held out"):
+        kn.load_model("old.safetensors", split.graph).missing_links(k=3)
+
+
+def test_a_model_of_classes_has_no_links(friends):
+    """Lea gave the wrong one of her two files."""
+    friends.table("people.csv", ("id", "age", "team"), [(i, i % 7, "AB"[i % 2]) for i in range(700, 740)])
+    friends.kernode(
+        "fit friends.csv --nodes people.csv --label team --variant n1 --epochs 3 -o c.safetensors"
+    )
+    assert "c.safetensors classifies nodes" in friends.kernode("missing c.safetensors").refusal
+    friends.kernode(LINKS)
+    assert "give that graph's file after the model" in friends.kernode("missing links.safetensors").refusal
+    asked = "missing links.safetensors friends.csv --nodes people.csv"
+    assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} --node nobody").refusal
+    assert "-k must be an integer ≥ 1" in friends.kernode(f"{asked} -k 0").refusal

@@ -1,0 +1,181 @@
+"""Nodes that arrive after a model was trained: the command must say what Python says."""
+
+import csv
+import io
+import shutil
+
+import numpy as np
+import pytest
+
+import kernode as kn
+
+QUICK = "--variant k3 --epochs 30 --replicas 1 -q -o model.safetensors"
+FIT = f"fit imports.csv --nodes packages.csv --label needs {QUICK}"
+NAMES = ["torch", "sympy", "sklearn"]
+
+
+@pytest.fixture
+def packages(desk):
+    """Sixty packages: what each is made for tells its size a little, its imports tell it well."""
+    random = np.random.default_rng(3)
+    of = np.arange(60) % 3
+    lines, stars = 100 * (1 + of) + random.integers(30, size=60), random.integers(100, size=60)
+    rows = [(f"p{i}", lines[i], stars[i], NAMES[of[i]] if i < 45 else "") for i in range(60)]
+    desk.table("packages.csv", ("id", "lines", "stars", "needs"), rows)
+    pairs = [
+        (i, j) for i in range(60) for j in range(i) if random.random() < (0.2 if of[i] == of[j] else 0.005)
+    ]
+    desk.table("imports.csv", ("source", "target"), [(f"p{i}", f"p{j}") for i, j in pairs])
+    # Its lines look like torch's, and all its imports are sklearn's.
+    desk.table(
+        "new.csv", ("id", "lines", "stars", "needs"), [("fresh", 115, 50, ""), ("second", 310, 50, "sklearn")]
+    )
+    desk.table("new-imports.csv", ("source", "target"), [("fresh", f"p{i}") for i in range(2, 30, 3)] + [
+        ("second", "fresh"), ("second", "p5")])  # fmt: skip
+    return desk
+
+
+def rows(text):
+    return {row["node"]: row for row in csv.DictReader(io.StringIO(text))}
+
+
+def in_python(model):
+    """What Python answers about the two that arrived: classes and probabilities."""
+    grown = model.extend(None, "new.csv", "new-imports.csv")
+    return grown.predict(["fresh", "second"]).tolist(), grown.predict_proba(["fresh", "second"]).tolist()
+
+
+def same(table, answers):
+    """To the last digit."""
+    classes, chances = answers
+    assert [*table] == ["fresh", "second"]
+    assert [row["class"] for row in table.values()] == classes
+    found = [[float(value) for name, value in row.items() if name.startswith("p_")] for row in table.values()]
+    assert found == chances
+
+
+def test_a_new_package_is_what_its_imports_say_not_what_it_looks_like(packages):
+    """Ada's new package imports sklearn everywhere; taken by itself it looked like another."""
+    packages.kernode(f"{FIT} --with-graph")
+    answers = in_python(kn.load_model("model.safetensors"))
+    assert answers[0][0] == "sklearn"
+    arriving = "--nodes new.csv --edges new-imports.csv"
+    told = rows(packages.kernode(f"extend model.safetensors {arriving}").out)
+    same(told, answers)
+    alone = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv --whole")
+    assert rows(alone.out)["fresh"]["class"] != "sklearn"
+    assert [told["fresh"]["known"], told["second"]["known"]] == ["", "sklearn"]
+
+
+def test_predict_lets_them_arrive_and_says_so(packages):
+    """Ada knows only `predict`, and must not get another answer there."""
+    packages.kernode(f"{FIT} --with-graph")
+    answer = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv")
+    same(rows(answer.out), in_python(kn.load_model("model.safetensors")))
+    assert "2 nodes arrived at the 60 of 'imports'" in answer.err
+    report = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv --json").json
+    assert "2 nodes arrived" in report["notes"][0]
+    assert [row["known"] for row in report["predictions"]] == [None, "sklearn"]
+    vectors = packages.kernode("embed model.safetensors new-imports.csv --nodes new.csv -o v.csv --json").json
+    assert (vectors["nodes"], "2 nodes arrived" in vectors["notes"][0]) == (2, True)
+
+
+def test_a_model_without_its_graph_is_told_where_it_is(packages):
+    """Ben kept his tables; they must be the very ones."""
+    packages.kernode(FIT)
+    model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
+    arriving = "extend model.safetensors --nodes new.csv --edges new-imports.csv"
+    sentence = packages.kernode(arriving).refusal
+    assert "--graph EDGES --graph-nodes NODES" in sentence
+    assert "--with-graph" in sentence
+    same(
+        rows(packages.kernode(f"{arriving} --graph imports.csv --graph-nodes packages.csv").out),
+        in_python(model),
+    )
+    lines = (packages.folder / "imports.csv").read_text().splitlines(keepends=True)
+    packages.write("imports.csv", "".join(lines[:-1]))
+    assert (
+        "is not 'imports' as"
+        in packages.kernode(f"{arriving} --graph imports.csv --graph-nodes packages.csv").refusal
+    )
+
+
+def test_nodes_without_features_are_not_passed_over(packages):
+    """Ben forgot the graph altogether: ten of his packages would have had no features, without a word."""
+    packages.kernode(FIT)
+    answer = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv")
+    assert answer.status == 0
+    assert (
+        "kernode: warning: edges mention 10 nodes that new.csv does not list, without features" in answer.err
+    )
+    assert (
+        "kernode extend model.safetensors --graph DATA --nodes new.csv --edges new-imports.csv" in answer.err
+    )
+    assert packages.kernode("predict model.safetensors imports.csv --nodes packages.csv").err == ""
+
+
+def test_what_could_mean_two_things_is_asked(packages):
+    """Cleo lists half of the old packages again, and only mentions the others."""
+    packages.kernode(f"{FIT} --with-graph")
+    packages.table("mixed.csv", ("id", "lines", "stars"), [("fresh", 115, 50), ("p2", 310, 5)])
+    sentence = packages.kernode("predict model.safetensors new-imports.csv --nodes mixed.csv").refusal
+    assert "lists 1 nodes of 'imports' again" in sentence
+    assert "kernode extend model.safetensors --nodes mixed.csv --edges new-imports.csv" in sentence
+    whole = packages.kernode("predict model.safetensors new-imports.csv --nodes mixed.csv --whole")
+    assert len(rows(whole.out)) == 12
+
+
+def test_a_whole_graph_and_a_foreign_one_are_taken_as_such_and_said(packages):
+    """Dora's next release lists every package; her neighbour's tables share none."""
+    packages.kernode(f"{FIT} --with-graph")
+    everyone = (packages.folder / "packages.csv").read_text() + "fresh,115,50,\n"
+    packages.write("all.csv", everyone)
+    edges = (packages.folder / "imports.csv").read_text() + "fresh,p2\n"
+    packages.write("all-imports.csv", edges)
+    report = packages.kernode("predict model.safetensors all-imports.csv --nodes all.csv --json").json
+    assert report["nodes"] == 61
+    assert report["notes"][0].startswith(
+        "60 of the 61 nodes are among the 60 of 'imports': taken as a whole graph"
+    )
+    packages.table("strange.csv", ("id", "lines", "stars"), [("x", 115, 50), ("y", 310, 5)])
+    packages.table("strange-imports.csv", ("source", "target"), [("x", "y")])
+    answer = packages.kernode("predict model.safetensors strange-imports.csv --nodes strange.csv")
+    assert [*rows(answer.out)] == ["x", "y"]
+    assert "none of the nodes is among the 60 of 'imports'" in answer.err
+
+
+def test_the_grown_model_is_kept_and_grows_on(packages):
+    """Emil adds packages week by week, and has thrown his tables away."""
+    packages.kernode(f"{FIT} --with-graph")
+    arriving = "--nodes new.csv --edges new-imports.csv --save larger.safetensors --json"
+    first = packages.kernode(f"extend model.safetensors {arriving}").json
+    assert (first["arrived"], first["nodes"], first["saved"]) == (2, 62, "larger.safetensors")
+    for name in ("imports.csv", "packages.csv"):
+        (packages.folder / name).unlink()
+    again = kn.load_model("larger.safetensors")
+    assert (
+        again.graph_.fingerprint
+        == kn.load_model("model.safetensors").extend(None, "new.csv", "new-imports.csv").graph_.fingerprint
+    )
+    assert np.allclose(
+        again.predict_proba(["fresh", "second"]), in_python(kn.load_model("model.safetensors"))[1]
+    )
+    packages.table("third.csv", ("id", "lines", "stars"), [("third", 310, 50)])
+    packages.table("third-imports.csv", ("source", "target"), [("third", "fresh")])
+    report = packages.kernode(
+        "extend larger.safetensors --nodes third.csv --edges third-imports.csv --json"
+    ).json
+    assert [row["node"] for row in report["predictions"]] == ["third"]
+    everyone = packages.kernode("extend larger.safetensors --edges third-imports.csv --all")
+    assert len(rows(everyone.out)) == 63
+    assert packages.kernode("predict larger.safetensors --json").json["nodes"] == 62
+
+
+def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
+    """Finn's edges were called cora.csv; the built-in data set of that name was asked about instead."""
+    shutil.copy("imports.csv", "cora.csv")
+    packages.kernode(FIT.replace("imports.csv", "cora.csv"))
+    assert (
+        "was trained on 'cora': give that graph's file"
+        in packages.kernode("predict model.safetensors").refusal
+    )
