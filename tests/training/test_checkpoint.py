@@ -1,5 +1,7 @@
 """Training that is interrupted goes on as if nothing had happened, and nothing else goes on from its file."""
 
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +10,7 @@ import torch
 
 from graphs import clustered_graph
 from kernode.errors import FileError, InputError
+from kernode.node_classification.trainer import NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS
 from tasks import SHORT, PowerCutError, cut_at, labelled_nodes, trained
@@ -36,16 +39,72 @@ def test_interrupted_training_goes_on_bit_for_bit(name, path):
     assert torch.equal(finished.parameters["map.weight_0"], whole.parameters["map.weight_0"])
 
 
-def test_resume_without_a_file_starts_afresh(path):
+def test_resume_without_a_file_is_refused_unless_it_may_be_missing(path):
+    with pytest.raises(
+        InputError, match=r"there is no .*c\.safetensors to go on from: leave out resume=True"
+    ):
+        trained(JOINT, checkpoint=Checkpoint(path, resume=True))
+    assert not path.exists()
+    begun = trained(JOINT, checkpoint=Checkpoint(path, resume="if there"))
+    assert np.array_equal(begun.history["loss"], trained(JOINT).history["loss"])
+    again = trained(JOINT, checkpoint=Checkpoint(path, resume="if there"))
+    assert np.array_equal(again.history["loss"], begun.history["loss"])
+
+
+def test_a_file_that_is_not_to_be_resumed_is_never_overwritten(path):
+    trained(JOINT, seeds=(4,), checkpoint=Checkpoint(path))
+    before = path.read_bytes()
+    with pytest.raises(
+        InputError, match=r"c\.safetensors holds 12 epochs of a run: add resume=True to go on"
+    ):
+        trained(JOINT, checkpoint=Checkpoint(path))
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_checkpoint_is_left_alone(path):
+    path.write_bytes(b"my thesis")
+    with pytest.raises(InputError, match="is there already, and is no checkpoint"):
+        trained(JOINT, checkpoint=Checkpoint(path))
+    assert path.read_bytes() == b"my thesis"
+
+
+def test_an_interrupted_run_keeps_its_last_whole_epoch(path):
+    def pressed(epochs):
+        return lambda epoch, values: os.kill(os.getpid(), signal.SIGINT) if epoch == 7 else None
+
+    whole = trained(JOINT)
+    with pytest.raises(KeyboardInterrupt):
+        trained(JOINT, progress=pressed, checkpoint=Checkpoint(path, every=5))
+    assert Checkpoint(path).epochs() == 7
+    resumed = trained(JOINT, checkpoint=Checkpoint(path, resume=True))
+    assert torch.equal(resumed.parameters["map.weight_0"], whole.parameters["map.weight_0"])
+
+
+def test_ctrl_c_in_the_middle_of_an_epoch_waits_for_its_end_and_a_second_one_does_not(path, monkeypatch):
+    step, presses = NodeLearner.step, {4: 1}
+
+    def interrupted(self, epoch):
+        for _ in range(presses.pop(epoch, 0)):
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, epoch)
+
+    monkeypatch.setattr(NodeLearner, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trained(JOINT, checkpoint=Checkpoint(path, every=3))
+    assert Checkpoint(path).epochs() == 4
+    presses[8] = 2
+    with pytest.raises(KeyboardInterrupt):
+        trained(JOINT, checkpoint=Checkpoint(path, every=5, resume=True))
+    assert Checkpoint(path).epochs() == 5  # what was written last: the eighth was not whole
     resumed = trained(JOINT, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(resumed.history["loss"], trained(JOINT).history["loss"])
-    assert path.exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_file_that_is_not_to_be_resumed_is_written_anew(path):
-    trained(JOINT, seeds=(4,), checkpoint=Checkpoint(path))
-    found = trained(JOINT, checkpoint=Checkpoint(path))
-    assert np.array_equal(found.history["loss"], trained(JOINT).history["loss"])
+def test_a_run_that_patience_ended_is_in_its_file_to_the_last_epoch(path):
+    patient = replace(SHORT, epochs=60, patience=4)
+    ended = trained(JOINT, patient, checkpoint=Checkpoint(path, every=50))
+    assert Checkpoint(path).epochs() == len(ended.history["loss"]) < 60
 
 
 def test_resume_may_train_longer_but_not_something_else(path):
@@ -83,6 +142,11 @@ def test_a_damaged_file_is_named(path):
 def test_checkpoints_by_time_are_not_written_for_what_is_done(path, seconds, waited, due):
     checkpoint = Checkpoint(path, every=3, seconds=seconds)
     assert [epoch for epoch in range(1, 6) if checkpoint.due(epoch, 5, waited)] == due
+
+
+def test_resume_is_one_of_three(path):
+    with pytest.raises(InputError, match="resume must be True, False or 'if there'. Got 'maybe'"):
+        Checkpoint(path, resume="maybe")
 
 
 def test_every_is_counted_from_one(path):

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
+from kernode.cli.console import Interrupted
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
@@ -60,8 +61,10 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
-            status = app(prog_name="kernode", standalone_mode=False)
-        raise SystemExit(status or 0)
+            status = app(prog_name="kernode", standalone_mode=False) or 0
+        if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
+            raise Interrupted
+        raise SystemExit(status)
     except KernodeError as error:
         _fail(str(error), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):

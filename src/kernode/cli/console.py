@@ -17,11 +17,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kernode.compute.free_memory import peak_at
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 from kernode.progress import Listener, heard_by
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
+
+
+class Interrupted(KernodeError):  # noqa: N818 (it is no error)
+    """Ctrl-C, with what there is to say about what was done until then."""
+
+    exit_status = 130
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(f"interrupted. {sentence}")
+
 
 Advance = Callable[[float, str], None]  # how far, and what to say beside the bar
 

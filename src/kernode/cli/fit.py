@@ -73,6 +73,7 @@ def fit(
 
     from kernode.node_classification.experiment import fit_all_labels, run_variant
     from kernode.node_classification.report import test_figures
+    from kernode.node_classification.fitting import AGAIN
     from kernode.node_classification.variants import candidates
     from kernode.training.run import Run
     from kernode.version import versions
@@ -80,11 +81,14 @@ def fit(
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()
     graph.require_memory(methods.values(), place)
-    with progress(f"{graph.name} {variant}", quiet=output.silent) as begin:
+    with (
+        checkpoint.opened(["", *methods, AGAIN]) as file,
+        progress(f"{graph.name} {variant}", quiet=output.silent) as begin,
+    ):
         read = graph.graph()
         require_labels(read, graph.label)
         told = lambda steps: telling(begin(steps), "validation_accuracy", "validation")  # noqa: E731
-        runs = Run(run.seeds(), place, told, checkpoint.file())
+        runs = Run(run.seeds(), place, told, file)
         outcome = run_variant(read, variant, runs, split=split, changes=changes)
         fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
         report["test"] |= test_figures(outcome)

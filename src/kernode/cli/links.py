@@ -74,10 +74,13 @@ def links(
     method = configure_links(variant, "", **changes)
     place = run.place()
     graph.require_memory([method], place)
-    with progress(f"{graph.name} {variant}", quiet=output.silent) as begin:
+    with (
+        checkpoint.opened() as file,
+        progress(f"{graph.name} {variant}", quiet=output.silent) as begin,
+    ):
         read = graph.graph()
         told = lambda steps: telling(begin(steps), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(run.seeds(), place, told, checkpoint.file())
+        runs = Run(run.seeds(), place, told, file)
         outcome = run_link_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
     outcome.model.save(out, read if with_graph else None)

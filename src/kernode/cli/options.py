@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli import parsing
-from kernode.cli.console import check_writable, data_name
+from kernode.cli.console import Interrupted, check_writable, data_name
 from kernode.cli.graph_source import graph_from
 from kernode.cli.model_source import Opened, open_model
 from kernode.errors import InputError
@@ -302,9 +303,31 @@ class CheckpointOptions:
     checkpoint_every: Annotated[
         int | None, typer.Option(help="Write it after so many epochs.", show_default="10", **RUN)
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint.", **RUN)] = False
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from --checkpoint, which must be there.", **RUN)
+    ] = False
 
-    def file(self) -> Checkpoint | None:
+    @contextmanager
+    def opened(self, parts: Collection[str] = ("",)) -> Iterator[Checkpoint | None]:
+        """The file, if there is to be one; whoever interrupts hears what is in it.
+
+        ``parts``: trainings of the command that may have files of their own.
+        """
+        checkpoint = self.file(parts)
+        try:
+            yield checkpoint
+        except KeyboardInterrupt:
+            if checkpoint is None:
+                raise Interrupted("Nothing was saved; --checkpoint FILE would have kept it.") from None
+            from kernode.training.checkpoint import held
+
+            files = [checkpoint.part(name) for name in parts]
+            there = [one for one in files if one.path.exists()]
+            if not there:
+                raise Interrupted("Nothing was saved: no epoch was done yet.") from None
+            raise Interrupted(f"{held(there)}: the same command with --resume goes on.") from None
+
+    def file(self, parts: Collection[str] = ("",)) -> Checkpoint | None:
         """The file to write and to go on from, if there is to be one."""
         if self.checkpoint is None:
             if self.resume:
@@ -316,7 +339,9 @@ class CheckpointOptions:
         from kernode.training.checkpoint import Checkpoint
 
         every = 10 if self.checkpoint_every is None else self.checkpoint_every
-        return Checkpoint(self.checkpoint, every, self.resume)
+        checkpoint = Checkpoint(self.checkpoint, every, self.resume)
+        checkpoint.check(parts, word="--resume")
+        return checkpoint
 
 
 @dataclass(frozen=True, kw_only=True)

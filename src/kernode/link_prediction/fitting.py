@@ -15,6 +15,8 @@ from kernode.training.settings import Training
 def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: str = "") -> LinkModelOnGraph:
     """Train one replica per seed; ``variant`` is what to call the method."""
     require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
+    if task.run.checkpoint is not None:
+        task.run.checkpoint.check()
     trained = train_links(task, method, training)
     model = LinkModel.of(task, method, training, trained, variant)
     return LinkModelOnGraph(model, task.split.graph, task.run.place, task.held_out, trained.prepared)

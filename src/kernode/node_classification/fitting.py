@@ -17,6 +17,7 @@ from kernode.node_classification.task import NodeTask
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
+AGAIN = "all"  # the training that follows a choice, on all nodes, as its checkpoint's file is called
 Candidates = Mapping[str, tuple[NodeMethod, Training]]  # by the name of the variant
 
 
@@ -25,6 +26,8 @@ def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: 
     require_memory(GraphSizes.of(task.graph), method, training, task.run.place)
     if task.run.checkpoint is not None and not method.learns_by_gradient:
         raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.")
+    if task.run.checkpoint is not None:
+        task.run.checkpoint.check()
     method = method.for_classes(len(task.classes))
     trained = method.train(task, training)
     model = Model.of(task, method, training, trained, **about)
@@ -39,6 +42,8 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
     """
     if not task.nodes.validates:  # nothing to choose by
         candidates = dict([next(iter(candidates.items()))])
+    if task.run.checkpoint is not None:
+        task.run.checkpoint.check([*(candidates if len(candidates) > 1 else [""]), AGAIN])
     if len(candidates) == 1:
         ((name, (method, training)),) = candidates.items()
         return fit_method(task, method, training, variant=name, split=split)
@@ -74,7 +79,7 @@ def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training, selection="last", epochs=epochs, patience=None)
     on = fit_method(
-        task.with_run(task.run.named("all")), method, training,
+        task.with_run(task.run.named(AGAIN)), method, training,
         variant=chosen.variant, split=chosen.split,
     )  # fmt: skip
     return replace(on, model=replace(on.model, chosen_by_validation=chosen.chosen_by_validation))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 from kernode.storage import read_tensors, write_tensors
 
 _HISTORY = "history."
@@ -20,14 +25,15 @@ _HISTORY = "history."
 class Checkpoint:
     """A file that holds the whole state of training after some epoch.
 
-    - ``every``: write it after each so many epochs.
-    - ``resume``: go on from the file where it exists; without it the run starts afresh.
+    - ``every``: write it after each so many epochs, and when the run is interrupted.
+    - ``resume``: True goes on from the file, which must be there; False begins anew, and then none may be
+      there, for it would be lost; "if there" does what the file's being there asks for.
     - ``seconds``: and at most once in so many; then not at the end, for what is done needs no file.
     """
 
     path: Path
     every: int = 10
-    resume: bool = False
+    resume: bool | Literal["if there"] = False
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -36,6 +42,42 @@ class Checkpoint:
         object.__setattr__(self, "path", Path(self.path))
         if self.every < 1:
             raise InputError(f"checkpoint_every must be an integer ≥ 1. Got {self.every}.")
+        if self.resume not in (True, False, "if there"):
+            raise InputError(f"resume must be True, False or 'if there'. Got {self.resume!r}.")
+
+    def part(self, name: str) -> Checkpoint:
+        """The file of one of several trainings that make a whole; "" is the whole itself.
+
+        To go on with the whole its parts need not all be there: some had not begun.
+        """
+        if not name:
+            return self
+        resume = "if there" if self.resume else False
+        return replace(self, path=self.path.with_stem(f"{self.path.stem}-{name}"), resume=resume)
+
+    def epochs(self) -> int | None:
+        """How many the file holds; None where it is not there."""
+        if not self.path.exists():
+            return None
+        saved, _ = read_tensors(self.path, "checkpoint")
+        return next((len(value) for name, value in saved.items() if name.startswith(_HISTORY)), 0)
+
+    def check(self, parts: Iterable[str] = ("",), word: str = "resume=True") -> None:
+        """Raise, before anything is computed, unless the parts' files are there as ``resume`` has it.
+
+        ``word`` is how whoever reads the sentence says that they want to go on.
+        """
+        if self.resume == "if there":
+            return
+        files = [self.part(name) for name in parts]
+        there = [one for one in files if one.path.exists()]
+        if there and not self.resume:
+            it = "it" if len(there) == 1 else "them"
+            raise InputError(
+                f"{held(there)} of a run: add {word} to go on from {it}, or remove {it} to start anew."
+            )
+        if self.resume and not there:
+            raise InputError(f"there is no {self.path} to go on from: leave out {word} to start anew.")
 
     def due(self, epoch: int, epochs: int, waited: float) -> bool:
         """Whether to write the file after this epoch, ``waited`` seconds after the last time."""
@@ -49,8 +91,9 @@ class Checkpoint:
         write_tensors(self.path, "checkpoint", state | columns, facts)
 
     def restore(self, state: dict[str, Tensor], facts: dict[str, Any]) -> list[dict[str, Tensor]]:
-        """Fill the state in place from the file, if there is one; return the history of its epochs."""
-        if not self.resume or not self.path.exists():
+        """Fill the state in place from the file, if it is to be; return the history of its epochs."""
+        self.check()
+        if not self.path.exists():
             return []
         saved, written = read_tensors(self.path, "checkpoint")
         differing = sorted(name for name in facts if written.get(name) != facts[name])
@@ -69,3 +112,93 @@ class Checkpoint:
         }
         epochs = len(next(iter(columns.values())))
         return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
+
+
+def held(files: Iterable[Checkpoint]) -> str:
+    """What files hold, for a sentence: "a.safetensors holds 200 epochs and b.safetensors 30"."""
+    said = []
+    for one in files:
+        try:
+            epochs = one.epochs()
+        except KernodeError:
+            raise InputError(
+                f"{one.path} is there already, and is no checkpoint that can be read: give another file."
+            ) from None
+        said.append(f"{one.path} {'' if said else 'holds '}{epochs} epoch{'s' * (epochs != 1)}")
+    return " and ".join(said)
+
+
+class Keeping:
+    """A training's state on its way into the file: now and then, at the end, and when it is interrupted."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint | None,
+        state: dict[str, Tensor],
+        history: list[dict[str, Tensor]],
+        facts: dict[str, Any],
+    ) -> None:
+        self.checkpoint, self.state, self.history, self.facts = checkpoint, state, history, facts
+        self.written, self.waiting_since, self.whole = len(history), time.monotonic(), True
+
+    def __enter__(self) -> Keeping:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        done = kind is None and self.checkpoint is not None and not self.checkpoint.seconds
+        if self.whole and (interrupted or done):
+            self._write()
+
+    @contextmanager
+    def whole_epoch(self) -> Iterator[None]:
+        """While this lasts the state is between two epochs, and in no file's."""
+        if self.checkpoint is None:
+            yield
+            return
+        self.whole = False
+        with finishing_the_epoch():
+            yield
+            self.whole = True
+
+    def write_if_due(self, epoch: int, epochs: int) -> None:
+        """After an epoch of so many."""
+        waited = time.monotonic() - self.waiting_since
+        if self.checkpoint is not None and self.checkpoint.due(epoch, epochs, waited):
+            self._write()
+            self.waiting_since = time.monotonic()
+
+    def _write(self) -> None:
+        if self.checkpoint is not None and len(self.history) > self.written:
+            self.checkpoint.save(self.state, self.history, self.facts)
+            self.written = len(self.history)
+
+
+@contextmanager
+def finishing_the_epoch() -> Iterator[None]:
+    """Hold Ctrl-C back while this lasts, so that what is in memory is one whole epoch; a second one ends it.
+
+    Only where it would raise KeyboardInterrupt: in the main thread, with Python's own handler.
+    """
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:
+            raise ValueError
+        pressed = False
+
+        def note(number: int, frame: FrameType | None) -> None:
+            nonlocal pressed
+            if pressed:
+                signal.default_int_handler(number, frame)
+            pressed = True
+
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, or somebody else's handler
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt

@@ -19,6 +19,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError, KernodeError
 from kernode.training.best_epoch import BestEpoch
+from kernode.training.checkpoint import Keeping
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -116,18 +117,17 @@ def run_epochs(
     epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
     progress = run.progress(training.epochs) if run.progress else None
     advance = [one.replayed(one.advance, epochs) for one in learners]
-    told, written = 0.0, time.monotonic()
-    for epoch in range(len(history) + 1, epochs + 1):
-        if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
-            break
-        records = [act(epoch) for act in advance]
-        history.append(_joined(records))
-        if checkpoint is not None and checkpoint.due(epoch, epochs, time.monotonic() - written):
-            checkpoint.save(state, history, facts)
-            written = time.monotonic()
-        if progress is not None and (epoch == epochs or _is_due(history[-1], told)):
-            progress(epoch, {name: value.cpu().numpy() for name, value in history[-1].items()})
-            told = time.monotonic()
+    told = 0.0
+    with Keeping(checkpoint, state, history, facts) as keeping:
+        for epoch in range(len(history) + 1, epochs + 1):
+            if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
+                break
+            with keeping.whole_epoch():
+                history.append(_joined([act(epoch) for act in advance]))
+            keeping.write_if_due(epoch, epochs)
+            if progress is not None and (epoch == epochs or _is_due(history[-1], told)):
+                progress(epoch, {name: value.cpu().numpy() for name, value in history[-1].items()})
+                told = time.monotonic()
     _require_convergence(learners, history)
     names, recorded = learners[0].best.parameters, history[0] if history else {}
     return Trained(

@@ -71,5 +71,4 @@ class Run:
         """The same with a checkpoint file of its own, where several trainings make a whole."""
         if self.checkpoint is None:
             return self
-        path = self.checkpoint.path
-        return replace(self, checkpoint=replace(self.checkpoint, path=path.with_stem(f"{path.stem}-{name}")))
+        return replace(self, checkpoint=self.checkpoint.part(name))

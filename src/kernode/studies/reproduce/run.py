@@ -37,7 +37,7 @@ def missing(cells: Iterable[Cell], results: Results) -> list[Cell]:
 def run_cells(cells: list[Cell], results: Results, place: Place, watch: Watch) -> None:
     """Run cells in turn; what is done stays done, whenever it is interrupted."""
     for number, cell in enumerate(cells, 1):
-        checkpoint = Checkpoint(results.unfinished(cell), every=1, resume=True, seconds=_EVERY)
+        checkpoint = Checkpoint(results.unfinished(cell), every=1, resume="if there", seconds=_EVERY)
         figures = measure(cell, place, watch.begin(cell, number), checkpoint)
         results.save(cell, figures)
         checkpoint.path.unlink(missing_ok=True)

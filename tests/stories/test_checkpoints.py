@@ -1,0 +1,121 @@
+"""Long runs: what was computed is never lost by a key, and what is said to go on does go on."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from kernode.node_classification.trainer import NodeLearner
+
+RUN = "fit edges.csv --nodes people.csv --label taste --epochs 8 --replicas 1 --split 0.5/0.25/0.25"
+
+
+@pytest.fixture
+def desk(desk, shop):
+    """The shop's tables lie on it; every customer's taste is known."""
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    desk.table(
+        "people.csv", ("id", "age", "spent", "taste"), zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True)
+    )  # fmt: skip
+    return desk
+
+
+@pytest.fixture
+def pressing(monkeypatch):
+    """Ctrl-C in the middle of some epoch of some method, counted over all that are trained."""
+    step, seen = NodeLearner.step, []
+
+    def at(count):
+        def pressed(self, epoch):
+            seen.append(epoch)
+            if len(seen) == count:
+                os.kill(os.getpid(), signal.SIGINT)
+            return step(self, epoch)
+
+        monkeypatch.setattr(NodeLearner, "step", pressed)
+
+    return at
+
+
+def test_arrow_up_and_enter_loses_nothing(desk):
+    """Noor's run of a night was done. She pressed arrow-up and Enter, and the same line was typed again."""
+    line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
+    assert desk.kernode(line).status == 0
+    before = (desk.folder / "run.safetensors").read_bytes()
+    said = desk.kernode(line).refusal
+    assert "run.safetensors holds 8 epochs of a run: add --resume to go on from it, or remove it" in said
+    assert (desk.folder / "run.safetensors").read_bytes() == before
+
+
+def test_resume_of_a_file_that_is_not_there_is_no_new_run(desk):
+    """Noor mistyped the file's name, and waited for the 20 epochs that were left of 800."""
+    said = desk.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
+    assert "there is no rum.safetensors to go on from: leave out --resume to start anew" in said
+
+
+def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
+    """Noor typed the name of her model after --checkpoint."""
+    assert desk.kernode(f"{RUN} -o shop.safetensors").status == 0
+    said = desk.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
+    assert "shop.safetensors is there already, and is no checkpoint" in said
+
+
+@pytest.mark.parametrize("at", [3, 9, 11, 18])
+def test_ctrl_c_and_resume_give_what_one_run_gives(desk, pressing, at):
+    """Ctrl-C in the first method, at the start of the second, within it, and while all labels train."""
+    line = f"{RUN} --all-labels --checkpoint run.safetensors -o model.safetensors"
+    assert desk.kernode(f"{RUN} --all-labels --quiet -o whole.safetensors").status == 0
+    pressing(at)
+    stopped = desk.kernode(line)
+    assert stopped.status == 130
+    assert stopped.err.startswith("kernode: interrupted. run-k3-tuned.safetensors holds ")
+    assert stopped.err.endswith("the same command with --resume goes on.\n")
+    assert desk.kernode(line).refusal  # and without --resume nothing is lost
+    for _ in range(2):  # once more when it is done: its result is there at once
+        assert desk.kernode(f"{line} --resume --quiet").status == 0
+        written = [(desk.folder / f"{name}.safetensors").read_bytes() for name in ("whole", "model")]
+        assert written[0] == written[1]
+
+
+def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(desk, pressing):
+    """Noor stopped a run and looked for what it had done."""
+    pressing(4)
+    stopped = desk.kernode(RUN)
+    assert stopped.status == 130
+    assert stopped.err == ("kernode: interrupted. Nothing was saved; --checkpoint FILE would have kept it.\n")
+
+
+def test_ctrl_c_says_how_many_epochs_the_file_holds(desk, pressing):
+    """Whole ones: the one that was running is finished first."""
+    pressing(5)
+    stopped = desk.kernode(f"{RUN} --variant k3 --checkpoint run.safetensors")
+    said = "interrupted. run.safetensors holds 5 epochs: the same command with --resume goes on.\n"
+    assert stopped.err.endswith(said)
+
+
+def test_a_checkpoint_of_another_run_is_still_refused(desk):
+    """Noor changed the seed and kept the file."""
+    line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
+    assert desk.kernode(line).status == 0
+    assert "belongs to another run (" in desk.kernode(f"{line} --seed 3 --resume").refusal
+
+
+def test_in_python_it_is_the_same(desk, shop):
+    """Noor runs a cell of a notebook twice, and then the one with resume=True."""
+    numbers = {name: i for i, name in enumerate(shop.ids)}
+    edges = [(numbers[a], numbers[b]) for a, b in shop.bought_together]
+    graph = kn.Graph.from_edges(edges, features=np.column_stack([shop.age, shop.spent]) / 1000)
+
+    def fit(**settings):
+        model = kn.NodeKernelClassifier(epochs=6, checkpoint=kn.Checkpoint("run.safetensors", **settings))
+        return model.fit(np.arange(60), shop.taste, graph=graph)  # in folds, then on all
+
+    first = fit().predict_proba(np.arange(60))
+    with pytest.raises(kn.InputError, match="hold.* of a run: add resume=True to go on from them"):
+        fit()
+    assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)
+    (desk.folder / "run-all.safetensors").unlink()  # it was interrupted before the last training
+    (desk.folder / "run-diffusion.safetensors").unlink()
+    assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)
