@@ -116,7 +116,7 @@ def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
         CheckpointOptions(resume=True).file()
     with pytest.raises(InputError, match="is a folder"):
         CheckpointOptions(checkpoint=tmp_path).file()
-    with pytest.raises(InputError, match="there is no .*c to go on from: leave out --resume"):
+    with pytest.raises(InputError, match=r"there is no .*c to go on from: leave out --resume"):
         CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file()
     (tmp_path / "c-k3").touch()
     found = CheckpointOptions(checkpoint=tmp_path / "c", checkpoint_every=3, resume=True).file(["", "k3"])

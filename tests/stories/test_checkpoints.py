@@ -16,9 +16,8 @@ RUN = "fit edges.csv --nodes people.csv --label taste --epochs 8 --replicas 1 --
 def desk(desk, shop):
     """The shop's tables lie on it; every customer's taste is known."""
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
-    desk.table(
-        "people.csv", ("id", "age", "spent", "taste"), zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True)
-    )  # fmt: skip
+    rows = zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True)
+    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
     return desk
 
 
@@ -113,7 +112,7 @@ def test_in_python_it_is_the_same(desk, shop):
         return model.fit(np.arange(60), shop.taste, graph=graph)  # in folds, then on all
 
     first = fit().predict_proba(np.arange(60))
-    with pytest.raises(kn.InputError, match="hold.* of a run: add resume=True to go on from them"):
+    with pytest.raises(kn.InputError, match=r"hold.* of a run: add resume=True to go on from them"):
         fit()
     assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)
     (desk.folder / "run-all.safetensors").unlink()  # it was interrupted before the last training

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import Interrupted
 from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.streams import whole_output
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.version import __version__
@@ -58,7 +60,7 @@ def kernode(
 def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
-        with warnings.catch_warnings():
+        with whole_output(), warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
             status = app(prog_name="kernode", standalone_mode=False) or 0
@@ -85,7 +87,8 @@ def main() -> None:
 
 
 def _fail(sentence: str, status: int) -> None:
-    print(f"kernode: {' '.join(sentence.split())}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # nobody listens; the status says it
+        print(f"kernode: {' '.join(sentence.split())}", file=sys.stderr, flush=True)  # noqa: T201
     raise SystemExit(status)
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from kernode.cli.streams import write_data
 from kernode.compute.free_memory import peak_at
 from kernode.errors import InputError, KernodeError
 from kernode.progress import Listener, heard_by
@@ -42,8 +43,8 @@ def say(text: str) -> None:
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one object on stdout."""
-    sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    """Print one object on stdout, in UTF-8 whatever the terminal has."""
+    write_data(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:

@@ -349,9 +349,9 @@ class OutputOptions:
     """How much is said, and to whom."""
 
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, nothing else.")] = (
-        False
-    )
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
+    ] = False
 
     @property
     def silent(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from kernode.cli.console import check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
+from kernode.cli.streams import write_data
 
 
 def predict(
@@ -30,7 +30,7 @@ def predict(
 
     Tables are read as those were that the model learned from; only their paths are needed. Where the model
     has its graph (`kernode fit --with-graph`), new nodes whose edges mention nodes of it arrive there, as
-    with `kernode extend`.
+    with `kernode extend`. On stdout the table is CSV in UTF-8, whatever the terminal's encoding.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
@@ -43,7 +43,7 @@ def predict(
         on, nodes = opened.on, opened.nodes
         table = predictions(on, nodes) if out is None else write_predictions(out, on, nodes)
     if out is None and not output.json:
-        sys.stdout.write(as_csv(table).decode())
+        write_data(as_csv(table).decode())
         if opened.sentence and not output.quiet:
             sys.stderr.write(f"kernode: {opened.sentence}.\n")
         return

@@ -52,7 +52,7 @@ class Checkpoint:
         """
         if not name:
             return self
-        resume = "if there" if self.resume else False
+        resume: bool | Literal["if there"] = "if there" if self.resume else False
         return replace(self, path=self.path.with_stem(f"{self.path.stem}-{name}"), resume=resume)
 
     def epochs(self) -> int | None:
@@ -116,7 +116,7 @@ class Checkpoint:
 
 def held(files: Iterable[Checkpoint]) -> str:
     """What files hold, for a sentence: "a.safetensors holds 200 epochs and b.safetensors 30"."""
-    said = []
+    said: list[str] = []
     for one in files:
         try:
             epochs = one.epochs()

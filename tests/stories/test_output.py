@@ -1,0 +1,151 @@
+"""What is printed comes out: on any terminal, through any pipe, or with a word that it did not."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIT = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 5 --replicas 2 -o m.safetensors"
+PREDICT = "predict m.safetensors edges.csv --nodes people.csv"
+LINUX = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+class Pipe(io.RawIOBase):
+    """A pipe that takes a few bytes at a time, and fails after so many."""
+
+    def __init__(self, room=10**9, error=None):
+        self.taken, self.room, self.error = b"", room, error
+
+    def writable(self):
+        return True
+
+    def write(self, content):
+        if len(self.taken) >= self.room:
+            raise self.error
+        some = bytes(content[:7])
+        self.taken += some
+        return len(some)
+
+
+@pytest.fixture
+def desk(desk, shop):
+    """The shop's tables lie on it, and one taste has a character that half of the world cannot print."""
+    tastes = [taste.replace("Tee", "Čaj") for taste in shop.taste]
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    rows = zip(shop.ids, shop.age, shop.spent, tastes, strict=True)
+    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
+    return desk
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A stdout of some encoding in place of ours, over a raw stream as PYTHONUNBUFFERED=1 has it."""
+
+    def put(pipe, encoding="utf-8"):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, encoding, write_through=True))
+        return pipe
+
+    return put
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1"])
+def test_a_terminal_without_greek_gets_a_report(desk, terminal, encoding):
+    """Ulf's console is of 1998. The run of a night was done, and its last word was UnicodeEncodeError."""
+    pipe = terminal(Pipe(), encoding)
+    answer = desk.kernode(FIT)
+    assert (answer.status, answer.err) == (0, "")
+    text = pipe.taken.decode(encoding)
+    assert "hop weights w" in text
+    assert ("±" if encoding != "ascii" else "+/-") in text
+
+
+def test_data_is_utf_8_whatever_the_terminal(desk, terminal):
+    """Ulf's table of predictions has the names that his table of people has."""
+    assert desk.kernode(FIT).status == 0
+    pipe = terminal(Pipe(), "cp1252")
+    assert desk.kernode(PREDICT).status == 0
+    rows = list(csv.DictReader(io.StringIO(pipe.taken.decode("utf-8"))))
+    assert len(rows) == 60
+    assert {"p_Čaj", "p_Kaffee", "p_Süßes"} < set(rows[0])
+    pipe = terminal(Pipe(), "ascii")
+    assert desk.kernode(f"{PREDICT} --json").status == 0
+    assert set(json.loads(pipe.taken.decode("utf-8"))["classes"]) == {"Čaj", "Kaffee", "Süßes"}
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_a_full_disk_is_an_error(desk, terminal, more):
+    """Ulf's disk was full after 40 bytes; the status was 0."""
+    assert desk.kernode(FIT).status == 0
+    terminal(Pipe(40, OSError(28, "No space left on device")))
+    answer = desk.kernode(PREDICT + more)
+    assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
+
+
+def test_a_report_for_people_on_a_full_disk_is_an_error_too(desk, terminal):
+    """He had redirected the report of fit."""
+    terminal(Pipe(0, OSError(28, "No space left on device")))
+    answer = desk.kernode(FIT)
+    assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
+
+
+def test_whoever_has_read_enough_hears_nothing(desk, terminal):
+    """`kernode predict … | head -1`."""
+    assert desk.kernode(FIT).status == 0
+    terminal(Pipe(40, BrokenPipeError(32, "Broken pipe")))
+    answer = desk.kernode(PREDICT)
+    assert (answer.status, answer.err) == (141, "")
+
+
+def process(desk, line, **more):
+    """The same command as a process of its own."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-m", "kernode", *line.split()]
+    return subprocess.run(
+        command, cwd=desk.folder, env=environment | more.pop("env", {}), check=False, **more
+    )
+
+
+@LINUX
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_real_processes_on_a_full_disk_and_a_closed_pipe(desk, unbuffered):
+    """The same with the system's own devices; no word at the interpreter's exit either."""
+    assert desk.kernode(FIT).status == 0
+    env = {"PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        for line in (PREDICT, f"{PREDICT} --json", "--version", "fit --help"):
+            ended = process(desk, line, env=env, stdout=full, stderr=subprocess.PIPE)
+            assert ended.returncode == 1
+            assert ended.stderr == b"kernode: stdout: No space left on device.\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = process(desk, PREDICT, env=env, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+    ended = process(desk, PREDICT, env=env, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert len(ended.stdout.decode("utf-8").splitlines()) == 61
+    ended = process(desk, FIT, env=env | {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONUTF8": "0",
+                                          "PYTHONCOERCECLOCALE": "0"}, capture_output=True)  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"hop weights w" in ended.stdout
+
+
+@LINUX
+@pytest.mark.slow
+def test_a_closed_stdout_is_said(desk):
+    """`kernode predict … >&-`."""
+    assert desk.kernode(FIT).status == 0
+    closed = f"exec {sys.executable} -m kernode {PREDICT} >&-"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(
+        ["sh", "-c", closed], cwd=desk.folder, env=env, stderr=subprocess.PIPE, check=False
+    )
+    assert ended.returncode == 1
+    assert b"stdout is closed" in ended.stderr
+    assert b"Traceback" not in ended.stderr
