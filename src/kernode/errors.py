@@ -30,9 +30,9 @@ class KernodeWarning(UserWarning):
     """Nothing is wrong with the call, but an answer is not worth what it seems; the sentence says why."""
 
 
-def warn(sentence: str) -> None:
+def warn(sentence: str, category: type[Warning] = KernodeWarning) -> None:
     """Warn whoever called kernode, at the line of theirs that did."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "kernode":
         level, frame = level + 1, frame.f_back
-    warnings.warn(sentence, KernodeWarning, stacklevel=level)
+    warnings.warn(sentence, category, stacklevel=level)

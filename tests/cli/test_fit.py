@@ -276,7 +276,7 @@ def test_a_graph_that_cannot_fit_is_refused_before_it_is_made(kernode):
 
 
 def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
-    more = ("--epochs", 5, "--quiet", "--replicas", 1, "--learning-rate")
+    more = ("--epochs", 5, "--replicas", 1, "--learning-rate")
     fails(kernode("fit", graph_file, *more, "1e30"), 1, "training diverged at epoch")
     fails(kernode("fit", graph_file, *more, "1e30", "--selection", "last"), 1, "training diverged at epoch")
     assert not any(kernode.folder.iterdir())
@@ -293,9 +293,7 @@ def test_single_training_node_is_a_warning_not_an_end(kernode, tmp_path):
     write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="rare"), tmp_path / "rare.npz")
     warned = False
     for seed in range(4):  # the one node of class 2 is a training node in most splits
-        status, _, err = kernode(
-            "fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1, "--quiet"
-        )
+        status, _, err = kernode("fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1)
         assert status == 0
         warned |= "has a single training node" in err
     assert warned

@@ -57,7 +57,7 @@ def terminal(monkeypatch):
 def test_a_terminal_without_greek_gets_a_report(desk, terminal, encoding):
     """Ulf's console is of 1998. The run of a night was done, and its last word was UnicodeEncodeError."""
     pipe = terminal(Pipe(), encoding)
-    answer = desk.kernode(FIT)
+    answer = desk.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (0, "")
     text = pipe.taken.decode(encoding)
     assert "hop weights w" in text
@@ -89,7 +89,7 @@ def test_a_full_disk_is_an_error(desk, terminal, more):
 def test_a_report_for_people_on_a_full_disk_is_an_error_too(desk, terminal):
     """He had redirected the report of fit."""
     terminal(Pipe(0, OSError(28, "No space left on device")))
-    answer = desk.kernode(FIT)
+    answer = desk.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
 
 
@@ -130,8 +130,8 @@ def test_real_processes_on_a_full_disk_and_a_closed_pipe(desk, unbuffered):
     ended = process(desk, PREDICT, env=env, capture_output=True)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert len(ended.stdout.decode("utf-8").splitlines()) == 61
-    ended = process(desk, FIT, env=env | {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONUTF8": "0",
-                                          "PYTHONCOERCECLOCALE": "0"}, capture_output=True)  # fmt: skip
+    env |= {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = process(desk, f"{FIT} --quiet", env=env, capture_output=True)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert b"hop weights w" in ended.stdout
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
-from kernode.cli.console import Interrupted
+from kernode.cli.console import Interrupted, warned
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.streams import whole_output
 from kernode.errors import KernodeError
@@ -62,7 +62,8 @@ def main() -> None:
     try:
         with whole_output(), warnings.catch_warnings():
             warnings.simplefilter("default")
-            warnings.showwarning = _show_warning
+            warned.begin()
+            warnings.showwarning = warned.hear
             status = app(prog_name="kernode", standalone_mode=False) or 0
         if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
             raise Interrupted
@@ -99,8 +100,3 @@ def _fail_use(error: Any) -> None:
         raise SystemExit(error.exit_code)
     context = getattr(error, "ctx", None)
     _fail(f"{sentence}. See: {context.command_path if context else 'kernode'} --help", error.exit_code)
-
-
-def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    if issubclass(category, UserWarning):
-        print(f"kernode: warning: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from kernode.cli.streams import write_data
 from kernode.compute.free_memory import peak_at
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, KernodeWarning
 from kernode.progress import Listener, heard_by
 
 if TYPE_CHECKING:
@@ -34,6 +34,34 @@ class Interrupted(KernodeError):  # noqa: N818 (it is no error)
         super().__init__(f"interrupted. {sentence}")
 
 
+class Warned:
+    """What the user was warned of in a command: on stderr at once, or in its JSON object, each once."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+        self.shown, self._others = True, set[type]()
+
+    def begin(self) -> None:
+        """Another command; whether to show anything is said when its options are known."""
+        self.__init__()  # type: ignore[misc]
+
+    def hear(self, message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        """Take the place of ``warnings.showwarning``; of other libraries one of a kind is enough."""
+        if not issubclass(category, UserWarning):
+            return
+        if not issubclass(category, KernodeWarning):
+            if category in self._others:
+                return
+            self._others.add(category)
+        sentence = " ".join(str(message).split())
+        if sentence in self.sentences:
+            return
+        self.sentences.append(sentence)
+        if self.shown:
+            sys.stderr.write(f"kernode: warning: {sentence}\n")
+
+
+warned = Warned()
 Advance = Callable[[float, str], None]  # how far, and what to say beside the bar
 
 
@@ -43,8 +71,9 @@ def say(text: str) -> None:
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one object on stdout, in UTF-8 whatever the terminal has."""
-    write_data(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    """Print one object on stdout, in UTF-8 whatever the terminal has, with what there was to warn of."""
+    said = [*values.get("warnings", []), *warned.sentences]
+    write_data(json.dumps({**values, "warnings": said}, indent=2, ensure_ascii=False) + "\n")
 
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli import parsing
-from kernode.cli.console import Interrupted, check_writable, data_name
+from kernode.cli.console import Interrupted, check_writable, data_name, warned
 from kernode.cli.graph_source import graph_from
 from kernode.cli.model_source import Opened, open_model
 from kernode.errors import InputError
@@ -348,12 +348,17 @@ class CheckpointOptions:
 class OutputOptions:
     """How much is said, and to whom."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")] = (
+        False
+    )
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
     ] = False
 
+    def __post_init__(self) -> None:
+        warned.shown = not self.silent
+
     @property
     def silent(self) -> bool:
-        """Whether no progress is shown."""
+        """Whether neither progress nor warnings are shown."""
         return self.quiet or self.json

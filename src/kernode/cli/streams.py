@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 # For terminals and pipes that have no such characters; any other becomes a question mark.
-_READABLE = {"ω": "w", "±": "+/-", "·": "-", "→": "->", "…": "...", "×": "x", "−": "-", "–": "-", "≥": ">=",
-             "λ": "lambda", "α": "alpha", "√": "sqrt", "̄": "", "Ā": "A", "ℓ": "l", "θ": "theta", "’": "'"}  # fmt: skip
+_READABLE = {
+    "ω": "w", "λ": "lambda", "α": "alpha", "θ": "theta", "ℓ": "l", "Ā": "A", "̄": "", "√": "sqrt", "±": "+/-",
+    "×": "x", "−": "-", "≥": ">=", "→": "->", "·": "-", "–": "-", "…": "...", "’": "'",
+}  # fmt: skip
 
 
 def _readable(error: UnicodeError) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.graph.graph import Graph
 from kernode.graph.lookup import Positions, require_one_reading
 
@@ -69,7 +68,7 @@ def as_classes(y: Any) -> np.ndarray:
         raise InputError("y contains NaN or inf. Leave out the rows whose class is not known.")
     if y.ndim == 2 and y.shape[1] == 1:
         sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
-        warnings.warn(sentence, DataConversionWarning, stacklevel=3)
+        warn(sentence, DataConversionWarning)
         return y[:, 0]
     return y
 

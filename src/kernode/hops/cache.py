@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from scipy import sparse
 
-from kernode.errors import FileError
+from kernode.errors import FileError, warn
 from kernode.graph import Graph
 from kernode.storage import cache_folder, write_whole
 
@@ -31,7 +30,7 @@ def kept(graph: Graph, what: str, compute: Callable[[], sparse.csr_array]) -> sp
         try:
             _write(path, found)
         except FileError as error:  # a cache that cannot be written to costs time, not the answer
-            warnings.warn(f"{error} The hop operator is not kept.", stacklevel=2)
+            warn(f"{error} The hop operator is not kept.")
     return found
 
 

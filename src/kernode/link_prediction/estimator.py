@@ -16,7 +16,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
 from kernode.kernels import BaseKernel, NodeKernel
-from kernode.link_prediction.experiment import tuned_name
+from kernode.link_prediction.experiment import advise_longer_training, tuned_name
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask, as_links, split_pairs
@@ -121,7 +121,9 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
     def _fit(self, task: LinkTask, dataset: str = "") -> Self:
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         method, training = configure_links(self.variant, dataset, **changes)
-        return self._take(fit_links(task, method, training, self.variant.lower()), task.split, task.whole)
+        on = fit_links(task, method, training, self.variant.lower())
+        advise_longer_training(on.model)
+        return self._take(on, task.split, task.whole)
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""

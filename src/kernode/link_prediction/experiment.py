@@ -15,6 +15,7 @@ from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.variants import configure_links
 from kernode.metrics.accuracy import mean_and_std
+from kernode.training.advice import advise_more_epochs
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -44,7 +45,15 @@ def run_link_variant(
 ) -> LinkOutcome:
     """Train a link variant, one replica per seed on one split (the first seed's), and report in percent."""
     method, training = configure_links(variant, tuned_name(graph, run.seeds[0]), **(changes or {}))
-    return run_link_method(graph, method, training, run, variant=variant.lower())
+    outcome = run_link_method(graph, method, training, run, variant=variant.lower())
+    advise_longer_training(outcome.model)
+    return outcome
+
+
+def advise_longer_training(model: LinkModel) -> None:
+    """Warn where a model had not finished learning."""
+    if model.kept_epochs is not None:
+        advise_more_epochs(model.kept_epochs, model.training, model.history, "validation_auc")
 
 
 def run_link_method(

@@ -20,6 +20,7 @@ from kernode.graph.names import as_classes, as_nodes, found
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
+from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
 from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.fitting import fit_best
 from kernode.node_classification.folds import fit_in_folds, labelled
@@ -122,7 +123,9 @@ class NodeKernelEstimator(BaseEstimator):
         classes, given = labelled(nodes, y, graph, validation)
         run = Run(seeds, place, checkpoint=self.checkpoint)
         task = NodeTask(graph, given, tuple(classes.tolist()), run)
+        warn_of_single_nodes(task)
         fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)
+        advise_longer_training(fitted.model)
         return self._take(fitted, classes)
 
     def _take(self, on: ModelOnGraph, classes: np.ndarray) -> Self:

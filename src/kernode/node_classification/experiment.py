@@ -16,6 +16,7 @@ from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.metrics.accuracy import mean_and_std
+from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
 from kernode.node_classification.fitting import Candidates, fit_again, fit_best
 from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.method import NodeMethod
@@ -75,7 +76,9 @@ def run_variant(
     """Train a variant, one replica per seed, and score the test nodes once."""
     tuned = split in (None, "fastgcn", "public")  # whose test nodes no search has seen
     methods = candidates(variant, settings_key(graph), tuned=tuned, **(changes or {}))
-    return run_candidates(graph, methods, run, split=split)
+    outcome = run_candidates(graph, methods, run, split=split)
+    advise_longer_training(outcome.model)
+    return outcome
 
 
 def run_method(
@@ -97,6 +100,7 @@ def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | 
         return _run_on_all(graph, methods, run)
     splits = split_nodes(graph, split, list(run.seeds))
     task = NodeTask.of_splits(graph, splits, run)
+    warn_of_single_nodes(task)
     on = fit_best(task, methods, split=split or ("fastgcn" if known_name(graph) else "jk"))
     return Outcome(on, _report(on, splits), splits, task.nodes)
 
@@ -116,6 +120,7 @@ def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
     )
     splits = [Split(labelled, [], [])] * run.replicas
     task = NodeTask.of_splits(graph, splits, run)
+    warn_of_single_nodes(task)
     on = fit_in_folds(task, methods)
     on = replace(on, model=replace(on.model, split="all labelled nodes"))
     return Outcome(on, _report(on, splits), splits, task.nodes)

@@ -11,6 +11,7 @@ from kernode.compute.replicas import seeds_from, whole
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_nodes
+from kernode.node_classification.advice import advise_longer_training
 from kernode.node_classification.fitting import Candidates, fit_again, fit_best, fit_first
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes, NodeTask
@@ -81,6 +82,7 @@ def fit_in_folds(task: NodeTask, candidates: Candidates, folds: int = 3) -> Mode
     parts = in_folds(task.nodes, folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
     best = fit_best(replace(task, nodes=parts, run=stack), candidates)
+    advise_longer_training(best.model)
     return fit_again(task, best.model)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -111,10 +110,9 @@ class Model:
                 "Read its tables with read_table(…, like=model), or make both graphs in the same way."
             )
         if self.encoding is not None and self.encoding.structure is not None:
-            warnings.warn(
+            warn(
                 f"this model knows nodes by their positions in {self.dataset!r}. In {graph.name!r} they mean "
-                "something only near nodes that are in both.",
-                stacklevel=3,
+                "something only near nodes that are in both."
             )
 
     def save(self, path: str | Path, graph: Graph | None = None) -> Path:

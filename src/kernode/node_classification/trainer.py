@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -121,8 +120,6 @@ def train(task: NodeTask, method: Method, training: Training) -> Trained:
     started = time.perf_counter()
     if training.selection == "best" and training.epochs and not task.nodes.validates:
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
-    for name in task.single_node_classes():
-        warnings.warn(f"class {name} has a single training node: little to learn from.", stacklevel=2)
     stacks = learners(task, method, training)
     facts = task.run.facts(task.graph, method, training, vars(task.nodes).values())
     trained = run_epochs(stacks, training, task.run, facts, started)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from kernode.compute.adam import Adam
 from kernode.compute.capture import captured
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, warn
 from kernode.training.best_epoch import BestEpoch
 from kernode.training.checkpoint import Keeping
 from kernode.training.run import Run
@@ -158,7 +157,7 @@ def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Te
     kept_nothing = any((one.best.epoch == 0).any() for one in learners)
     if kept_nothing or not all(p.isfinite().all() for one in learners for p in one.best.parameters.values()):
         raise KernodeError(f"training diverged at epoch {broken[0]}. Lower the learning rate.")
-    warnings.warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.", stacklevel=3)
+    warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.")
 
 
 # Replicas train as one stack while their widest layer holds at most so many numbers in all; beyond that
