@@ -69,4 +69,4 @@ def cut_at(last):
         if epoch == last:
             raise PowerCutError
 
-    return lambda epochs: tell
+    return lambda epochs, name: tell

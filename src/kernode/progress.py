@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, int, int], None]  # what is computed, steps done, steps in all
+
+log = logging.getLogger("kernode")  # INFO: what is trained on what, and chosen why; DEBUG: its epochs
+log.addHandler(logging.NullHandler())
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 

@@ -227,7 +227,7 @@ def test_each_replica_is_searched_and_answered_with_its_own_nodes():
 def test_search_tells_of_every_candidate():
     told = []
 
-    def progress(count):
+    def progress(count, name):
         told.append(count)
         return lambda at, values: told.append((at, values["validation_accuracy"].shape))
 

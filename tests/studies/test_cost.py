@@ -184,12 +184,12 @@ def test_two_epochs_are_measured_after_the_first(monkeypatch):
 
     def run_method(graph, method, training, run):
         trained.append(training)
-        tell = run.progress(training.epochs)
+        tell = run.progress(training.epochs, "")
         for epoch in range(1, training.epochs + 1):
             tell(epoch, {})
 
     monkeypatch.setattr(experiment, "run_method", run_method)
-    progress = run_of(0, progress=lambda epochs: lambda epoch, values: told.append((epoch, epochs)))
+    progress = run_of(0, progress=lambda epochs, name: lambda epoch, values: told.append((epoch, epochs)))
     found = measure(clustered_graph(), None, Training(epochs=200, patience=1), progress)
     assert trained == [Training(epochs=3)]
     assert told == [(1, 3), (2, 3), (3, 3)]  # whoever waits is told
@@ -203,7 +203,7 @@ def test_a_gpu_that_tells_now_and_then_is_measured_after_its_capture(monkeypatch
     monkeypatch.setattr("kernode.studies.cost.measure.peak_at", lambda place: 7)
 
     def run_method(graph, method, training, run):
-        tell = run.progress(training.epochs)
+        tell = run.progress(training.epochs, "")
         for epoch in (1, 4, training.epochs):
             tell(epoch, {})
 

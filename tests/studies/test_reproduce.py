@@ -187,7 +187,7 @@ class Silent:
         self.begun.append(cell.name)
         if number == self.until:
             raise KeyboardInterrupt
-        return lambda epochs: lambda epoch, values: None
+        return lambda epochs, name: lambda epoch, values: None
 
     def finish(self, cell):
         pass

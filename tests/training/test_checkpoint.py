@@ -65,7 +65,7 @@ def test_a_file_that_is_no_checkpoint_is_left_alone(path):
 
 
 def test_an_interrupted_run_keeps_its_last_whole_epoch(path):
-    def pressed(epochs):
+    def pressed(epochs, name):
         return lambda epoch, values: os.kill(os.getpid(), signal.SIGINT) if epoch == 7 else None
 
     whole = trained(JOINT)

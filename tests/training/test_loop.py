@@ -95,14 +95,14 @@ def test_stacks_are_as_high_as_the_widest_layer_allows(monkeypatch):
 def test_progress_is_told_the_number_of_epochs_and_then_every_one():
     told = []
 
-    def progress(epochs):
-        told.append(epochs)
+    def progress(epochs, name):
+        told.append((epochs, name))
         return lambda epoch, values: told.append((epoch, sorted(values), len(values["loss"])))
 
-    found = trained(JOINT, replace(SHORT, epochs=3), seeds=(0, 1), progress=progress)
+    found = trained(JOINT, replace(SHORT, epochs=3), seeds=(0, 1), progress=progress, name="k3")
     names = ["hop_weights", "kernel_loss", "loss", "softmax_loss", "validation_accuracy", "validation_loss"]
     assert sorted(found.history) == names
-    assert told == [3, *((epoch, names, 2) for epoch in (1, 2, 3))]
+    assert told == [(3, "k3"), *((epoch, names, 2) for epoch in (1, 2, 3))]
 
 
 def test_training_that_diverges_ends_in_a_sentence():

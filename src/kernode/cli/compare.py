@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli.console import Advance, check_writable, print_json, progress, telling
+from kernode.cli.console import Begin, check_writable, print_json, progress, telling
 from kernode.cli.graph_source import require_labels
 from kernode.cli.options import DATA_HELP, DeviceOptions, OutputOptions, ResultsOption, TableOptions
 from kernode.cli.reports.compare import print_report
@@ -97,5 +97,5 @@ def _check_split(split: str) -> None:
         raise InputError(f"--split must have training, validation and test nodes. Got {split!r}.")
 
 
-def _telling(begin: Callable[[float], Advance]) -> Callable[[int], Callable[[int, dict[str, Any]], None]]:
-    return lambda steps: telling(begin(steps), "validation_accuracy", "validation")
+def _telling(begin: Begin) -> Callable[[int, str], Callable[[int, dict[str, Any]], None]]:
+    return lambda steps, name: telling(begin(steps), "validation_accuracy", "validation")

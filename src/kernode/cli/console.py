@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -65,6 +65,13 @@ warned = Warned()
 Advance = Callable[[float, str], None]  # how far, and what to say beside the bar
 
 
+class Begin(Protocol):
+    """How to begin to tell of something."""
+
+    def __call__(self, total: float, name: str = "") -> Advance:
+        """After so many steps it is done; ``name`` is what takes them."""
+
+
 def say(text: str) -> None:
     """Print a line on stdout; what is not ours in it must be escaped, for it is markup."""
     Console(soft_wrap=True, highlight=False, emoji=False).print(text)
@@ -93,16 +100,17 @@ def print_table(table: Table) -> None:
 
 
 @contextmanager
-def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Callable[[float], Advance]]:
+def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Begin]:
     """Show progress on stderr: a bar on a terminal, now and then a line elsewhere.
 
-    Gives a function that takes the number of steps, once it is known, and returns how to tell of one.
+    Gives a function that takes the number of steps, once it is known, and what takes them, where that is
+    not the title itself; it returns how to tell of one.
     ``counted`` is whether these numbers say something to people. What computations tell of themselves
     (:mod:`kernode.progress`) is shown in the same way.
     """
     console = Console(stderr=True)
     if quiet:
-        yield lambda total: lambda done, note: None
+        yield lambda total, name="": lambda done, note: None
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -118,10 +126,15 @@ def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Calla
                 return lambda done, note: bar.update(task, completed=done, note=note)
 
             with heard_by(_each_by_name(start)):
-                yield lambda total: start(title, total)
+                yield lambda total, name="": start(_titled(title, name), total)
     else:
         with heard_by(_each_by_name(_lines)):
-            yield lambda total: (_lines if counted else _lines_with_time)(title, total)
+            lines = _lines if counted else _lines_with_time
+            yield lambda total, name="": lines(_titled(title, name), total)
+
+
+def _titled(title: str, name: str) -> str:
+    return f"{title} · {name}" if name else title
 
 
 def _each_by_name(start: Callable[[str, float], Advance]) -> Listener:

@@ -51,7 +51,8 @@ def estimate(
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read
     place, seeds = run.place(), tuple(run.seeds())
     with progress(graph.name, quiet=output.silent) as begin:
-        one_run = Run(seeds, place, lambda steps: telling(begin(steps), "validation_accuracy", "validation"))
+        told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
+        one_run = Run(seeds, place, told)
         own_tables = len(graph.columns()) > 0
         sizes = GraphSizes.of(graph.graph()) if own_tables else look_up(graph.data)
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)

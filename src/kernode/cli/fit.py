@@ -71,6 +71,7 @@ def fit(
         check_writable(path)
     check_suffix(predictions)
 
+    from kernode.compute.threads import asked_for
     from kernode.node_classification.experiment import fit_all_labels, run_variant
     from kernode.node_classification.report import test_figures
     from kernode.node_classification.fitting import AGAIN
@@ -83,12 +84,12 @@ def fit(
     graph.require_memory(methods.values(), place)
     with (
         checkpoint.opened(["", *methods, AGAIN]) as file,
-        progress(f"{graph.name} {variant}", quiet=output.silent) as begin,
+        progress(graph.name, quiet=output.silent) as begin,
     ):
         read = graph.graph()
         require_labels(read, graph.label)
-        told = lambda steps: telling(begin(steps), "validation_accuracy", "validation")  # noqa: E731
-        runs = Run(run.seeds(), place, told, file)
+        told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
+        runs = Run(run.seeds(), place, told, file, threads=asked_for(run.threads))
         outcome = run_variant(read, variant, runs, split=split, changes=changes)
         fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
         report["test"] |= test_figures(outcome)

@@ -64,6 +64,7 @@ def links(
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
+    from kernode.compute.threads import asked_for
     from kernode.link_prediction.baselines import link_baselines
     from kernode.link_prediction.experiment import run_link_variant
     from kernode.link_prediction.variants import configure_links
@@ -76,11 +77,11 @@ def links(
     graph.require_memory([method], place)
     with (
         checkpoint.opened() as file,
-        progress(f"{graph.name} {variant}", quiet=output.silent) as begin,
+        progress(graph.name, quiet=output.silent) as begin,
     ):
         read = graph.graph()
-        told = lambda steps: telling(begin(steps), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(run.seeds(), place, told, file)
+        told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
+        runs = Run(run.seeds(), place, told, file, threads=asked_for(run.threads))
         outcome = run_link_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
     outcome.model.save(out, read if with_graph else None)

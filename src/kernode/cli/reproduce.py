@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +17,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.studies.reproduce.settings import Cell
+    from kernode.training.run import Progress, Telling
 
 # Known before torch is imported.
 TABLES = (
@@ -148,11 +148,11 @@ class _Watch:
     def __init__(self, cells: list[Cell], seconds: dict[str, float], advance: Advance) -> None:
         self.count, self.seconds, self.advance, self.done = len(cells), seconds, advance, 0.0
 
-    def begin(self, cell: Cell, number: int) -> Callable[[int], Callable[[int, dict[str, Any]], None]]:
+    def begin(self, cell: Cell, number: int) -> Telling:
         note = f"cell {number} of {self.count}: {cell.name}"
         self.advance(self.done, note)
 
-        def of(epochs: int) -> Callable[[int, dict[str, Any]], None]:
+        def of(epochs: int, name: str) -> Progress:
             width = self.seconds[cell.digest] / max(1, epochs)
             return lambda epoch, values: self.advance(self.done + width * min(epoch, epochs), note)
 

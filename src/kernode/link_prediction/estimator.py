@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, seeds_from
+from kernode.compute.threads import asked_for
 from kernode.data.edge_split import EdgeSplit
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -23,6 +24,7 @@ from kernode.link_prediction.task import LinkTask, as_links, split_pairs
 from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
+from kernode.training.life_signs import life_signs, with_life_signs
 from kernode.training.run import Run
 
 
@@ -72,6 +74,8 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         precision: int = 32,
         device: str = "auto",
         checkpoint: Checkpoint | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.variant = variant
         self.map = map
@@ -88,9 +92,12 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         self.precision = precision
         self.device = device
         self.checkpoint = checkpoint
+        self.threads = threads
+        self.verbose = verbose
 
-    _OWN = ("variant", "replicas", "random_state", "precision", "device", "checkpoint")
+    _OWN = ("variant", "replicas", "random_state", "precision", "device", "checkpoint", "threads", "verbose")
 
+    @with_life_signs
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> Self:
         """Learn from a graph or an EdgeSplit X; or from pairs X (m × 2 names or indices) of a graph.
 
@@ -116,7 +123,8 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
 
     def _run(self) -> Run:
         seeds = seeds_from(self.random_state, self.replicas)
-        return Run(seeds, Place.of(self.precision, self.device), checkpoint=self.checkpoint)
+        place = Place.of(self.precision, self.device)
+        return Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
 
     def _fit(self, task: LinkTask, dataset: str = "") -> Self:
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}

@@ -68,6 +68,7 @@ def run_link_method(
         "replicas": run.replicas,
         "seed": run.seeds[0],
         "device": run.place.device.type,
+        "threads": on.model.threads,
         "epochs": training.epochs,
         "test": _summary(on.evaluate(split.test, split.test_negatives)),
         "validation": _summary(on.evaluate(split.validation, split.validation_negatives)),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from kernode.compute.threads import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
+from kernode.progress import log
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
@@ -17,6 +21,15 @@ def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: s
     require_memory(GraphSizes.of(task.split.graph), method, training, task.run.place)
     if task.run.checkpoint is not None:
         task.run.checkpoint.check()
-    trained = train_links(task, method, training)
+    task, graph = replace(task, run=task.run.called(variant)), task.split.graph
+    run = task.run
+    with cpu_threads(run.threads, graph.n_nodes * run.replicas * training.epochs) as threads:
+        log.info(
+            f"training {run.name} on the links of {graph.name}: {graph.n_edges:,} edges train, "
+            f"{run.replicas} replica{'s' * (run.replicas > 1)}, {run.place.device.type}, "
+            f"{threads} CPU thread{'s' * (threads > 1)}"
+        )
+        trained = train_links(task, method, training)
+    log.info(f"{run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = LinkModel.of(task, method, training, trained, variant)
     return LinkModelOnGraph(model, task.split.graph, task.run.place, task.held_out, trained.prepared)

@@ -43,6 +43,7 @@ class LinkModel:
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
     graph: Graph | None = field(default=None, compare=False, repr=False)  # that has the fingerprint
+    threads: int | None = field(default=None, compare=False)  # it had; not stored either
 
     @classmethod
     def of(
@@ -64,6 +65,7 @@ class LinkModel:
             variant=variant,
             seconds=trained.seconds,
             encoding=task.whole.encoding,
+            threads=trained.threads,
         )
 
     def split_of(self, whole: Graph) -> EdgeSplit:

@@ -52,6 +52,10 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``folds``: parts of the training nodes that choose in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu" or "cuda"; ``checkpoint``: a
       :class:`~kernode.training.checkpoint.Checkpoint`, for training that can be interrupted.
+    - ``threads``: CPU threads while it is fitted; None takes torch's number, or fewer where a moment's trial
+      shows that they are clearly faster just now. The same seed gives the same bits for the same number.
+    - ``verbose``: 1 tells stderr now and then how far a fit is that takes more than two seconds, 2 of nearly
+      every epoch. The log "kernode" (:mod:`logging`) has what is trained, and chosen why.
 
     >>> import kernode as kn
     >>> graph, split = kn.load("cora", split="fastgcn")

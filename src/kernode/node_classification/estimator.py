@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, seeds_from
+from kernode.compute.threads import asked_for
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -29,6 +30,7 @@ from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint
+from kernode.training.life_signs import life_signs, with_life_signs
 from kernode.training.run import Run
 
 
@@ -69,6 +71,8 @@ class NodeKernelEstimator(BaseEstimator):
         precision: int = 32,
         device: str = "auto",
         checkpoint: Checkpoint | None = None,
+        threads: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.variant = variant
         self.map = map
@@ -98,9 +102,13 @@ class NodeKernelEstimator(BaseEstimator):
         self.precision = precision
         self.device = device
         self.checkpoint = checkpoint
+        self.threads = threads
+        self.verbose = verbose
 
-    _OWN = ("variant", "replicas", "random_state", "folds", "precision", "device", "checkpoint")
+    _OWN = ("variant", "replicas", "random_state", "folds", "precision", "device", "checkpoint", "threads",
+            "verbose")  # fmt: skip
 
+    @with_life_signs
     def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
         """Learn from nodes X and their classes y.
 
@@ -121,7 +129,7 @@ class NodeKernelEstimator(BaseEstimator):
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
         nodes, y = found(graph, asked, y)
         classes, given = labelled(nodes, y, graph, validation)
-        run = Run(seeds, place, checkpoint=self.checkpoint)
+        run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
         task = NodeTask(graph, given, tuple(classes.tolist()), run)
         warn_of_single_nodes(task)
         fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)

@@ -152,6 +152,7 @@ def _report(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any]:
         "replicas": len(model.seeds),
         "seed": model.seeds[0],
         "device": on.place.device.type,
+        "threads": model.threads,
         "epochs": model.training.epochs,
         "test": accuracies("test") | {"similarity": _similarity(on, splits)},
         "validation": accuracies("validation"),

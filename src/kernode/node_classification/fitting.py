@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from kernode.compute.threads import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
+from kernode.progress import log
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
@@ -29,7 +31,16 @@ def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: 
     if task.run.checkpoint is not None:
         task.run.checkpoint.check()
     method = method.for_classes(len(task.classes))
-    trained = method.train(task, training)
+    task = task.with_run(task.run.called(about.get("variant", "")))
+    nodes, run = task.nodes, task.run
+    with cpu_threads(run.threads, task.graph.n_nodes * run.replicas * training.epochs) as threads:
+        log.info(
+            f"training {run.name} on {task.graph.name}: {nodes.train.shape[1]:,} nodes train, "
+            f"{nodes.validation.shape[1]:,} validate, {run.replicas} replica{'s' * (run.replicas > 1)}, "
+            f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}"
+        )
+        trained = method.train(task, training)
+    log.info(f"{run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = Model.of(task, method, training, trained, **about)
     return ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)
 
@@ -50,11 +61,14 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
     for method, training in candidates.values():  # what cannot fit is refused before anything is computed
         require_memory(GraphSizes.of(task.graph), method, training, task.run.place)
     fitted, validated = {}, {}
-    for name, (method, training) in candidates.items():
-        own = task.with_run(task.run.named(name))
+    for number, (name, (method, training)) in enumerate(candidates.items(), 1):
+        own = task.with_run(task.run.named(name).called(f"{name} ({number} of {len(candidates)})"))
         fitted[name] = fit_method(own, method, training, variant=name, split=split).settled()
         validated[name] = round(fitted[name].model.validation_accuracy(), 4)
-    best = fitted[max(validated, key=lambda name: validated[name])]
+    chosen = max(validated, key=lambda name: validated[name])
+    tried = ", ".join(f"{name} {figure:.2f} %" for name, figure in validated.items())
+    log.info(f"chose {chosen} by validation accuracy ({tried})")
+    best = fitted[chosen]
     return replace(best, model=replace(best.model, chosen_by_validation=validated))
 
 
@@ -78,8 +92,9 @@ def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
     method = chosen.method.chosen(chosen, task.graph)
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training, selection="last", epochs=epochs, patience=None)
+    again = task.run.named(AGAIN).called(f"{chosen.variant} on all labels".strip())
     on = fit_method(
-        task.with_run(task.run.named(AGAIN)), method, training,
+        task.with_run(again), method, training,
         variant=chosen.variant, split=chosen.split,
     )  # fmt: skip
     return replace(on, model=replace(on.model, chosen_by_validation=chosen.chosen_by_validation))

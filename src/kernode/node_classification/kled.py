@@ -124,7 +124,7 @@ class KLED(NodeMethod):
                 f"KLED chooses between {len(candidates)} settings by validation nodes. Give some, or one "
                 "scale and one classifier."
             )
-        progress = task.run.progress(len(candidates)) if task.run.progress else None
+        progress = task.run.progress(len(candidates), task.run.name) if task.run.progress else None
         accuracies = np.empty((len(candidates), task.run.replicas))
         for at, (scale, classifier) in enumerate(candidates):
             by_row = []

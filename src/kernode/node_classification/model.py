@@ -46,6 +46,7 @@ class Model:
     split: str = ""
     chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
+    threads: int | None = field(default=None, compare=False)  # it had; not stored either
     n_features: int | None = None  # that a graph must have; None in files of before
     references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
     encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
@@ -72,6 +73,7 @@ class Model:
             kept_epochs=trained.epochs,
             history=trained.history,
             seconds=trained.seconds,
+            threads=trained.threads,
             n_features=graph.n_features,
             references=None if trained.references is None else trained.references.cpu(),
             encoding=graph.encoding,

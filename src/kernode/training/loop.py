@@ -19,6 +19,7 @@ from kernode.compute.stack import Parameters
 from kernode.errors import InputError, KernodeError, warn
 from kernode.training.best_epoch import BestEpoch
 from kernode.training.checkpoint import Keeping
+from kernode.training.life_signs import listeners
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -31,6 +32,7 @@ class Trained:
     epochs: np.ndarray  # r: the epoch that was kept
     history: dict[str, np.ndarray]  # E × r each, hop_weights E × r × (H+1)
     seconds: float = field(compare=False, default=0.0)
+    threads: int | None = field(compare=False, default=None)  # of the CPU, where it was torch that computed
     references: Tensor | None = None  # what nodes of another graph are compared with, where classes are means
     prepared: Any = field(compare=False, repr=False, default=None)  # by the map, of the graph learned from
 
@@ -114,7 +116,7 @@ def run_epochs(
                 "Give more epochs, or another checkpoint file."
             )
     epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
-    progress = run.progress(training.epochs) if run.progress else None
+    told_to = listeners(run, training.epochs)
     advance = [one.replayed(one.advance, epochs) for one in learners]
     told = 0.0
     with Keeping(checkpoint, state, history, facts) as keeping:
@@ -124,8 +126,10 @@ def run_epochs(
             with keeping.whole_epoch():
                 history.append(_joined([act(epoch) for act in advance]))
             keeping.write_if_due(epoch, epochs)
-            if progress is not None and (epoch == epochs or _is_due(history[-1], told)):
-                progress(epoch, {name: value.cpu().numpy() for name, value in history[-1].items()})
+            if told_to and (epoch == epochs or _is_due(history[-1], told)):
+                latest = {name: value.cpu().numpy() for name, value in history[-1].items()}
+                for tell in told_to:
+                    tell(epoch, latest)
                 told = time.monotonic()
     _require_convergence(learners, history)
     names, recorded = learners[0].best.parameters, history[0] if history else {}
@@ -136,6 +140,7 @@ def run_epochs(
         epochs=torch.cat([one.best.epoch for one in learners]).cpu().numpy(),
         history={name: torch.stack([r[name] for r in history]).cpu().numpy() for name in recorded},
         seconds=time.perf_counter() - started,
+        threads=torch.get_num_threads(),
     )
 
 

@@ -13,13 +13,15 @@ import torch
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
+from kernode.compute.threads import Threads
 from kernode.graph import Graph
 from kernode.recipe import Recipe
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 
 Progress = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values per replica
-Telling = Callable[[int], Progress]  # told the number of epochs, gives whoever is told of each
+# Told how many epochs there are and what trains, it gives whoever is told of each.
+Telling = Callable[[int, str], Progress]
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,15 @@ class Run:
     """What every training needs beside what it learns from.
 
     - ``seeds``: one for each of r replicas.
+    - ``threads``: of the CPU while it lasts; "measured" finds out how many are worth having.
     """
 
     seeds: tuple[int, ...]
     place: Place
     progress: Telling | None = None
     checkpoint: Checkpoint | None = None
+    name: str = ""  # of what trains, for whoever waits for it
+    threads: Threads = None
 
     @property
     def replicas(self) -> int:
@@ -66,6 +71,10 @@ class Run:
     def with_seeds(self, seeds: tuple[int, ...]) -> Run:
         """The same for other replicas."""
         return replace(self, seeds=seeds)
+
+    def called(self, name: str) -> Run:
+        """The same with a name for whoever waits, unless it has one."""
+        return self if self.name else replace(self, name=name)
 
     def named(self, name: str) -> Run:
         """The same with a checkpoint file of its own, where several trainings make a whole."""

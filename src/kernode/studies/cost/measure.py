@@ -67,8 +67,8 @@ class _Watch:
     run: Run
     told: list[tuple[int, float]] = field(default_factory=list)
 
-    def begin(self, epochs: int) -> Progress:
-        pass_on = self.run.progress(epochs) if self.run.progress else None
+    def begin(self, epochs: int, name: str) -> Progress:
+        pass_on = self.run.progress(epochs, name) if self.run.progress else None
 
         def tell(epoch: int, values: dict[str, Any]) -> None:
             self.told.append((epoch, time.perf_counter()))

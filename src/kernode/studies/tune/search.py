@@ -195,4 +195,4 @@ def _telling(watch: Watch, found: Found, together: int, problem: Problem) -> Tel
     def tell(epoch: int, values: dict[str, Any]) -> None:
         watch(found.count, f"{best}  {together} at once: epoch {epoch} of {epochs}".strip())
 
-    return lambda steps: tell
+    return lambda steps, name: tell

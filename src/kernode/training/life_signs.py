@@ -1,0 +1,83 @@
+"""What a fit says while it lasts: lines on stderr as ``verbose`` asks for them, and the log "kernode"."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kernode.compute.replicas import whole
+from kernode.errors import InputError
+from kernode.progress import heard_by, log
+from kernode.training.run import Progress, Run, Telling
+
+_SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def life_signs(verbose: int) -> Telling | None:
+    """Whom a run tells of its epochs: nobody (0), stderr now and then (1), or of nearly every epoch (2)."""
+    if whole("verbose", verbose) < 0:
+        raise InputError(f"verbose must be 0, 1 or 2. Got {verbose}.")
+    if verbose == 0:
+        return None
+    say = _now_and_then(min(int(verbose), 2))
+
+    def begin(epochs: int, name: str) -> Progress:
+        return lambda epoch, values: say(
+            lambda: told(name, epoch, epochs, values), verbose > 1 and epoch == epochs
+        )
+
+    return begin
+
+
+def with_life_signs(fit: Fit) -> Fit:
+    """An estimator's fit, of which its ``verbose`` also shows what is prepared before any epoch."""
+
+    @wraps(fit)
+    def fitting(self: Any, *arguments: Any, **named: Any) -> Any:
+        if life_signs(self.verbose) is None:
+            return fit(self, *arguments, **named)
+        say = _now_and_then(min(int(self.verbose), 2))
+        with heard_by(lambda what, done, total: say(lambda: f"{what}: {done:,} of {total:,}", False)):
+            return fit(self, *arguments, **named)
+
+    return fitting  # type: ignore[return-value]
+
+
+def listeners(run: Run, epochs: int) -> list[Progress]:
+    """Everybody who is told of a run's epochs: who asked for it, and whoever reads the log in detail."""
+    found = [] if run.progress is None else [run.progress(epochs, run.name)]
+    if log.isEnabledFor(logging.DEBUG):
+        found.append(lambda epoch, values: log.debug(told(run.name, epoch, epochs, values)))
+    return found
+
+
+def told(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:
+    """An epoch as a line, with the mean over the replicas.
+
+    >>> told("k3", 120, 200, {"loss": np.array([0.3]), "validation_accuracy": np.array([86.0, 86.2])})
+    'k3: epoch 120 of 200, validation 86.1 %'
+    """
+    titles = {"validation_accuracy": "validation", "validation_auc": "validation AUC"}
+    shown = [f", {title} {values[key].mean():.1f} %" for key, title in titles.items() if key in values]
+    loss = f", loss {values['loss'].mean():.4g}" if "loss" in values and not shown else ""
+    return f"{name or 'training'}: epoch {epoch} of {epochs}{''.join(shown)}{loss}"
+
+
+def _now_and_then(verbose: int) -> Callable[[Callable[[], str], bool], None]:
+    last = time.monotonic()
+
+    def say(line: Callable[[], str], anyway: bool) -> None:
+        nonlocal last
+        if anyway or time.monotonic() - last >= _SECONDS[verbose]:
+            last = time.monotonic()
+            sys.stderr.write(f"{line()}\n")
+            sys.stderr.flush()
+
+    return say

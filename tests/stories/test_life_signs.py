@@ -1,0 +1,87 @@
+"""Whoever waits for a long fit hears how far it is, and what of it."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.training import life_signs
+
+GRAPH = clustered_graph(n=60)
+NODES = np.arange(30)
+
+
+def fitted(kind=kn.NodeKernelClassifier, **settings):
+    """A fit as in a notebook."""
+    if kind is kn.LinkPredictor:
+        return kind(epochs=6, **settings).fit(GRAPH)
+    return kind(epochs=6, **settings).fit(
+        NODES, GRAPH.labels[NODES], graph=GRAPH, validation=np.arange(30, 60)
+    )
+
+
+@pytest.fixture
+def long(monkeypatch):
+    """Every fit takes long: a line is due whenever there is something to say."""
+    monkeypatch.setattr(life_signs, "_SECONDS", {1: 0.0, 2: 0.0})
+
+
+@pytest.mark.parametrize("kind", [kn.NodeKernelClassifier, kn.NodeKernelTransformer, kn.LinkPredictor])
+def test_verbose_names_what_trains(kind, long, capsys):
+    """Bao waited for ten minutes before a cell with [*], and did not know what for."""
+    fitted(kind, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    if kind is kn.LinkPredictor:
+        assert "kernel: epoch 3 of 6, validation AUC " in err
+    else:
+        assert "k3-tuned (1 of 2): epoch 3 of 6, validation " in err
+        assert "diffusion (2 of 2): epoch 6 of 6, validation " in err
+
+
+def test_a_fit_of_a_moment_says_nothing(capsys):
+    """Bao's small fits stay as quiet as they were; all of them by default."""
+    fitted(verbose=1)
+    fitted()
+    assert capsys.readouterr() == ("", "")
+    fitted(verbose=2)
+    assert "epoch 6 of 6" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verbose", [-1, "much", None])
+def test_verbose_is_a_number(verbose):
+    """Bao typed what another library takes."""
+    with pytest.raises(kn.InputError, match="verbose must be"):
+        fitted(verbose=verbose)
+
+
+def test_the_log_says_what_was_trained_and_chosen_why(caplog):
+    """Bao's service writes logs, and she set its level."""
+    caplog.set_level(logging.INFO, "kernode")
+    fitted(replicas=2)
+    text = caplog.text
+    assert "training k3-tuned (1 of 2) on " in text
+    assert "30 nodes train, 30 validate, 2 replicas, cpu, 1 CPU thread" in text
+    assert "chose " in text
+    assert "by validation accuracy (k3-tuned " in text
+    assert "epoch 3 of 6" not in text
+    caplog.set_level(logging.DEBUG, "kernode")
+    fitted(variant="n1")
+    assert "n1: epoch 3 of 6, validation " in caplog.text
+
+
+def test_the_command_names_the_method_that_it_trains(desk, shop, monkeypatch):
+    """`kernode fit` said "auto" and trained k3-tuned, then diffusion."""
+    monkeypatch.setattr("kernode.cli.console._now_and_then", lambda: lambda: True)
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
+    answer = desk.kernode(
+        "fit edges.csv --nodes people.csv --label taste --epochs 4 --replicas 1 --all-labels"
+    )
+    assert "edges · k3-tuned (1 of 2) 2/4 validation " in answer.err
+    assert "edges · diffusion (2 of 2) 4/4 validation " in answer.err
+    assert " on all labels " in answer.err
+    answer = desk.kernode("links edges.csv --nodes people.csv --epochs 4 --replicas 1")
+    assert "edges · kernel 2/4 validation AUC " in answer.err
