@@ -22,7 +22,8 @@ def torch_has(monkeypatch):
 
     def has(number):
         torch.set_num_threads(number)
-        monkeypatch.setattr(threads, "_DEFAULT", number)
+        monkeypatch.setattr(threads, "_AT_IMPORT", number)
+        monkeypatch.setattr(threads, "_defaults", lambda: {number})
 
     yield has
     torch.set_num_threads(before)
@@ -73,7 +74,10 @@ def test_what_the_user_set_stays(torch_has, taking, monkeypatch):
     torch.set_num_threads(3)
     with cpu_threads("measured", MUCH) as number:
         assert number == 3
-    torch.set_num_threads(4)
+    monkeypatch.setattr(threads, "_AT_IMPORT", 3)  # set before kernode was imported
+    with cpu_threads("measured", MUCH) as number:
+        assert number == 3
+    torch_has(4)
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     with cpu_threads("measured", MUCH) as number:
         assert number == 4
@@ -105,12 +109,12 @@ def test_threads_are_counted_from_one(number):
 
 
 def test_an_estimator_gives_the_threads_back(torch_has):
-    torch_has(1)
+    torch_has(2)
     nodes = np.arange(30)
-    model = kn.NodeKernelClassifier("n1", epochs=1, threads=2)
+    model = kn.NodeKernelClassifier("n1", epochs=3, threads=1)
     model.fit(nodes, CLUSTERS.labels[nodes], graph=CLUSTERS, validation=np.arange(30, 60))
-    assert (model.model_.threads, torch.get_num_threads()) == (2, 1)
-    links = kn.LinkPredictor(epochs=1, threads=2).fit(CLUSTERS)
-    assert (links.model_.threads, torch.get_num_threads()) == (2, 1)
+    assert (model.model_.threads, torch.get_num_threads()) == (1, 2)
+    links = kn.LinkPredictor(epochs=3, threads=1).fit(CLUSTERS)
+    assert (links.model_.threads, torch.get_num_threads()) == (1, 2)
     with pytest.raises(kn.InputError, match=r"threads must be an integer ≥ 1\. Got 0"):
         kn.LinkPredictor(threads=0).fit(CLUSTERS)

@@ -27,7 +27,7 @@ CPU = Place.of(32, "cpu")
 GPU = Place(torch.float32, torch.device("cuda"))
 KEYS = {
     "dataset", "variant", "nodes", "edges", "features", "replicas", "epochs", "device", "operator",
-    "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from",
+    "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from", "warnings",
 }  # fmt: skip
 
 

@@ -20,14 +20,14 @@ from kernode.errors import InputError
 
 Threads = int | Literal["measured"] | None  # None: as many as torch has
 
-_DEFAULT = torch.get_num_threads()
+_AT_IMPORT = torch.get_num_threads()
 _SET_BY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS")
-_BUDGET = 0.15  # seconds of measuring at most
+_BUDGET = 0.1  # seconds of measuring at most
 _REMEMBERED = 60.0  # seconds that a measurement is believed
 # Torch's own number is left only for one that is clearly faster: with another number the same seed gives
 # other bits, and on a machine with time to spare it should give the same ones every day.
 _CLEARLY = 1.3
-WORTH_MEASURING = 1_000_000  # nodes × replicas × epochs; below that training takes less than a second
+WORTH_MEASURING = 300_000  # nodes × replicas × epochs; below that training takes less than a second
 
 _measured: tuple[float, int, int] | None = None  # when, of how many threads, which number was best
 
@@ -62,7 +62,17 @@ def cpu_threads(threads: Threads, worth: float = 0.0) -> Iterator[int]:
 
 
 def _set_by_user() -> bool:
-    return torch.get_num_threads() != _DEFAULT or any(os.environ.get(name) for name in _SET_BY)
+    """Whether somebody has set a number: it is not torch's own, which is that of the cores or of half."""
+    number = torch.get_num_threads()
+    changed = number != _AT_IMPORT or number not in _defaults()
+    return changed or any(os.environ.get(name) for name in _SET_BY)
+
+
+def _defaults() -> set[int]:
+    cores = {os.cpu_count() or 1}
+    if hasattr(os, "sched_getaffinity"):
+        cores.add(len(os.sched_getaffinity(0)))
+    return cores | {(number + 1) // 2 for number in cores}
 
 
 def _best_of(most: int) -> int:
