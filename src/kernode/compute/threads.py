@@ -100,9 +100,10 @@ def _measure(most: int) -> int:
                 taken[number].append(time.perf_counter() - begun)
     finally:
         torch.set_num_threads(most)
-    typical = {number: statistics.median(times) for number, times in taken.items()}
-    best = min(typical, key=lambda number: typical[number])
-    return best if typical[most] > _CLEARLY * typical[best] else most
+    # The mean: what makes several threads slow on busy cores is that now and then one waits for long.
+    mean = {number: statistics.mean(times) for number, times in taken.items()}
+    best = min(mean, key=lambda number: mean[number])
+    return best if mean[most] > _CLEARLY * mean[best] else most
 
 
 def _step_of_training() -> Callable[[], object]:
