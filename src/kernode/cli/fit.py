@@ -73,8 +73,8 @@ def fit(
 
     from kernode.compute.threads import asked_for
     from kernode.node_classification.experiment import fit_all_labels, run_variant
-    from kernode.node_classification.report import test_figures
     from kernode.node_classification.fitting import AGAIN
+    from kernode.node_classification.report import test_figures
     from kernode.node_classification.variants import candidates
     from kernode.training.run import Run
     from kernode.version import versions
@@ -93,7 +93,7 @@ def fit(
         outcome = run_variant(read, variant, runs, split=split, changes=changes)
         fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
         report["test"] |= test_figures(outcome)
-        if all_labels:
+        if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else they have all trained
             fitted = fit_all_labels(read, fitted.model, runs)
     model, replaced = fitted.model, out.exists()
     model.save(out, read if with_graph else None)
