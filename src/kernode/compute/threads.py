@@ -27,7 +27,7 @@ _REMEMBERED = 60.0  # seconds that a measurement is believed
 # Torch's own number is left only for one that is clearly faster: with another number the same seed gives
 # other bits, and on a machine with time to spare it should give the same ones every day.
 _CLEARLY = 1.3
-WORTH_MEASURING = 300_000  # nodes × replicas × epochs; below that training takes less than a second
+WORTH_MEASURING = 100_000  # nodes × replicas × epochs: a part of a second on cores that have time
 
 _measured: tuple[float, int, int] | None = None  # when, of how many threads, which number was best
 
