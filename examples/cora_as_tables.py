@@ -2,10 +2,10 @@
 
     python examples/cora_as_tables.py FOLDER
 
-writes
+writes (into cora-tables where no folder is named)
 
 - papers.csv: id, words (the paper's words; Cora has them as numbers only, so they read w0017), n_words and
-  topic, which only a tenth of the papers have;
+  topic, which only about a tenth of the papers have;
 - citations.csv: citing, cited. The graph in the package does not keep the direction: of two papers the one
   with the larger index is written first;
 - new-papers.csv, new-citations.csv: a hundred papers that arrive later, and all citations with one of them;

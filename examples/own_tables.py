@@ -1,9 +1,10 @@
-"""Tables in memory to classes: data frames, text columns, gaps, a class for a tenth of the nodes.
+"""Tables in memory to classes: dictionaries of columns, text, gaps, a class for about a tenth of the nodes.
 
     python examples/own_tables.py
 
 Cora as it might lie in a database: a table of papers (id, words, number of words, topic) and one of
-citations. A tenth of the papers keep their topic; the topics of the others are the answers that predictions
+citations. About a tenth of the papers keep their topic. They choose method and number of epochs by
+cross-validation, and then all of them train. The topics of the other papers are the answers that predictions
 are compared with at the end, once. Data frames of pandas work as the dictionaries here do.
 """
 
@@ -49,8 +50,10 @@ def main() -> None:
     model = kn.NodeKernelClassifier(random_state=0).fit(names, y, graph=graph)
     found = model.model_.chosen_by_validation
     tried = ", ".join(f"{name} {accuracy:.1f} %" for name, accuracy in found.items())
-    print(f"learned from {len(names)} papers, a fifth of them held out to choose: {tried}")
-    print(f"  kept: {model.model_.variant}")
+    print(
+        f"{len(names)} papers have a topic; {model.folds} folds of them, each held out once, chose: {tried}"
+    )
+    print(f"  kept: {model.model_.variant}, trained again on all {model.model_.train.shape[1]}")
 
     others = graph.node_names[~known]
     probabilities = model.predict_proba(others)

@@ -2,8 +2,8 @@
 
     python examples/scikit_learn.py
 
-X is a list of nodes, the graph a keyword of ``fit``. Everything is chosen on Cora's training nodes; the test
-nodes are scored once, at the end of each part.
+X is a list of nodes, the graph a keyword of ``fit``. Everything about nodes is chosen on Cora's training
+nodes; the search's choice and the pipeline score the test nodes once each. Links have folds only.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ def main() -> None:
     pipeline.fit(nodes, y, embed__graph=graph)
     print(f"vectors into a Pipeline      {100 * pipeline.score(test, truth):.1f} %")
 
-    # Links: pairs and whether they are linked. Each fold sees the edges among its own pairs, no others.
+    # Links: pairs and whether they are linked; here half of Cora's edges, and as many pairs that are none.
+    # The other half is never seen, and the pairs that a fold is scored on are not seen in training.
     edges = split_edges(graph, seed=0, validation=0.05, test=0.5)
     pairs = np.concatenate([edges.test, edges.test_negatives])
     linked = np.repeat([1, 0], len(edges.test))
     links = kn.LinkPredictor(epochs=30)
     auc = 100 * cross_val_score(links, pairs, linked, params={"graph": graph}, cv=3, scoring="roc_auc")
-    print(f"links, AUC of three folds    {auc.mean():.1f} ± {auc.std(ddof=1):.1f} %, from half of the edges")
+    spread = f"{auc.mean():.1f} ± {auc.std(ddof=1):.1f} %"
+    print(f"links, AUC of three folds    {spread}, each trained on a third of the edges")
 
 
 if __name__ == "__main__":

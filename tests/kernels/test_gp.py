@@ -138,3 +138,10 @@ def test_without_gpytorch_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "GPKernel needs GPyTorch: pip install 'kernode[gp]'.\n"
+
+
+def test_a_column_holds_positions_also_where_names_are_integers():
+    g = torch.tensor([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    named = kn.NodeKernel(Linear(), g, names=np.array([2, 0, 1]))
+    covariance = GPKernel(named)(column([0, 2])).to_dense()
+    assert torch.equal(covariance, torch.tensor([[9.0, 3.0], [3.0, 2.0]], dtype=torch.float64))

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from kernode.errors import InputError, MissingExtraError
+from kernode.graph import positions
+from kernode.graph.names import as_nodes
 from kernode.kernels.node_kernel import NodeKernel
 
 
@@ -37,7 +39,8 @@ class GPKernel(_Kernel):
     """K(u, v) as a covariance of GPyTorch, on columns of node indices: (… × m × 1), (… × p × 1) → … × m × p.
 
     The map g stays as it was learned; what is around it (``ScaleKernel``, means, noise) learns as usual.
-    Indices come as floats, as GPyTorch has them: float32 tells nodes apart up to 16,777,216.
+    Indices are positions, from 0, also where the nodes' names are integers. They come as floats, as GPyTorch
+    has them: float32 tells nodes apart up to 16,777,216.
 
     >>> from kernode.kernels import Linear
     >>> plain = NodeKernel(Linear(), torch.tensor([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
@@ -69,6 +72,6 @@ class GPKernel(_Kernel):
         """Indices in the columns of a batch: b × m."""
         if x.shape[-1] != 1:
             raise InputError(f"GPKernel takes one column of node indices. Got {x.shape[-1]} columns.")
-        nodes = self.node_kernel.find(x.detach().cpu().reshape(-1))
+        nodes = self.node_kernel.find(positions(as_nodes(x.detach().cpu().reshape(-1))))
         found = torch.from_numpy(np.asarray(nodes)).view(x.shape[:-1]).expand(*batch, x.shape[-2])
         return found.reshape(-1, x.shape[-2]).to(self.node_kernel.g.device)
