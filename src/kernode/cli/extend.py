@@ -12,7 +12,7 @@ from rich.markup import escape
 from kernode.cli.console import check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes
 from kernode.cli.model_source import extended, graph_at
-from kernode.cli.options import DATA_HELP, DeviceOption, OutputOptions
+from kernode.cli.options import DATA_HELP, DeviceOption, EncodingOption, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_table
 from kernode.errors import InputError, warn
 
@@ -42,6 +42,7 @@ def extend(
     everyone: Annotated[
         bool, typer.Option("--all", help="Answer about every node, not only those that arrived.")
     ] = False,
+    encoding: EncodingOption = None,
     device: DeviceOption = "auto",
     output: OutputOptions,
 ) -> None:
@@ -68,7 +69,8 @@ def extend(
     with progress("extend", quiet=output.silent):
         trained = Model.load(model)
         old = _learned_from(trained, model, graph, graph_nodes)
-        opened = extended(trained, old, nodes, edges, Place.of(trained.precision, device).device.type)
+        where = Place.of(trained.precision, device).device.type
+        opened = extended(trained, old, nodes, edges, where, encoding)
         on, arrived = opened.on, opened.nodes
         table = predictions(on, None if everyone else arrived)
     if not len(arrived) and not everyone:

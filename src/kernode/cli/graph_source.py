@@ -25,25 +25,41 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
     if is_table(data):
         if "features" in given:
             given["features"] = parse_features(given["features"])
+        if "unknown" in given:
+            given["unknown"] = given["unknown"].split(",")
         try:
             return read_table(data, nodes, **given)
         except InputError as error:
-            raise InputError(_as_options(str(error))) from error
+            raise InputError(as_options(str(error))) from error
     if nodes is not None or given:
         option = "nodes" if nodes is not None else next(iter(given))
+        option = "no-header" if given.get(option) is False else option
         raise InputError(
             f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
         )
     return load_graph(data)
 
 
-def _as_options(sentence: str) -> str:
+def as_options(sentence: str) -> str:
     """Python's keywords as the options of a command.
 
-    >>> _as_options("there is no column 'x' for label=. Pass id= and source=.")
+    >>> as_options("there is no column 'x' for label=. Pass id= and source=.")
     "there is no column 'x' for --label. Pass --id and --source."
+    >>> as_options('Pass decimal="," or header=False.')
+    'Pass --decimal "," or --no-header.'
     """
-    return re.sub(r"\b(nodes|id|source|target|weight|label|features|positions)=", r"--\1", sentence)
+    sentence = sentence.replace("header=False", "--no-header").replace("header=True", "--header")
+    return re.sub(rf"\b({'|'.join(_KEYWORDS)})=(?=([\"']?))", _as_option, sentence)
+
+
+_KEYWORDS = (
+    "nodes", "id", "source", "target", "weight", "label", "features", "positions",
+    "unknown", "decimal", "dates", "encoding", "header",
+)  # fmt: skip
+
+
+def _as_option(found: re.Match[str]) -> str:
+    return f"--{found[1]}{' ' if found[2] else ''}"
 
 
 def parse_features(text: str) -> dict[str, str | None]:
@@ -73,4 +89,4 @@ def require_labels(graph: Graph, label: str | None) -> None:
 def print_notes(read: Graph | Opened) -> None:
     """What was done to tables on the way in."""
     for note in read.notes:
-        say(f"  [dim]on the way in:[/] {escape(note)}")
+        say(f"  [dim]on the way in:[/] {escape(as_options(note))}")

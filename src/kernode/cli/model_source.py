@@ -37,7 +37,9 @@ class Opened:
         return cls(on, positions(range(graph.n_nodes)), notes, graph.repairs, sentence)
 
 
-def open_model(path: Path, data: str | None, nodes: Path | None, whole: bool, device: str) -> Opened:
+def open_model(
+    path: Path, data: str | None, nodes: Path | None, whole: bool, device: str, encoding: str | None = None
+) -> Opened:
     """The model of a file on the graph that is named, on its own, or on what tables make of its own."""
     from kernode.compute.place import Place
     from kernode.data.tables import is_table
@@ -48,10 +50,12 @@ def open_model(path: Path, data: str | None, nodes: Path | None, whole: bool, de
     if data is None:
         if nodes is not None:
             raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+        if encoding is not None:
+            raise InputError("--encoding is for tables. Give them, too, after the model.")
         return Opened.of(model.on(own_graph_of(model, path), where))
     if is_table(data) and model.encoding is not None:
-        return _of_tables(model, path, data, nodes, whole, where)
-    return Opened.of(model.on(graph_at(model, path, data, nodes), where))
+        return _of_tables(model, path, data, nodes, whole, where, encoding)
+    return Opened.of(model.on(graph_at(model, path, data, nodes, encoding), where))
 
 
 def own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
@@ -67,39 +71,53 @@ def own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
     return own
 
 
-def graph_at(model: Model | LinkModel, path: Path, data: str, nodes: Path | None) -> Graph:
+def graph_at(
+    model: Model | LinkModel, path: Path, data: str, nodes: Path | None, encoding: str | None = None
+) -> Graph:
     """The graph of a name, a file or tables; these are read as those were that the model learned from."""
     from kernode.data import load_graph, read_table
     from kernode.data.tables import is_table
 
     if is_table(data) and model.encoding is not None:
-        return read_table(data, nodes, like=model.encoding)
-    if nodes is not None:
-        other = path if is_table(data) else data
-        raise InputError(f"--nodes is for a model and a graph from tables, which {other} is not.")
+        return read_table(data, nodes, like=model.encoding, encoding=encoding)
+    for option, value in (("nodes", nodes), ("encoding", encoding)):
+        if value is not None:
+            other = path if is_table(data) else data
+            raise InputError(f"--{option} is for a model and a graph from tables, which {other} is not.")
     return load_graph(data)
 
 
-def extended(model: Model, graph: Graph, nodes: Any, edges: Any, device: str) -> Opened:
+def extended(
+    model: Model, graph: Graph, nodes: Any, edges: Any, device: str, encoding: str | None = None
+) -> Opened:
     """The model on its graph after tables arrived, asked about the nodes that did."""
     from kernode.data.tables import extend
     from kernode.graph import positions
 
-    larger = extend(graph, nodes, edges)
+    larger = extend(graph, nodes, edges, encoding=encoding)
     arrived = positions(range(graph.n_nodes, larger.n_nodes))
     notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
     return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs)
 
 
-def _of_tables(model: Model, path: Path, data: str, nodes: Path | None, whole: bool, device: str) -> Opened:
+def _of_tables(
+    model: Model,
+    path: Path,
+    data: str,
+    nodes: Path | None,
+    whole: bool,
+    device: str,
+    encoding: str | None,
+) -> Opened:
     """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
     from kernode.data import read_table
-    from kernode.data.tables.files import read
+    from kernode.data.tables.files import read_like
     from kernode.data.tables.overlap import Overlap
 
     assert model.encoding is not None
     own, name = model.graph, Path(data).name.split(".")[0] or "edges"
-    edges, listed = read(data, "edges"), None if nodes is None else read(nodes, "nodes")
+    edges = read_like(data, "edges", model.encoding, encoding)
+    listed = None if nodes is None else read_like(nodes, "nodes", model.encoding, encoding)
     shared = Overlap.of(own, edges, listed, model.encoding)
     arrives = listed is not None and shared.only_mentioned and not shared.listed_again
     if own is not None and arrives and not whole:

@@ -12,7 +12,7 @@ import typer
 
 from kernode.cli import parsing
 from kernode.cli.console import Interrupted, check_writable, data_name, warned
-from kernode.cli.graph_source import graph_from
+from kernode.cli.graph_source import as_options, graph_from
 from kernode.cli.model_source import Opened, open_model
 from kernode.errors import InputError
 
@@ -28,6 +28,10 @@ METHOD: Any = {"rich_help_panel": "Method (default: as the variant has it)"}
 RUN: Any = {"rich_help_panel": "Run"}
 
 NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_TABLES)]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(help="Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.", **_TABLES),
+]
 SettingsOption = Annotated[
     Path | None,
     typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
@@ -81,6 +85,30 @@ class TableOptions:
         ),
     ] = None
 
+    unknown: Annotated[
+        str | None,
+        typer.Option(
+            help="What means not known in the label column, with commas between: '-1,unknown'; '' for none.",
+            **_TABLES,
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(help="Decimal sign of numbers, '.' or ','; left out: as it looks.", **_TABLES),
+    ] = None
+    dates: Annotated[
+        str | None, typer.Option(help="Order of dates, dmy or mdy; left out: as it looks.", **_TABLES)
+    ] = None
+    encoding: EncodingOption = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first row of text files holds names; left out: as it looks.",
+            **_TABLES,
+        ),
+    ] = None
+
     def columns(self) -> dict[str, Any]:
         """Those that were given, by name."""
         return {
@@ -127,15 +155,26 @@ class GraphOptions(TableOptions):
         """What a command needs to be told that has a model of it: files; any other is found by its name."""
         if not Path(self.data).suffix:
             return []
-        return [self.data, *(["--nodes", str(self.nodes)] if self.nodes else [])]
+        given = {"nodes": self.nodes, "encoding": self.encoding}
+        return [
+            self.data,
+            *(word for name, value in given.items() if value for word in (f"--{name}", str(value))),
+        ]
 
     @property
     def words(self) -> list[str]:
         """What a command needs to be told that reads it anew."""
         return [
             self.data,
-            *(word for name, value in self.columns().items() for word in (f"--{name}", str(value))),
+            *(word for name, value in self.columns().items() for word in _as_words(name, value)),
         ]
+
+
+def _as_words(name: str, value: Any) -> list[str]:
+    """An option as it is typed."""
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    return [f"--{name}", str(value)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +190,7 @@ class ModelOptions:
         ),
     ] = None
     nodes: NodesOption = None
+    encoding: EncodingOption = None
     whole: Annotated[
         bool,
         typer.Option(
@@ -161,7 +201,10 @@ class ModelOptions:
 
     def open(self) -> Opened:
         """Read both files."""
-        return open_model(self.model, self.data, self.nodes, self.whole, self.device)
+        try:
+            return open_model(self.model, self.data, self.nodes, self.whole, self.device, self.encoding)
+        except InputError as error:
+            raise InputError(as_options(str(error))) from error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from kernode.data.tables.files import Table
+from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kernode.data.tables.choose import choose
+from kernode.data.tables.columns.notation import Clues, Notation, NumberNotation, find_notation, rewritten
 from kernode.data.tables.columns.values import numbers
-from kernode.data.tables.files import Table
 from kernode.data.tables.ids import coded_ids
 from kernode.data.tables.repairs import Repair
+from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
 _SOURCES = ("source", "src", "from", "u", "head", "node1", "id1", "citing", "follower", "fromnodeid")
@@ -31,15 +32,25 @@ class Edges:
     weights: np.ndarray | None  # m
     repairs: tuple[Repair, ...]
     notes: tuple[str, ...]
+    notation: NumberNotation | None = None  # of the weights, where it is not as programs write
 
 
 def read_edges(
-    table: Table, source: str | None, target: str | None, weight: str | None, *, guess: bool = True
+    table: Table,
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+    *,
+    written: Clues | NumberNotation | None,
+    listed: Any = None,
+    guess: bool = True,
 ) -> Edges:
     """Take ends and weights from a table; where columns are not named, by usual names or the first two.
 
+    ``written``: how weights are, or what tells it beside the table. ``listed``: ids of a table of nodes.
     ``guess``: whether a column called weight is taken for one without being named.
     """
+    table = _with_first_edge(table, listed)
     source, target, notes = _ends(table, source, target)
     weight = choose(table, weight, "weight", _WEIGHTS if guess else ())
     ends, ids = coded_ids(table, [source, target])
@@ -48,6 +59,14 @@ def read_edges(
         table, ends = table.without(lacking, "lacked one of the two nodes"), ends[~lacking]
     if weight is None:
         return Edges(source, target, None, ends, ids, None, table.repairs, notes)
+    notation: Notation | None
+    if isinstance(written, Clues):
+        others = {name: table[name] for name in table.column_names if name not in (source, target)}
+        written = replace(written, table=table.name, delimiter=table.delimiter, others=others)
+        notation = find_notation(weight, table[weight], "number", written)
+    else:
+        notation = written
+    table = replace(table, columns=rewritten(table.columns, [notation] if notation else []))
     try:
         with np.errstate(over="ignore"):
             weights = numbers(table[weight])[0].astype(np.float32)
@@ -63,7 +82,24 @@ def read_edges(
             "Name another column as weight, or leave it out."
         )
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
-    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes)
+    kept = notation if isinstance(notation, NumberNotation) and not notation.is_plain else None
+    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept)
+
+
+def _with_first_edge(table: Table, listed: Any) -> Table:
+    """The table with its first row as data, where that looks like names and names a node of the graph."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = table.column_names
+    usual = {*_SOURCES, *_TARGETS, *_WEIGHTS}
+    if table.names_by_looks is None or len(names) < 2 or usual & {name.lower() for name in names}:
+        return table
+    below = [pc.unique(pc.utf8_trim_whitespace(table[name].combine_chunks())) for name in names[:2]]
+    for name in names[:2]:
+        if any(pc.is_in(pa.scalar(name, pa.large_string()), ids).as_py() for ids in (*below, listed) if ids):
+            return table.with_names_as_data(f"{name!r} is a node")
+    return table
 
 
 def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, str, tuple[str, ...]]:

@@ -11,19 +11,22 @@ import numpy as np
 from scipy import sparse
 
 from kernode.data.tables.columns import Encoding
+from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.edges import read_edges
-from kernode.data.tables.files import Table, read
+from kernode.data.tables.files import read_like
 from kernode.data.tables.ids import places
-from kernode.data.tables.nodes import aligned, read_labels, read_nodes
+from kernode.data.tables.labels import Labels, read_labels
+from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
+from kernode.data.tables.table import Table
 from kernode.data.tables.to_graph import require_columns, said_added, unreadable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.growth import extended, with_edges
 
 
-def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None) -> Graph:
+def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Graph:
     """The graph with nodes and edges that arrived later: old nodes keep their indices, new ones count on.
 
     - ``nodes``: for a graph from tables a table with the same columns (a path, a data frame, a dictionary
@@ -31,6 +34,8 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None) -> Graph:
       with features.
     - ``edges``: a table for a graph from tables; for any other m × 2 nodes by name or index, new nodes
       n, n + 1, … and with ``names`` where nodes have names.
+
+    - ``encoding``: of text files, as in :func:`read_table`.
 
     What was done to the columns of the first tables is done to these. A new node's edges change the degree
     of its neighbours and, where nodes have positions, those around it.
@@ -50,7 +55,7 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None) -> Graph:
             )
     if names is not None:
         raise InputError("names stand in the tables' columns. Leave names= out.")
-    return _extended_by_tables(graph, graph.encoding, nodes, edges)
+    return _extended_by_tables(graph, _arrivals(graph, graph.encoding, nodes, edges, encoding))
 
 
 @dataclass(frozen=True)
@@ -60,21 +65,25 @@ class _Arrivals:
     ids: Any  # large_string, n + k
     ends: np.ndarray  # m × 2
     weights: np.ndarray | None
-    table: Table | None  # of new nodes that come before those that only edges mention
+    listed: Listed  # new nodes that come before those that only edges mention, their columns plain
+    labels: Labels | None  # of these
     repairs: tuple[Repair, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
-def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> Graph:
-    n = graph.n_nodes
-    new = _arrivals(graph, encoding, nodes, edges)
+def _extended_by_tables(graph: Graph, new: _Arrivals) -> Graph:
+    assert graph.encoding is not None
+    n, encoding = graph.n_nodes, graph.encoding
     arrived, names = len(new.ids) - n, np.array(new.ids.to_pylist(), dtype=str)
+    labels = None if new.labels is None else np.full(arrived, -1)
+    if new.labels is not None and labels is not None:
+        labels[: len(new.labels.numbers)] = new.labels.numbers
     larger = extended(
         graph,
-        _features(graph, encoding, new.table, arrived),
+        _features(graph, encoding, new.listed.table, arrived),
         new.ends,
         weights=new.weights,
-        labels=_labels(graph, encoding, new.table, arrived),
+        labels=labels,
         node_names=names[n:],
     )
     notes = (*larger.notes, *new.notes, *map(str, new.repairs))
@@ -82,35 +91,60 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
     return with_edges(larger, larger.adjacency)
 
 
-def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any) -> _Arrivals:
+def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> _Arrivals:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     assert graph.node_names is not None
-    ids = pa.array(graph.node_names.tolist(), pa.large_string())
-    table = None
-    repairs: tuple[Repair, ...] = ()
-    if nodes is not None:
-        _, new, table = read_nodes(read(nodes, "nodes"), encoding.id)
-        require_columns(table, encoding)
-        known = places(new, ids) >= 0
-        if known.any():
-            row = int(np.flatnonzero(known)[0])
-            raise InputError(
-                f"{table.name}, row {table.rows[row]}: {new[row].as_py()!r} is in the graph already. "
-                "Leave it out: nodes that are there keep their features."
-            )
-        ids = pa.concat_arrays([ids, new])
-        repairs = (*table.repairs, *unreadable(encoding, table))
+    known = pa.array(graph.node_names.tolist(), pa.large_string())
+    listed = _listed(encoding, nodes, codec)
+    _require_new(listed, known)
+    labels = _labels(graph, encoding, listed)
+    ids = pa.concat_arrays([known, listed.ids])
+    columns = None if listed.table is None else listed.table.columns
+    repairs = (
+        *listed.repairs,
+        *(labels.repairs if labels else ()),
+        *unreadable(encoding, listed.table, columns),
+    )
+    notes = (*listed.notes, *(labels.notes if labels else ()))
     if edges is None:
-        return _Arrivals(ids, np.empty((0, 2), np.int64), None, table, repairs)
-    pairs = read_edges(read(edges, "edges"), encoding.source, encoding.target, encoding.weight, guess=False)
+        return _Arrivals(ids, np.empty((0, 2), np.int64), None, listed, labels, repairs, notes)
+    pairs = read_edges(
+        read_like(edges, "edges", encoding, codec),
+        encoding.source,
+        encoding.target,
+        encoding.weight,
+        written=encoding.weights_written,
+        guess=False,
+    )
     mentioned = pairs.ids.take(np.unique(pairs.ends))
     added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
     ids = pa.concat_arrays([ids, added])
     ends = places(pairs.ids, ids)[pairs.ends]
-    repairs = (*repairs, *pairs.repairs)
-    return _Arrivals(ids, ends, pairs.weights, table, repairs, said_added(added))
+    repairs, notes = (*repairs, *pairs.repairs), (*notes, *pairs.notes, *said_added(added))
+    return _Arrivals(ids, ends, pairs.weights, listed, labels, repairs, notes)
+
+
+def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
+    """New nodes, their columns plain."""
+    if nodes is None:
+        return Listed.of(None, None)
+    listed = Listed.of(read_like(nodes, "nodes", encoding, codec), encoding.id)
+    require_columns(listed.table, encoding)
+    assert listed.table is not None
+    return replace(listed, table=replace(listed.table, columns=encoding.plain(listed.table.columns)))
+
+
+def _require_new(listed: Listed, known: Any) -> None:
+    there = places(listed.ids, known) >= 0
+    if there.any():
+        assert listed.table is not None
+        row = int(np.flatnonzero(there)[0])
+        raise InputError(
+            f"{listed.table.name}, row {listed.table.rows[row]}: {listed.ids[row].as_py()!r} is in the graph "
+            "already. Leave it out: nodes that are there keep their features."
+        )
 
 
 def _features(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> Any:
@@ -133,12 +167,20 @@ def _nothing(n: int) -> Any:
     return pa.nulls(n, pa.large_string())
 
 
-def _labels(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> np.ndarray | None:
+def _labels(graph: Graph, encoding: Encoding, listed: Listed) -> Labels | None:
     """Classes of new nodes where their table knows them; a class that the graph does not have is unknown."""
-    if table is None or encoding.label is None or encoding.label not in table.column_names:
+    table, column = listed.table, encoding.label
+    if table is None or column is None or column not in table.column_names:
         return None
-    labels, _ = read_labels(table[encoding.label], arrived, graph.class_names)
-    return np.where(labels < graph.n_classes, labels, -1)
+    unknown = encoding.unknown or UnknownLabels.usual()
+    labels = read_labels(listed, column, len(listed.ids), unknown, graph.class_names)
+    new = labels.names[graph.n_classes :]
+    if not new:
+        return labels
+    shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
+    note = f"{table.name}: took {shown} in column {column!r} as not known, for the graph has no such class"
+    numbers = np.where(labels.numbers < graph.n_classes, labels.numbers, -1)
+    return replace(labels, numbers=numbers, notes=(*labels.notes, note))
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:

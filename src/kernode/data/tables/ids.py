@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernode.data.tables.columns.values import are_whole, without_point_zero
-from kernode.data.tables.files import Table
+from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes

@@ -9,9 +9,9 @@ import numpy as np
 
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.edges import read_edges
-from kernode.data.tables.files import Table
 from kernode.data.tables.ids import places
-from kernode.data.tables.nodes import read_nodes
+from kernode.data.tables.nodes import Listed
+from kernode.data.tables.table import Table
 from kernode.graph import Graph
 
 
@@ -29,8 +29,15 @@ class Overlap:
         import pyarrow as pa
 
         empty = pa.array([], pa.large_string())
-        listed = empty if nodes is None else read_nodes(nodes, encoding.id)[1]
-        pairs = read_edges(edges, encoding.source, encoding.target, encoding.weight, guess=False)
+        listed = Listed.of(nodes, encoding.id).ids
+        pairs = read_edges(
+            edges,
+            encoding.source,
+            encoding.target,
+            encoding.weight,
+            written=encoding.weights_written,
+            guess=False,
+        )
         mentioned = pairs.ids.take(np.unique(pairs.ends)).unique()
         unlisted = mentioned.filter(pa.array(places(mentioned, listed) < 0))
         names: Any = None if graph is None else graph.node_names

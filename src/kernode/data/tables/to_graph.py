@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,19 @@ from scipy import sparse
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
 from kernode.data.tables.columns.encoding import Features, learn_columns
+from kernode.data.tables.columns.notation import Clues, Notation, find_notations, rewritten
+from kernode.data.tables.columns.unknown import UnknownLabels
+from kernode.data.tables.decoding import require_encoding
 from kernode.data.tables.edges import Edges, read_edges
-from kernode.data.tables.files import Table, read
+from kernode.data.tables.files import IDS, is_text_file, read
 from kernode.data.tables.ids import places
-from kernode.data.tables.nodes import LABELS, aligned, read_labels, read_nodes, said_missing
+from kernode.data.tables.labels import LABELS, Labels, read_labels
+from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
-from kernode.errors import InputError
+from kernode.data.tables.table import Table
+from kernode.data.tables.text_files import Reading
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.adjacency import undirected
 
@@ -37,6 +43,11 @@ def read_table(
     label: str | None = None,
     features: str | Features | None = None,
     positions: int | None = None,
+    unknown: str | Sequence[str] | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
     like: Any = None,
     name: str | None = None,
 ) -> Graph:
@@ -49,6 +60,13 @@ def read_table(
       flag, category, text, date, vector. Kinds that are not given are guessed.
     - ``positions``: how many random-projection positions every node gets beside its degree; None for 64
       where there are no feature columns and for none (no degree either) elsewhere.
+    - ``unknown``: the texts of the label column that mean a class is not known, beside empty cells; None
+      for NA and its like, words such as "unknown", and −1 beside integers from 0 up.
+    - ``decimal``: "," or ".", and ``dates``: "dmy" or "mdy", where a table leaves in doubt how its numbers
+      or dates are written.
+    - ``encoding``: of text files without a mark (BOM), by Python's name for it; None for UTF-8, and
+      Windows-1252 where they are not UTF-8.
+    - ``header``: whether the first row of text files holds the columns' names; None for as it looks.
     - ``like``: a graph that was read from tables with the same columns, or its ``encoding``; then
       everything is done to these tables as it was done to those.
     - ``name``: of the graph; the edges' file name without its endings if None.
@@ -70,70 +88,81 @@ def read_table(
     vet: yes or no
     """
     like = _encoding_of(like)
-    guess = like is None
     if like is not None:
         _refuse_beside_like(locals())
         id, source, target, weight, label = like.id, like.source, like.target, like.weight, like.label
+        features = [column.name for column in like.columns]
     elif nodes is None and (id, label, features) != (None, None, None):
         raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
-    listed = _Listed.of(None if nodes is None else read(nodes, "nodes"), id)
-    pairs = read_edges(read(edges, "edges"), source, target, weight, guess=guess)
-    found = _Found.of(listed, pairs)
-    label = _label(listed.table, label, guess=guess)
-    labels, classes = found.labels(label, () if like is None else like.classes)
-    encoding = like or _learned(found, label, classes, features, positions)
-    require_columns(listed.table, encoding)
-    repairs = (*listed.repairs, *pairs.repairs, *unreadable(encoding, listed.table))
+    _require_text(encoding, header, edges, nodes)
+    features = [features] if isinstance(features, str) else features
+    of_nodes = Reading(encoding, header, named(id, label, *(features or ())))
+    listed = Listed.of(None if nodes is None else read(nodes, "nodes", of_nodes), id)
+    clues = Clues(decimal=decimal, dates=dates)
+    of_edges = Reading(encoding, header, named(source, target, weight))
+    pairs = read_edges(
+        read(edges, "edges", of_edges),
+        source,
+        target,
+        weight,
+        written=clues if like is None else like.weights_written,
+        listed=listed.ids,
+        guess=like is None,
+    )
+    found = _Found.of(listed, pairs, id_is_named=id is not None)
+    label = _label(listed.table, label, guess=like is None)
+    labels = found.labels(label, like, unknown)
+    learned = like or _learned(found, label, labels, features, positions, clues)
+    require_columns(listed.table, learned)
+    columns = None if listed.table is None else learned.plain(listed.table.columns)
+    repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *unreadable(learned, listed.table, columns))
     return Graph(
         found.adjacency,
-        encoding.features(found.columns, found.adjacency, found.names),
-        labels,
-        class_names=classes,
+        learned.features(found.aligned(columns), found.adjacency, found.names),
+        labels.numbers,
+        class_names=labels.names,
         node_names=found.names,
         name=name or _name_of(edges, "edges"),
-        notes=(*found.notes, *map(str, repairs), *encoding.describe()),
-        origin=TableOrigin(encoding, repairs),
+        notes=(*found.notes, *labels.notes, *map(str, repairs), *learned.describe()),
+        origin=TableOrigin(learned, repairs),
     )
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """What the table of nodes lists; without such a table, nothing."""
+def named(*columns: str | None) -> frozenset[str]:
+    """Those that have a name."""
+    return frozenset(column for column in columns if column is not None)
 
-    id: str | None
-    ids: Any  # large_string
-    table: Table | None
 
-    @classmethod
-    def of(cls, table: Table | None, id: str | None) -> _Listed:
-        import pyarrow as pa
-
-        if table is None:
-            return cls(None, pa.array([], pa.large_string()), None)
-        return cls(*read_nodes(table, id))
-
-    @property
-    def repairs(self) -> tuple[Repair, ...]:
-        return () if self.table is None else self.table.repairs
+def _require_text(encoding: str | None, header: bool | None, *tables: Any) -> None:
+    """Raise where options about text files are wrong, or are about none."""
+    if encoding is not None:
+        require_encoding(encoding)
+    for option, value in (("encoding", encoding), ("header", header)):
+        if value is not None and not any(map(is_text_file, tables)):
+            raise InputError(
+                f"{option}= is about text files (CSV, TSV), of which there is none. Leave it out."
+            )
 
 
 @dataclass(frozen=True)
 class _Found:
     """Both tables together: n nodes, those listed first, and the edges between them."""
 
-    listed: _Listed
+    listed: Listed
     pairs: Edges
     names: np.ndarray  # n
     adjacency: sparse.csr_array  # n × n
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, listed: _Listed, pairs: Edges) -> _Found:
+    def of(cls, listed: Listed, pairs: Edges, *, id_is_named: bool) -> _Found:
         """Nodes that only edges mention are added."""
         import pyarrow as pa
 
-        named = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
-        mentioned = pairs.ids.filter(pa.array(named)).unique()
+        mentions = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
+        mentioned = pairs.ids.filter(pa.array(mentions)).unique()
+        if not id_is_named:
+            _refuse_node_as_names(listed, mentioned)
         added = mentioned.filter(pa.array(places(mentioned, listed.ids) < 0))
         if listed.table is not None and len(listed.ids) and len(added) == len(mentioned) > 0:
             raise InputError(
@@ -146,55 +175,88 @@ class _Found:
             raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
-        said = (
-            said_added(added) if listed.table is not None else ()
-        )  # without a table edges mention all of them
-        of_columns = () if listed.table is None else listed.table.notes
-        return cls(listed, pairs, names, adjacency, (*notes, *of_columns, *pairs.notes, *said))
+        said = said_added(added) if listed.table is not None else ()  # without, edges mention all of them
+        notes = (*notes, *_no_edge(adjacency, pairs), *listed.notes, *pairs.notes, *said)
+        return cls(listed, pairs, names, adjacency, notes)
 
-    @property
-    def columns(self) -> Any:
-        """The table of nodes with a row for each of the n, empty for those it does not list."""
+    def aligned(self, columns: Any) -> Any:
+        """Columns of the listed nodes with a row for each of the n, empty for those that are not listed."""
         table = self.listed.table
-        return None if table is None else aligned(table, len(self.names)).columns
+        return None if table is None else aligned(replace(table, columns=columns), len(self.names)).columns
 
-    def labels(self, column: str | None, known: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Classes of the n nodes, and their names, known ones first."""
-        table = self.listed.table
-        if table is None or column is None:
-            return np.full(len(self.names), -1), known
-        return read_labels(table[column], len(self.names), known)
+    def labels(self, column: str | None, like: Encoding | None, unknown: Any) -> Labels:
+        """Classes of the n nodes."""
+        n, known = len(self.names), () if like is None else like.classes
+        if column is None:
+            if unknown is not None:
+                raise InputError("unknown= is about the column of the classes. Name it: label=.")
+            return Labels(np.full(n, -1), known)
+        if like is not None:
+            return read_labels(self.listed, column, n, like.unknown or UnknownLabels.usual(), known)
+        given = None if unknown is None else UnknownLabels.given(unknown)
+        return read_labels(self.listed, column, n, given)
+
+
+def _refuse_node_as_names(listed: Listed, mentioned: Any) -> None:
+    """Raise where the first row of a table of nodes, taken for names, has a node of the edges for its id."""
+    table = listed.table
+    if table is None or table.names_by_looks is None or listed.id in IDS:
+        return
+    if listed.id in mentioned.to_pylist():
+        raise InputError(
+            f"{table.name}, row {table.names_by_looks}: {listed.id!r} is a node of the edges, where names of "
+            "columns should stand. Pass header=False if the row is data, or header=True if it holds names."
+        )
+
+
+def _no_edge(adjacency: sparse.csr_array, pairs: Edges) -> tuple[str, ...]:
+    """Say that there is no edge, and why."""
+    if adjacency.nnz:
+        return ()
+    loops = f"{len(pairs.ends):,} joined a node to itself" if len(pairs.ends) else ""
+    why = "; ".join(filter(None, (*map(str, pairs.repairs), loops))) or "none is listed"
+    sentence = f"the graph has no edge: {why}; only features can tell nodes apart"
+    warn(f"{sentence}.")
+    return (sentence,)
 
 
 def _learned(
     found: _Found,
     label: str | None,
-    classes: tuple[str, ...],
-    features: str | Features | None,
+    labels: Labels,
+    features: Features | None,
     positions: int | None,
+    clues: Clues,
 ) -> Encoding:
     """What these tables' columns become, to be repeated on others."""
     listed, pairs, table = found.listed, found.pairs, found.listed.table
     columns: tuple[Column, ...] = ()
     left_out: tuple[str, ...] = ()
+    notations: tuple[Notation, ...] = ()
     if table is not None:
         if features is None:
             features = [name for name in table.column_names if name not in (listed.id, label)]
-        features = [features] if isinstance(features, str) else features
         require(table, list(features), "features")
         if label is not None and label in features:
             raise InputError(
                 f"column {label!r} is the label and cannot be a feature. Take it out of features."
             )
         if len(table):
-            columns, left_out = learn_columns(table.columns, features)
+            others = {name: table[name] for name in table.column_names if name != listed.id}
+            clues = replace(clues, table=table.name, delimiter=table.delimiter, others=others)
+            notations = find_notations(table.columns, features, clues)
+            columns, left_out = learn_columns(rewritten(table.columns, notations), features)
+            kept = {column.name for column in columns}
+            notations = tuple(one for one in notations if one.column in kept and not one.is_plain)
     if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):
         raise InputError(f"positions must be an integer ≥ 0. Got {positions!r}.")
     structure = None
     if positions or (positions is None and not columns):
         structure = Structure.learn(found.adjacency, int(positions or _POSITIONS))
     roles = (listed.id, pairs.source, pairs.target, pairs.weight, label)
-    return Encoding(columns, structure, *roles, classes, left_out)
+    return Encoding(
+        columns, structure, *roles, labels.names, left_out, notations, pairs.notation, labels.unknown
+    )
 
 
 def _label(table: Table | None, label: str | None, *, guess: bool) -> str | None:
@@ -212,17 +274,15 @@ def require_columns(table: Table | None, encoding: Encoding) -> None:
         require(table, [column.name for column in encoding.columns], "features")
 
 
-def unreadable(encoding: Encoding, table: Table | None) -> tuple[Repair, ...]:
-    """Values that are not of their column's kind, and labels that say there is none: named as missing."""
+def unreadable(encoding: Encoding, table: Table | None, columns: Any) -> tuple[Repair, ...]:
+    """Values that are not of their column's kind, named as missing; ``columns``: the table's, plain."""
     if table is None:
         return ()
     kinds = {column.name: column.kind for column in encoding.columns}
     repairs = [
         Repair.of(table.name, f"had no {kinds[name]} there", f"took {name!r} as missing in", table.rows[rows])
-        for name, rows in encoding.unreadable(table.columns).items()
+        for name, rows in encoding.unreadable(columns).items()
     ]
-    if encoding.label in table.column_names:
-        repairs.append(said_missing(table, encoding.label))
     return tuple(repair for found in repairs for repair in found)
 
 
@@ -249,7 +309,18 @@ def _encoding_of(like: Any) -> Encoding | None:
 
 
 def _refuse_beside_like(given: Mapping[str, Any]) -> None:
-    for option in ("id", "source", "target", "weight", "label", "features", "positions"):
+    for option in (
+        "id",
+        "source",
+        "target",
+        "weight",
+        "label",
+        "features",
+        "positions",
+        "unknown",
+        "decimal",
+        "dates",
+    ):
         if given[option] is not None:
             raise InputError(f"{option}= is what like= has already. Leave one of them out.")
 

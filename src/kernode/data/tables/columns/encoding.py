@@ -12,7 +12,9 @@ from scipy import sparse
 
 from kernode.data.tables.columns.guess import guess_kind
 from kernode.data.tables.columns.kinds import KINDS, Column, Date, Flag, Number, Text
+from kernode.data.tables.columns.notation import DateNotation, Notation, NumberNotation, rewritten
 from kernode.data.tables.columns.structure import Structure
+from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.columns.values import days, numbers, unreadable_flags
 from kernode.errors import InputError
 from kernode.progress import tell
@@ -39,6 +41,9 @@ class Encoding(Recipe):
     label: str | None
     classes: tuple[str, ...] = ()  # of the label column, in the order of their numbers
     left_out: tuple[str, ...] = ()  # columns that say nothing, with the reason
+    notations: tuple[Notation, ...] = ()  # how numbers and dates are written, where not as programs do
+    weight_notation: NumberNotation | None = None
+    unknown: UnknownLabels | None = None  # what in the label column means not known; None: as files before it
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -49,7 +54,22 @@ class Encoding(Recipe):
     def describe(self) -> tuple[str, ...]:
         """A line for every column."""
         structure = (str(self.structure),) if self.structure else ()
-        return (*(str(column) for column in self.columns), *structure, *self.left_out)
+        written = map(str, (*self.notations, *([self.weight_notation] if self.weight_notation else [])))
+        return (*written, *(str(column) for column in self.columns), *structure, *self.left_out)
+
+    @property
+    def weights_written(self) -> NumberNotation | None:
+        """How the edges' weights are written."""
+        return self.weight_notation or (None if self.weight is None else NumberNotation(self.weight))
+
+    def plain(self, table: Any) -> Any:
+        """A table's columns (pyarrow) with numbers and dates as programs write them."""
+        written = {notation.column: notation for notation in self.notations}
+        usual: dict[type[Column], type[Notation]] = {Number: NumberNotation, Date: DateNotation}
+        for column in self.columns:
+            if type(column) in usual:
+                written.setdefault(column.name, usual[type(column)](column.name))
+        return rewritten(table, written.values())
 
     def features(self, table: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
         """X of the n nodes of a table and a graph: n × f in float32, sparse where most of it is zero."""

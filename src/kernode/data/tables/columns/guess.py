@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from kernode.data.tables.columns.kinds import Category, Column, Date, Flag, Number, Text, Vector
-from kernode.data.tables.columns.values import days, flags, numbers, texts
+from kernode.data.tables.columns.values import MOSTLY, days, flags, numbers, texts
 from kernode.errors import InputError
 
-_MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
 
@@ -44,11 +43,11 @@ def _kind_of_text(values: Any) -> type[Column]:
     there = len(written) - written.null_count
     if there == 0:
         return Category
-    if np.count_nonzero(~np.isnan(numbers(written)[0])) >= _MOSTLY * there:
+    if np.count_nonzero(~np.isnan(numbers(written)[0])) >= MOSTLY * there:
         return Number
     if np.count_nonzero(~np.isnan(flags(written))) == there:
         return Flag
-    if np.count_nonzero(~np.isnan(days(written)[0])) >= _MOSTLY * there:
+    if np.count_nonzero(~np.isnan(days(written)[0])) >= MOSTLY * there:
         return Date
     distinct = len(pc.unique(written.drop_null()))
     if distinct <= min(_FEW_VALUES, there // 2):

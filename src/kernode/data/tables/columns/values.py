@@ -8,7 +8,8 @@ import numpy as np
 
 from kernode.errors import InputError
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
+PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+(\.0+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
@@ -46,10 +47,14 @@ def without_point_zero(written: Any) -> Any:
 
 
 def categories(values: Any) -> Any:
-    """Text by which values are alike however a file writes them: 2 and 2.0, true and True."""
+    """Text by which values are alike however a file writes them."""
+    return alike(texts(values))
+
+
+def alike(written: Any) -> Any:
+    """Texts in one way of writing: 2 for 2.0 and true for True, where all of them are such."""
     import pyarrow.compute as pc
 
-    written = texts(values)
     distinct = pc.unique(written.drop_null())
     if are_whole(distinct):
         return without_point_zero(written)
@@ -67,7 +72,7 @@ def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
         text = texts(values)
-        good = pc.match_substring_regex(text, _NUMBER).fill_null(False)
+        good = pc.match_substring_regex(text, PLAIN_NUMBER).fill_null(False)
         x = _floats(pc.if_else(good, text, pa.scalar(None, pa.large_string())).cast(pa.float64()))
     else:
         text, x = values, _floats(values.cast(pa.float64(), safe=False))

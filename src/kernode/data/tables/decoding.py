@@ -1,0 +1,138 @@
+"""The bytes of a text file as text: by its mark, as UTF-8, or else as Windows-1252; no character replaced."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
+_BLOCK = 2**24
+_START = 2**16
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file that can be read as UTF-8."""
+
+    path: Path
+    start: str  # its first lines
+    content: bytes | None = None  # in UTF-8 where the file itself is not
+    notes: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Any:
+        """What pyarrow reads."""
+        import pyarrow as pa
+
+        return self.path if self.content is None else pa.BufferReader(self.content)
+
+
+def open_text(path: Path, encoding: str | None) -> TextFile:
+    """Look at all of a file, and decode it where it is not UTF-8.
+
+    A mark at its start (BOM) counts before all else, then ``encoding``; else valid UTF-8 is UTF-8, and
+    anything else Windows-1252, which is said.
+    """
+    import pyarrow as pa
+
+    with pa.input_stream(str(path)) as stream:
+        start: bytes = stream.read(_START)
+    mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
+    if mark:
+        encoding = _MARKS[mark]
+    if encoding is None and b"\0" in start:
+        raise InputError(
+            f"{path.name} has NUL bytes: it is no text, or text in UTF-16 without a mark. "
+            'Save it as CSV in UTF-8, or pass encoding="utf-16-le".'
+        )
+    if encoding in (None, "utf-8") and _is_utf8(path):
+        return TextFile(path, start.decode(errors="ignore").removeprefix("\ufeff"))
+    raw = _content(path)
+    if encoding is None:
+        _refuse_damaged(path, raw)
+    text = _decoded(path, raw, encoding or _WINDOWS, given=encoding is not None).removeprefix("\ufeff")
+    note = () if encoding else (_said(path, text),)
+    return TextFile(path, text[:_START], text.encode(), note)
+
+
+def require_encoding(name: Any) -> None:
+    """Raise unless Python knows an encoding of texts by this name."""
+    try:
+        b"id".decode(name)
+    except UnicodeDecodeError:
+        return  # it knows the encoding, in which two bytes are no text
+    except (LookupError, TypeError, ValueError):
+        raise InputError(
+            f"encoding={name!r} is no encoding that Python knows. Give one such as utf-8, cp1252, cp1250 or "
+            "shift_jis."
+        ) from None
+
+
+def _is_utf8(path: Path) -> bool:
+    import pyarrow as pa
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with pa.input_stream(str(path)) as stream:
+            while block := stream.read(_BLOCK):
+                decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _content(path: Path) -> bytes:
+    import pyarrow as pa
+
+    with pa.input_stream(str(path)) as stream:
+        return bytes(stream.read())
+
+
+def _refuse_damaged(path: Path, raw: bytes) -> None:
+    """Raise where most of what is not ASCII is UTF-8: then a few bytes are broken, and the others mean it."""
+    marked = raw.decode(errors="replace")
+    broken = marked.count("\ufffd")
+    good = sum(len(part) for part in re.findall(r"[^\x00-\x7f\ufffd]+", marked))
+    if good > broken:
+        row = _row(marked.partition("\ufffd")[0])
+        raise InputError(
+            f"{path.name}, row {row}: some bytes are not UTF-8, which the rest of the file is. "
+            "Save it again in UTF-8, or pass encoding=."
+        )
+
+
+def _decoded(path: Path, raw: bytes, encoding: str, *, given: bool) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeError as error:
+        start = error.start if isinstance(error, UnicodeDecodeError) else len(raw)
+        row = _row(raw[:start].decode(encoding, errors="ignore"))
+        if given:
+            sentence = f"this is not {encoding}. Pass another encoding=, or save the file in UTF-8."
+        else:
+            sentence = "this is neither UTF-8 nor Windows-1252. Pass encoding=, such as cp1250 or shift_jis."
+        raise InputError(f"{path.name}, row {row}: {sentence}") from None
+
+
+def _row(before: str) -> int:
+    """The row that comes after a text, where line breaks between quotes are part of a value."""
+    marks = np.frombuffer(before.encode("utf-32-le", errors="replace"), np.uint32)
+    outside = np.cumsum(marks == ord('"')) % 2 == 0
+    return 1 + int(np.count_nonzero((marks == ord("\n")) & outside))
+
+
+def _said(path: Path, text: str) -> str:
+    words = list(dict.fromkeys(re.findall(r"\w*[^\x00-\x7f]\w*", text)))
+    more = ", …" if len(words) > 1 else ""
+    return (
+        f"{path.name}: is not UTF-8, read as Windows-1252 ({words[0]}{more}); pass encoding= if that is wrong"
+    )

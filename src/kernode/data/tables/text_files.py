@@ -1,0 +1,214 @@
+"""Tables from text files: how each is laid out, every column as text, bad rows named."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernode.data.tables.columns.values import numbers
+from kernode.data.tables.decoding import TextFile, open_text
+from kernode.data.tables.repairs import Repair
+from kernode.data.tables.table import Table, data_note
+from kernode.errors import InputError
+
+_DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever of these it has most of
+_NUMBERED = "column 1"  # of a table without names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says about how a table is to be read; None where it is as it looks."""
+
+    encoding: str | None = None
+    header: bool | None = None
+    named: Collection[str] = field(default=())  # columns that the user, or a model, knows by name
+
+
+AS_IT_LOOKS = Reading()
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a text file is laid out, by its first lines."""
+
+    comments: int  # lines that begin with # before all else
+    delimiter: str
+    names: tuple[str, ...]
+    headless: bool  # then the first line is data, and columns are numbered
+    nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
+    notes: tuple[str, ...]
+    guessed: bool  # nobody said that the first line holds names
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row of data."""
+        return self.comments + (1 if self.headless else 2)
+
+    @classmethod
+    def of(cls, text: TextFile, usual: str, reading: Reading) -> _Layout:
+        """Look at a file; the usual delimiter is that of its extension."""
+        comments, first, second = _first_lines(text.start)
+        delimiter = max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
+        if not first.count(delimiter) and " " in first.strip():
+            delimiter = " "
+        cells = [cell.strip() for cell in _cells(first, delimiter)]
+        below = [cell.strip() for cell in _cells(second, delimiter)]
+        where = f"{text.path.name}, row {comments + 1}"
+        if not any(cells):
+            raise InputError(f"{where}: there is no header. Name the columns in the first row.")
+        headless, why = _is_headless(where, cells, below, reading, described=comments > 0)
+        if headless:
+            notes: tuple[str, ...] = (data_note(text.path.name, comments + 1, why),)
+        else:
+            notes = (f"{text.path.name}: row {comments + 1} holds names, for {why}",) if why else ()
+        given = ["" if headless else cell for cell in cells]
+        missing = [not name or name.startswith("Unnamed: ") for name in given]
+        names = [f"column {at + 1}" if lacks else given[at] for at, lacks in enumerate(missing)]
+        repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if repeated is not None:
+            raise InputError(
+                f"{where}: two columns are called {repeated!r}. Rename one of them, or pass header=False if "
+                "the row is data."
+            )
+        nameless = [] if headless else [names[at] for at, lacks in enumerate(missing) if lacks]
+        said = reading.header is not None or set(reading.named) & set(cells)
+        guessed = not (headless or said or nameless)
+        return cls(comments, delimiter, tuple(names), headless, tuple(nameless), notes, guessed)
+
+
+def _is_headless(
+    where: str, cells: list[str], below: list[str], reading: Reading, *, described: bool
+) -> tuple[bool, str]:
+    """Whether the first row is data, and why; ``described``: comments above it, as SNAP writes them."""
+    named = set(reading.named)
+    if known := [cell for cell in cells if cell in named]:
+        return False, f"it has {known[0]!r}, in spite of header=False" if reading.header is False else ""
+    if reading.header is True:
+        return False, ""
+    looks_like_names = not _are_numbers(cells)
+    if reading.header is False:
+        over_numbers = looks_like_names and any(_is_number(cell) for cell in below)
+        return True, "header=False says so" + (", though it looks like names" if over_numbers else "")
+    if _NUMBERED in named:
+        return True, f"a column is to be called {_NUMBERED!r}"
+    if looks_like_names:
+        return False, ""
+    written = [cell for cell in cells if cell]
+    if written == [str(at) for at in range(len(written))] and not described:
+        raise InputError(
+            f"{where}: {', '.join(written)} may be names of columns or data. "
+            "Pass header=True or header=False."
+        )
+    if below and not _are_numbers(below):
+        raise InputError(
+            f"{where}: numbers over a row that has others may be names of columns or data. "
+            "Pass header=True or header=False."
+        )
+    return True, "it holds nothing but numbers"
+
+
+def read_text(path: Path, usual: str, reading: Reading) -> Table:
+    """Every column as text: what it is, is decided when all of it has been seen."""
+    text = open_text(path, reading.encoding)
+    layout = _Layout.of(text, usual, reading)
+    columns, dropped = _parsed(text, layout)
+    rows = np.arange(columns.num_rows + len(dropped)) + layout.first_row
+    rows = np.delete(rows, dropped - layout.first_row)
+    repairs = Repair.of(path.name, f"did not have {len(layout.names)} values", "dropped", dropped)
+    left_out = tuple(f"{path.name}: left out {name}, which has no name" for name in layout.nameless)
+    return _without_empty(
+        Table(
+            path.name,
+            columns.drop_columns(list(layout.nameless)),
+            rows,
+            repairs,
+            written=True,
+            notes=(*text.notes, *layout.notes, *left_out),
+            delimiter=layout.delimiter,
+            names_by_looks=layout.comments + 1 if layout.guessed else None,
+        )
+    )
+
+
+def _parsed(text: TextFile, layout: _Layout) -> tuple[Any, np.ndarray]:
+    """Columns of text, and the numbers of rows that have too few or too many values."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    bad: list[int | None] = []
+
+    def skip(row: Any) -> str:
+        bad.append(row.number)
+        return "skip"
+
+    def read_csv(*, in_parallel: bool) -> Any:
+        bad.clear()
+        return csv.read_csv(
+            text.source,
+            read_options=csv.ReadOptions(
+                column_names=layout.names, skip_rows=layout.first_row - 1, use_threads=in_parallel
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=layout.delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=skip,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(layout.names, pa.large_string()),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+
+    try:
+        columns = read_csv(in_parallel=True)
+        if bad:  # only one thread knows the rows' numbers
+            columns = read_csv(in_parallel=False)
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" not in str(error) and "Could not skip" not in str(error):
+            raise
+        columns = pa.table({name: pa.array([], pa.large_string()) for name in layout.names})
+    return columns, np.array(bad, np.int64)
+
+
+def _without_empty(table: Table) -> Table:
+    """Without rows that hold nothing at all: empty lines."""
+    columns = table.columns.columns
+    if any(column.null_count == 0 for column in columns):
+        return table
+    empty = np.logical_and.reduce([column.is_null().to_numpy() for column in columns])
+    kept = np.flatnonzero(~empty)
+    return replace(table, columns=table.columns.take(kept), rows=table.rows[kept])
+
+
+def _first_lines(start: str) -> tuple[int, str, str]:
+    """How many lines of comment (#) a text begins with, and the two lines after them."""
+    lines = io.StringIO(start, newline=None).read().split("\n")
+    comments = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    first, second, *_ = [*lines[comments:], "", ""]
+    return comments, first, second
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The values of a line; none of an empty one."""
+    import csv
+
+    return next(csv.reader([line], delimiter=delimiter), [])
+
+
+def _is_number(cell: str) -> bool:
+    return _are_numbers([cell]) if cell else False
+
+
+def _are_numbers(cells: list[str]) -> bool:
+    """Whether cells are numbers or empty throughout, and at least one of them is a number."""
+    import pyarrow as pa
+
+    written = [cell for cell in cells if cell]
+    return bool(written) and not np.isnan(numbers(pa.array(written, pa.large_string()))[0]).any()
