@@ -26,6 +26,7 @@ def test_pyg_and_back(graph):
     assert data.edge_index.shape[1] == 2 * graph.n_edges
 
 
+@pytest.mark.filterwarnings("ignore:the graph has no edge")
 @given(graphs())
 def test_networkx_and_back(graph):
     there = kn.to_networkx(graph)

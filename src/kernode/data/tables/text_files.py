@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from kernode.data.tables.table import Table, data_note
 from kernode.errors import InputError
 
 _DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever of these it has most of
-_NUMBERED = "column 1"  # of a table without names
+_NUMBERED = re.compile("column [0-9]+")  # of a table without names
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,10 @@ def _is_headless(
     if reading.header is False:
         over_numbers = looks_like_names and any(_is_number(cell) for cell in below)
         return True, "header=False says so" + (", though it looks like names" if over_numbers else "")
-    if _NUMBERED in named:
-        return True, f"a column is to be called {_NUMBERED!r}"
-    if looks_like_names:
-        return False, ""
+    if numbered := sorted(filter(_NUMBERED.fullmatch, named)):
+        return True, f"a column is to be called {numbered[0]!r}"
+    if looks_like_names or named:
+        return False, ""  # a name that is asked for and not there is said later
     written = [cell for cell in cells if cell]
     if written == [str(at) for at in range(len(written))] and not described:
         raise InputError(

@@ -1,0 +1,85 @@
+"""Text files in whatever encoding: detected, said, asked about, and never a character replaced."""
+
+import bz2
+import gzip
+
+import pytest
+
+import kernode as kn
+from kernode.errors import InputError
+
+EDGES = "source,target\nMüller,Möller\nMöller,Mäller\nMäller,€\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(("ending", "packed"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_the_encoding_is_seen(tmp_path, encoding, ending, packed):
+    path = tmp_path / f"edges.csv{ending}"
+    path.write_bytes(packed(EDGES.encode(encoding)))
+    graph = kn.read_table(path)
+    assert graph.node_names.tolist() == ["Müller", "Möller", "Mäller", "€"]
+    notes = [note for note in graph.notes if "UTF-8" in note]
+    expected = f"{path.name}: is not UTF-8, read as Windows-1252 (Müller, …); pass encoding= if that is wrong"
+    assert notes == ([expected] if encoding == "cp1252" else [])
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_both_byte_orders_of_utf_16(tmp_path, mark):
+    path = tmp_path / "edges.tsv"
+    text = EDGES.replace(",", "\t")
+    path.write_bytes(mark + text.encode("utf-16-le" if mark == b"\xff\xfe" else "utf-16-be"))
+    assert kn.read_table(path).n_edges == 3
+
+
+def test_each_file_is_looked_at_by_itself(tmp_path):
+    (tmp_path / "e.csv").write_bytes(EDGES.encode("utf-8"))
+    (tmp_path / "n.csv").write_bytes("id,x\nMüller,1\nMöller,2\nMäller,4\n€,5\n".encode("cp1252"))
+    graph = kn.read_table(tmp_path / "e.csv", tmp_path / "n.csv")
+    assert graph.n_nodes == 4
+
+
+@pytest.mark.parametrize("place", [10, 2**16 + 100])
+def test_a_byte_far_down_is_seen_as_well(tmp_path, place, monkeypatch):
+    monkeypatch.setattr("kernode.data.tables.decoding._BLOCK", 1000)
+    rows = b"source,target\n" + b"ann,bob\n" * (place // 8) + "Müller,Möller\n".encode("cp1252")
+    (tmp_path / "e.csv").write_bytes(rows)
+    assert set(kn.read_table(tmp_path / "e.csv").node_names.tolist()) == {"ann", "bob", "Müller", "Möller"}
+
+
+def test_an_encoding_that_is_given_counts_and_is_checked(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes("source,target\nŁódź,Žilina\nŽilina,Brno\n".encode("cp1250"))
+    assert kn.read_table(path, encoding="cp1250").node_names.tolist() == ["Łódź", "Žilina", "Brno"]
+    with pytest.raises(InputError, match=r"edges\.csv, row 2: this is not utf-8"):
+        kn.read_table(path, encoding="utf-8")
+    for wrong in ("cp12", "base64", "a\0b", 7):
+        with pytest.raises(InputError, match="no encoding that Python knows"):
+            kn.read_table(path, encoding=wrong)
+    with pytest.raises(InputError, match="encoding= is about text files"):
+        kn.read_table({"source": ["a"], "target": ["b"]}, encoding="utf-8")
+
+
+def test_rows_are_counted_with_line_breaks_inside_of_cells(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes(b'source,target\n"a\nb",c\nd,\x81\n')
+    with pytest.raises(InputError, match=r"edges\.csv, row 3: this is neither UTF-8 nor Windows-1252"):
+        kn.read_table(path)
+
+
+def test_utf_8_with_a_broken_byte_is_not_taken_for_windows(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes(EDGES.encode() + b"ann,b\xffb\n")
+    with pytest.raises(InputError, match=r"edges\.csv, row 5: some bytes are not UTF-8, which the rest"):
+        kn.read_table(path)
+    spass = "source,target\n»Spaß«,Süd\n".encode("cp1252")  # ß« happens to be valid UTF-8
+    path.write_bytes(spass)
+    assert kn.read_table(path).node_names.tolist() == ["»Spaß«", "Süd"]
+
+
+def test_model_reads_other_files_in_their_own_encodings(tmp_path):
+    (tmp_path / "e.csv").write_bytes(EDGES.encode("cp1252"))
+    (tmp_path / "f.csv").write_bytes(EDGES.encode())
+    first = kn.read_table(tmp_path / "e.csv")
+    assert kn.read_table(tmp_path / "f.csv", like=first).fingerprint == first.fingerprint
+    (tmp_path / "g.csv").write_bytes("source,target\nŁódź,Müller\n".encode("cp1250"))
+    assert kn.extend(first, None, tmp_path / "g.csv", encoding="cp1250").node_names.tolist()[-1] == "Łódź"

@@ -1,0 +1,182 @@
+"""Numbers and dates as people write them, against a slow, obvious reading of each."""
+
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kernode as kn
+from kernode.data.tables.columns.notation import Clues, DateNotation, NumberNotation, find_notation
+from kernode.data.tables.columns.values import days, numbers
+from kernode.errors import InputError
+
+EDGES = {"source": ["a"], "target": ["b"]}
+NO_CLUES = Clues("t.csv")
+
+
+def grouped(digits, mark):
+    """1234567 → 1·234·567, three by three from the right."""
+    parts = []
+    while len(digits) > 3:
+        digits, last = digits[:-3], digits[-3:]
+        parts.insert(0, last)
+    return mark.join([digits, *parts])
+
+
+@st.composite
+def written_numbers(draw):
+    """A notation, and cents as it writes them."""
+    decimal, thousands = draw(
+        st.sampled_from(
+            [
+                (",", "."),
+                (",", " "),
+                (",", "\u00a0"),
+                (",", "\u202f"),
+                (",", ""),
+                (".", ","),
+                (".", "'"),
+                (".", " "),
+                (".", ""),
+            ]
+        )
+    )
+    unit = draw(st.sampled_from(["", "€", "$", "£", "¥", "kr", "CHF", "EUR", "USD", "%"]))
+    before = draw(st.booleans())
+    blank = draw(st.sampled_from(["", " ", "\u00a0"]))
+    cents = draw(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=12))
+    texts = []
+    for value in cents:
+        whole, part = divmod(abs(value), 100)
+        body = f"{grouped(str(whole), thousands)}{decimal}{part:02d}"
+        sign = "-" * (value < 0)
+        texts.append(f"{sign}{unit}{blank}{body}" if before else f"{sign}{body}{blank}{unit}")
+    return decimal, unit, cents, texts
+
+
+@given(written_numbers())
+def test_every_notation_of_numbers_is_read_as_it_is_meant(case):
+    decimal, unit, cents, texts = case
+    found = find_notation("x", pa.array(texts), None, NO_CLUES)
+    assert isinstance(found, NumberNotation)
+    assert (found.decimal, found.unit) == (decimal, unit)
+    assert np.allclose(numbers(found.plain(pa.array(texts)))[0], np.array(cents) / 100, rtol=1e-12)
+
+
+@given(
+    st.lists(st.dates(date(1000, 1, 1)), min_size=1, max_size=12),
+    st.sampled_from(["%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%Y/%m/%d"]),
+)
+def test_every_notation_of_dates_is_read_as_it_is_meant(written, pattern):
+    texts = pa.array([one.strftime(pattern) if one.year > 999 else "" for one in written])
+    order = {"%d": "dmy", "%m": "mdy"}.get(pattern[:2])
+    found = find_notation("x", texts, None, Clues("t", dates=order))
+    assert isinstance(found, DateNotation)
+    assert days(found.plain(texts))[0].tolist() == [(one - date(1970, 1, 1)).days for one in written]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
+def test_what_programs_write_stays_as_it_is(values):
+    texts = pa.array([repr(value) for value in values])
+    found = find_notation("x", texts, None, NO_CLUES)
+    assert found.is_plain
+    assert numbers(found.plain(texts))[0].tolist() == numbers(texts)[0].tolist()
+
+
+DECIDED = [
+    (["1,234", "12,5"], {}, ",", 1.234),  # by the column itself
+    (["1,234", "1,234,567"], {}, ".", 1234),
+    (["1,234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1.234),  # by another column
+    (["1,234"], {"others": {"y": pa.array(["12.5"])}}, ".", 1234),
+    (["1,234"], {"delimiter": ";"}, ",", 1.234),
+    (["1,234"], {"delimiter": ";", "others": {"y": pa.array(["12.5"])}}, ".", 1234),
+    (["1,234"], {"decimal": "."}, ".", 1234),
+    (["1.234"], {}, ".", 1.234),  # as programs write
+    (["1.234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1234),
+    (["1.234"], {"delimiter": ";"}, ",", 1234),
+    (["1.234"], {"decimal": ","}, ",", 1234),
+    (["0,123"], {}, ",", 0.123),  # no thousands begin with 0
+    (["1234,567"], {}, ",", 1234.567),
+]
+
+
+@pytest.mark.parametrize(("texts", "clues", "decimal", "value"), DECIDED)
+def test_a_doubtful_sign_is_decided_by_what_else_there_is(texts, clues, decimal, value):
+    found = find_notation("x", pa.array(texts), None, Clues("t.csv", **clues))
+    assert found.decimal == decimal
+    assert numbers(found.plain(pa.array(texts)))[0][0] == value
+
+
+REFUSED = [
+    (["1,234", "5"], {}, r"t\.csv: in column 'x' the comma of 1,234.*Pass decimal=\",\" or decimal=\"\.\""),
+    (["1,234"], {"others": {"y": pa.array(["1,5"]), "z": pa.array(["1.5"])}}, "the comma of 1,234"),
+    (["1,5", "1.5"], {}, "has decimal points and decimal commas"),
+    (["5 €", "5 $"], {}, r"has numbers with \$ and €"),
+    (["5 %", "0.05"], {}, "has numbers with % and without"),
+    (["01/02/2024", "3/4/2024"], {}, r"dates like 01/02/2024 may.*dates=\"dmy\" or dates=\"mdy\""),
+    (["13/02/2024", "02/13/2024"], {}, "has dates with the day first and dates with the month first"),
+]
+
+
+@pytest.mark.parametrize(("texts", "clues", "sentence"), REFUSED)
+def test_what_stays_in_doubt_is_refused(texts, clues, sentence):
+    with pytest.raises(InputError, match=sentence):
+        find_notation("x", pa.array(texts), None, Clues("t.csv", **clues))
+
+
+@pytest.mark.parametrize(
+    "texts", [["red"], ["1,2,3"], ["12,34,567"], ["10.0.0.1"], ["1.2.24"], ["€"], ["5,"], ["a 5"]]
+)
+def test_what_is_neither_number_nor_date_is_left_alone(texts):
+    assert find_notation("x", pa.array(texts), None, NO_CLUES) is None
+
+
+def test_other_tables_are_read_in_the_notation_of_the_first():
+    nodes = {"id": ["a", "b"], "x": ["12,5", "13,5"], "d": ["31/1/2024", "1/2/2024"]}
+    first = kn.read_table({**EDGES, "weight": ["1,5"]}, nodes)
+    assert first.adjacency[0, 1] == 1.5
+    later = {"id": ["a", "b"], "x": ["1.234", "13,5"], "d": ["1/2/2024", "31/1/2024"]}
+    again = kn.read_table({**EDGES, "weight": ["2.500"]}, later, like=first)
+    assert again.encoding == first.encoding
+    assert again.adjacency[0, 1] == 2500
+    assert again.features[:, 1].tolist() == [5, 1]  # 1234 is cut at five deviations
+    assert np.array_equal(again.features[::-1, 2], first.features[:, 2])
+    more = kn.extend(
+        first,
+        {"id": ["c"], "x": ["13,5"], "d": ["1/2/2024"]},
+        {"source": ["c"], "target": ["a"], "weight": ["2,5"]},
+    )
+    assert np.array_equal(more.features[2], first.features[1])
+    assert more.adjacency[0, 2] == 2.5
+    wrong = kn.read_table({**EDGES, "weight": ["2"]}, later | {"x": ["12.5", "13,5 $"]}, like=first)
+    assert [list(repair.rows) for repair in wrong.repairs] == [[0, 1]]  # taken as missing, and named
+    with pytest.raises(InputError, match="decimal= is what like= has already"):
+        kn.read_table(EDGES, nodes, like=first, decimal=",")
+
+
+def test_thousands_that_only_a_later_table_has_are_read():
+    first = kn.read_table(EDGES, {"id": ["a", "b"], "x": ["999.5", "1.5"]})
+    assert first.encoding.notations == ()
+    later = kn.read_table(EDGES, {"id": ["a", "b"], "x": ["1,498.5", "1.5"]}, like=first)
+    assert later.features[0, 1] == 2
+    assert later.repairs == ()
+
+
+def test_ids_and_chosen_kinds_are_never_rewritten():
+    edges = {"source": ["1,5"], "target": ["1.234"]}
+    graph = kn.read_table(edges, {"id": ["1,5", "1.234"], "x": ["1,5", "2,5"]}, features={"x": "category"})
+    assert graph.node_names.tolist() == ["1,5", "1.234"]
+    assert graph.encoding.feature_names == ("constant", "x=1,5", "x=2,5")
+    assert graph.encoding.notations == ()
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [({"decimal": "·"}, 'decimal must be "," or "."'), ({"dates": "ymd"}, 'dates must be "dmy"')],
+)
+def test_wrong_options_are_one_sentence(option, sentence):
+    with pytest.raises(InputError, match=sentence):
+        kn.read_table(EDGES, {"id": ["a", "b"], "x": [1, 2]}, **option)

@@ -1,0 +1,80 @@
+"""Tables without edges, without a header, or with a header that is none."""
+
+import pytest
+
+
+def test_a_table_without_a_single_edge_is_said(desk):
+    """Ines exported the wrong sheet: people, but nobody who knows anybody."""
+    desk.table("edges.csv", ("source", "target"), [])
+    desk.table("people.csv", ("id", "age", "team"), [(i, 20 + i, "AB"[i % 2]) for i in range(30)])
+    answer = desk.kernode("data info edges.csv --nodes people.csv --label team --json")
+    assert "the graph has no edge: none is listed; only features can tell nodes apart" in answer.err
+    assert any("no edge" in note for note in answer.json["notes"])
+
+
+def test_edges_that_are_all_dropped_are_said_with_the_reason(desk):
+    """Tom joined a table to itself: everybody knows themselves, and one row has nobody."""
+    desk.table("edges.csv", ("source", "target"), [("a", "a"), ("b", "b"), ("a", "")])
+    desk.table("people.csv", ("id", "age"), [("a", 1), ("b", 2)])
+    err = desk.kernode("data info edges.csv --nodes people.csv --json").err
+    assert "2 joined a node to itself" in err
+    assert "lacked one of the two nodes (row 4)" in err
+
+
+def test_numbers_in_the_first_row_are_an_edge(desk):
+    """An edge list without a header; the first edge was once the header."""
+    desk.table("edges.csv", None, [(7, 9), (9, 12), (12, 7)])
+    facts = desk.kernode("data info edges.csv --json").json
+    assert (facts["nodes"], facts["edges"]) == (3, 3)
+    assert any("edges.csv: row 1 is data" in note for note in facts["notes"])
+
+
+def test_names_0_and_1_are_asked_about(desk):
+    """A data frame without names, or an edge between 0 and 1?"""
+    desk.table("edges.csv", (0, 1), [(1, 2), (2, 0)])
+    refusal = desk.kernode("data info edges.csv").refusal
+    assert "Pass --header or --no-header" in refusal
+    assert desk.kernode("data info edges.csv --header --json").json["edges"] == 2
+    assert desk.kernode("data info edges.csv --no-header --json").json["edges"] == 3
+    with_names = "data info edges.csv --nodes people.csv --label team --no-header --json"
+    desk.table("people.csv", ("id", "team"), [(0, "A"), (1, "B"), (2, "A")])
+    assert desk.kernode(with_names).json["classes"] == {"A": 2, "B": 1}
+
+
+def test_friends_without_a_header_are_all_there(desk):
+    """ann,bob was the first line, and their friendship was lost."""
+    desk.table("friends.csv", None, [("ann", "bob"), ("bob", "eve"), ("eve", "dan")])
+    facts = desk.kernode("data info friends.csv --json").json
+    assert (facts["nodes"], facts["edges"]) == (4, 3)
+    assert any("row 1 is data, for 'bob' is a node" in note for note in facts["notes"])
+    assert desk.kernode("data info friends.csv --header --json").json["edges"] == 2
+
+
+def test_people_without_a_header_are_asked_about(desk):
+    """The first of the people was once taken for the names of the columns."""
+    desk.table("friends.csv", ("source", "target"), [("ann", "bob"), ("bob", "eve")])
+    desk.table("people.csv", None, [("ann", 31, "tea"), ("bob", 44, "rum"), ("eve", 12, "tea")])
+    refusal = desk.kernode("data info friends.csv --nodes people.csv").refusal
+    assert "people.csv, row 1: 'ann' is a node of the edges" in refusal
+    assert "--no-header" in refusal
+    # The edges do have names, which the command says too.
+    words = ("--source", "source", "--target", "target", "--label", "column 3", "--no-header", "--json")
+    facts = desk.kernode("data info friends.csv --nodes people.csv", *words).json
+    assert facts["classes"] == {"rum": 1, "tea": 2}
+
+
+def test_a_header_that_is_read_as_data_is_said(desk):
+    """--no-header for a table that has one: the first row is a person called id."""
+    desk.table("edges.csv", None, [(7, 9), (9, 12)])
+    desk.table("people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))])
+    facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
+    notes = " | ".join(facts["notes"])
+    assert "people.csv: row 1 is data, for header=False says so, though it looks like names" in notes
+    assert "took 'column 2' as missing in 1 row that had no number there (row 1)" in notes
+
+
+@pytest.mark.parametrize("header", ["1999,2000", "3,"])
+def test_numbers_over_words_are_asked_about(desk, header):
+    """Years as names of columns, or ids of two kinds?"""
+    desk.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
+    assert "Pass --header or --no-header" in desk.kernode("data info edges.csv").refusal

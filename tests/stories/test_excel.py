@@ -1,0 +1,140 @@
+"""Tables as spreadsheets write them: another encoding, another decimal sign, other dates."""
+
+import csv
+from datetime import date, timedelta
+
+import pytest
+
+TRAIN = "--epochs 60 --replicas 1 --json"
+GERMAN_SHOP = f"fit edges.csv --nodes customers.csv --label Geschmack --predictions out.csv {TRAIN}"
+UMLAUTS = ("Müller", "Möller", "Mäller")
+
+
+def german(x):
+    """1234.5 as Excel shows it in Germany."""
+    return f"{x:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".")
+
+
+def put_german_tables(desk, shop):
+    """Both tables as Excel saves them in Germany; the last twenty customers have told no taste."""
+    since = [date(2020, 1, 31) + timedelta(days=37 * at) for at in range(60)]
+    rows = [
+        (
+            one,
+            f"{UMLAUTS[at % 3]} {at}",
+            german(age),
+            f"{german(spent)} €",
+            f"{day:%d.%m.%Y}",
+            taste * (at < 40),
+        )
+        for at, (one, age, spent, day, taste) in enumerate(
+            zip(shop.ids, shop.age, shop.spent, since, shop.taste, strict=True)
+        )
+    ]
+    header = ("Kundennr", "Nachname", "Alter", "Umsatz", "Kunde seit", "Geschmack")
+    desk.table("customers.csv", header, rows, "cp1252", ";")
+    desk.table("edges.csv", ("von", "nach"), shop.bought_together, "cp1252", ";")
+
+
+def test_what_excel_saves_in_germany_is_read_as_it_is_meant(desk, shop):
+    """Jürgen exported two sheets and typed one command."""
+    put_german_tables(desk, shop)
+    report = desk.kernode(GERMAN_SHOP).json
+    classes = desk.classes("out.csv")
+    assert set(classes.values()) == {"Tee", "Kaffee", "Süßes"}
+    assert shop.right(classes) > 0.95
+    notes = " | ".join(report["notes"])
+    assert "customers.csv: is not UTF-8, read as Windows-1252 (" in notes
+    assert "Alter: numbers with decimal comma" in notes
+    assert "Umsatz: numbers with decimal comma, points between thousands and €" in notes
+    assert "Kunde seit: dates with the day first" in notes
+    assert report["repairs"] == []
+
+
+def test_next_months_sheet_is_read_like_the_first(desk, shop):
+    """A month later there are three sheets in which one figure would be in doubt, and the model knows."""
+    put_german_tables(desk, shop)
+    assert desk.kernode(GERMAN_SHOP).status == 0
+    header = ("Kundennr", "Nachname", "Alter", "Umsatz", "Kunde seit")
+    rich, poor = (
+        ("1", "Ännchen", "55,0", "5.000 €", "01.02.2021"),
+        ("2", "Örs", "25,0", "1.000 €", "01.03.2021"),
+    )
+    desk.table("new.csv", header, [rich, poor], "cp1252", ";")
+    desk.table("e.csv", ("von", "nach"), [("1", "2")], "cp1252", ";")
+    assert desk.kernode("predict edges.safetensors e.csv --nodes new.csv -o later.csv").status == 0
+    assert desk.classes("later.csv")["1"] == "Süßes"
+
+
+def test_three_names_with_umlauts_are_three_nodes(desk):
+    """Müller, Möller and Mäller once became one person, and Süd and Sød one region."""
+    people = [
+        (f"{name} {at}", region)
+        for at in range(8)
+        for name, region in zip(UMLAUTS, ("Süd", "Sød", "Nord"), strict=True)
+    ]
+    desk.table("people.csv", ("name", "region"), people, "cp1252")
+    names = [name for name, _ in people]
+    desk.table("edges.csv", ("source", "target"), zip(names[3:], names[:-3], strict=True), "cp1252")
+    facts = desk.kernode("data info edges.csv --nodes people.csv --label region --json").json
+    assert facts["nodes"] == 24
+    assert facts["classes"] == {"Nord": 8, "Süd": 8, "Sød": 8}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_mark_at_the_start_of_a_file_is_honoured(desk, encoding):
+    """Excel's "Unicode text" is UTF-16, its "CSV UTF-8" has a mark that is no part of a name."""
+    desk.table("edges.csv", ("source", "target"), [("Müller", "Sød"), ("Sød", "Łódź")], encoding)
+    desk.kernode("data convert edges.csv -o graph.npz --json").json
+    facts = desk.kernode("data info edges.csv --json").json
+    assert (facts["nodes"], facts["edges"]) == (3, 2)
+    assert not any("Windows" in note for note in facts["notes"])
+
+
+def test_bytes_that_mean_nothing_are_asked_about(desk):
+    """A sheet from Warsaw: Windows-1250, whose Ť is no character of Windows-1252."""
+    desk.table("edges.csv", ("source", "target"), [("Łódź", "Ťapa"), ("Ťapa", "Brno")], "cp1250")
+    refusal = desk.kernode("data info edges.csv").refusal
+    assert "edges.csv, row 2" in refusal
+    assert "--encoding" in refusal
+    desk.kernode("data convert edges.csv --encoding cp1250 -o graph.npz --json").json
+    assert desk.kernode("data info edges.csv --encoding cp1250 --json").json["nodes"] == 3
+    assert "no encoding that Python knows" in desk.kernode("data info edges.csv --encoding cp125").refusal
+
+
+def test_a_comma_that_may_mean_two_things_is_asked_about(desk, shop):
+    """Priya's sheet says "1,234" throughout: a thousand or one and a bit?"""
+    spent = [f"{round(x):,}" for x in shop.spent]
+    desk.table("people.csv", ("id", "spent", "taste"), zip(shop.ids, spent, shop.taste, strict=True))
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    command = "fit edges.csv --nodes people.csv --label taste"
+    refusal = desk.kernode(command).refusal
+    assert "'spent'" in refusal
+    assert '--decimal ","' in refusal
+    report = desk.kernode(f"{command} --decimal . {TRAIN}").json
+    assert "spent: numbers with commas between thousands" in report["notes"]
+    mean = sum(round(x) for x in shop.spent) / 60
+    assert any(f"mean {mean:.4g}" in note for note in report["notes"])
+
+
+def test_a_day_that_may_be_a_month_is_asked_about(desk):
+    """Nobody joined after the twelfth, so 03/04/2024 is March or April."""
+    desk.table("people.csv", ("id", "joined"), [("a", "03/04/2024"), ("b", "05/06/2024")])
+    desk.table("edges.csv", ("source", "target"), [("a", "b")])
+    refusal = desk.kernode("data info edges.csv --nodes people.csv").refusal
+    assert "'joined'" in refusal
+    assert '--dates "dmy"' in refusal
+    facts = desk.kernode("data info edges.csv --nodes people.csv --dates mdy --json").json
+    assert "joined: dates with the month first" in facts["notes"]
+
+
+def test_weights_with_decimal_commas_are_weights(desk):
+    """All 1,5 and 2,5 once were no weights above 0, and every edge was gone."""
+    desk.table(
+        "edges.csv", ("source", "target", "weight"), [("a", "b", "1,5"), ("b", "c", "2,5")], separator=";"
+    )
+    facts = desk.kernode("data info edges.csv --json").json
+    assert facts["edges"] == 2
+    assert "weight: numbers with decimal comma" in facts["notes"]
+    with (desk.folder / "edges.csv").open() as file:
+        assert next(csv.reader(file, delimiter=";")) == ["source", "target", "weight"]
