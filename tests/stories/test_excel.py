@@ -85,7 +85,6 @@ def test_three_names_with_umlauts_are_three_nodes(desk):
 def test_a_mark_at_the_start_of_a_file_is_honoured(desk, encoding):
     """Excel's "Unicode text" is UTF-16, its "CSV UTF-8" has a mark that is no part of a name."""
     desk.table("edges.csv", ("source", "target"), [("Müller", "Sød"), ("Sød", "Łódź")], encoding)
-    desk.kernode("data convert edges.csv -o graph.npz --json").json
     facts = desk.kernode("data info edges.csv --json").json
     assert (facts["nodes"], facts["edges"]) == (3, 2)
     assert not any("Windows" in note for note in facts["notes"])
@@ -97,7 +96,6 @@ def test_bytes_that_mean_nothing_are_asked_about(desk):
     refusal = desk.kernode("data info edges.csv").refusal
     assert "edges.csv, row 2" in refusal
     assert "--encoding" in refusal
-    desk.kernode("data convert edges.csv --encoding cp1250 -o graph.npz --json").json
     assert desk.kernode("data info edges.csv --encoding cp1250 --json").json["nodes"] == 3
     assert "no encoding that Python knows" in desk.kernode("data info edges.csv --encoding cp125").refusal
 

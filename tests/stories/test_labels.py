@@ -1,4 +1,4 @@
-"""The column of the classes, as people fill it: words for not known, −1, prices, ids, twins, contradictions."""
+"""The column of the classes, as people fill it: words for not known, −1, prices, ids, contradictions."""
 
 import pytest
 

@@ -373,8 +373,8 @@ def _unit(name: str, units: Iterable[str], table: str) -> str:
     if len(signs) > 1 or distinct == {"", "%"}:
         shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
         raise InputError(
-            f"{table}: column {name!r} has numbers with {shown}. Write them alike, or leave the column out of "
-            "features."
+            f"{table}: column {name!r} has numbers with {shown}. "
+            "Write them alike, or leave the column out of features."
         )
     return signs[0] if signs else ""
 

@@ -1,0 +1,124 @@
+"""What in a column of classes is a class, what means not known, and what is refused."""
+
+import pytest
+
+import kernode as kn
+from kernode.errors import InputError, KernodeWarning
+from kernode.recipe import Recipe
+
+
+def read(classes, ids=None, **options):
+    """A ring of nodes with these classes."""
+    ids = [f"n{at}" for at in range(len(classes))] if ids is None else ids
+    distinct = list(dict.fromkeys(ids))
+    edges = {"source": distinct, "target": [*distinct[1:], distinct[0]]}
+    return kn.read_table(edges, {"id": ids, "x": list(range(len(ids))), "label": classes}, **options)
+
+
+@pytest.mark.parametrize(
+    ("classes", "names"),
+    [
+        ([0, 1, 2, -1, -1], ("0", "1", "2")),
+        (["0", "1", "2", "-1"], ("0", "1", "2")),
+        ([0.0, 1.0, 2.0, -1.0, None], ("0", "1", "2")),
+        ([5, 7, -1], ("5", "7")),
+        ([1, -1, 1, -1], ("-1", "1")),
+        ([-2, -1, 0, 1, 2], ("-2", "-1", "0", "1", "2")),
+        (["a", "-1"], ("-1", "a")),
+        (["a", "b", "UNLABELED", "Not Known", "nan", "unknown"], ("a", "b")),
+        (["none", "-", "?", "a"], ("-", "?", "a", "none")),
+        ([True, False, None], ("false", "true")),
+        ([0.5, 1.0] * 6, ("0.5", "1")),
+        (["A", "B", "C", "D"], ("A", "B", "C", "D")),  # four nodes may have four classes
+    ],
+)
+def test_classes_are_those_that_are_meant(classes, names):
+    assert read(classes).class_names == names
+
+
+@pytest.mark.parametrize(
+    ("unknown", "names"),
+    [
+        ("", ("NA", "a", "unknown")),
+        ("a", ("NA", "unknown")),
+        (["NA", "a"], ("unknown",)),
+        ("na", ("NA", "a", "unknown")),
+    ],
+)
+def test_exactly_the_given_texts_are_not_known(unknown, names):
+    graph = read(["a", "NA", "unknown", "", None], unknown=unknown)
+    assert graph.class_names == names
+
+
+def test_what_is_not_known_is_stored_and_said():
+    first = read([0, 1, 2, -1])
+    assert "nodes: took '-1' in column 'label' as not known (1 row); to keep it" in " ".join(first.notes)
+    assert Recipe.from_json(first.encoding.to_json()) == first.encoding
+    nodes = {"id": ["a", "b"], "x": [1, 2], "label": [-1, 1]}
+    assert kn.read_table({"source": ["a"], "target": ["b"]}, nodes, like=first).labels.tolist() == [-1, 1]
+    grown = kn.extend(first, {"id": ["a", "b"], "x": [1, 2], "label": [-1, 9]}, None)
+    assert grown.labels.tolist() == [0, 1, 2, -1, -1, -1]
+    assert "nodes: took '9' in column 'label' as not known, for the graph has no such class" in grown.notes
+    kept = read([0, 1, 2, -1], unknown="")
+    assert kn.extend(kept, {"id": ["a"], "x": [1], "label": [-1]}, None).labels.tolist()[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [
+        ([-1, 0, 1], r"holds −1, 0 and 1.*unknown=\"-1\".*unknown=\"\""),
+        ([0.5 * at for at in range(44)] * 4, "column 'label' looks like a number: regression is not offered"),
+        ([1.25, 3.5, 2.75, 8.1], "looks like a number"),
+        (["1,25 €", "3,50 €", "2,75 €"], "looks like a number"),
+        ([f"c{at % 7}" for at in range(12)], "looks like an id, with 7 different values in 12 rows"),
+        (list(range(100, 120)), "looks like an id"),
+    ],
+)
+def test_what_is_no_class_is_refused(classes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        read(classes)
+
+
+def test_many_integers_and_few_numbers_are_said():
+    many = "nodes: column 'label': took 30 different integers as classes, by name and not by size"
+    assert many in read([*range(30)] * 3).notes
+    assert "took 10 different numbers as classes" in " ".join(
+        read([0.5 * at for at in range(1, 11)] * 4).notes
+    )
+    assert not any("as classes" in note for note in read([*range(10)] * 3).notes)
+
+
+def test_a_node_listed_twice():
+    with pytest.raises(
+        InputError, match=r"nodes: 'a' has the class 'u' in row 0 and 'v' in row 3. Give it one"
+    ):
+        read(["u", "v", None, "v"], ids=["a", "b", "c", "a"])
+    graph = read([None, "v", "u", "u", "v"], ids=["a", "b", "c", "a", "b"])
+    assert graph.labels.tolist() == [0, 1, 0]
+    assert graph.features[:, 1].argsort().tolist() == [0, 1, 2]  # features are those of the first rows
+    assert (
+        "nodes: took 'label' from 1 row that repeated an id that had no class before (row 3)" in graph.notes
+    )
+
+
+def test_twins_are_warned_of_once():
+    with pytest.warns(
+        KernodeWarning, match="'New  York' and 'new-york'; 'Sport' and 'sport'. Write"
+    ) as caught:
+        graph = read(["Sport", "sport", "New  York", "new-york", "1-2", "12", "-1", "1", "10"])
+    assert len(caught) == 1
+    assert graph.n_classes == 9
+    with pytest.warns(KernodeWarning, match="; and 2 more. Write"):
+        read([word for at in range(7) for word in (f"Class {'abcdefg'[at]}", f"class {'abcdefg'[at]}")] * 2)
+    first = read(["Sport", "Art"])
+    nodes = {"id": ["a", "b"], "x": [1, 2], "label": ["sport", "Art"]}
+    with pytest.warns(KernodeWarning, match="'Sport' and 'sport'"):
+        kn.read_table({"source": ["a"], "target": ["b"]}, nodes, like=first)
+
+
+def test_unknown_needs_a_column_and_texts():
+    edges = {"source": ["a"], "target": ["b"]}
+    with pytest.raises(InputError, match="unknown= is about the column of the classes"):
+        kn.read_table(edges, {"id": ["a", "b"], "x": [1, 2]}, unknown="?")
+    with pytest.raises(InputError, match="unknown must be a text"):
+        read(["a", "b"], unknown=None.__class__)
