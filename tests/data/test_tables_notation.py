@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
-from kernode.data.tables.columns.notation import Clues, DateNotation, NumberNotation, find_notation
+from kernode.data.tables.columns.find_notation import Clues, find_notation
+from kernode.data.tables.columns.notation import DateNotation, NumberNotation
 from kernode.data.tables.columns.values import days, numbers
 from kernode.errors import InputError
 
@@ -163,6 +164,13 @@ def test_thousands_that_only_a_later_table_has_are_read():
     later = kn.read_table(EDGES, {"id": ["a", "b"], "x": ["1,498.5", "1.5"]}, like=first)
     assert later.features[0, 1] == 2
     assert later.repairs == ()
+
+
+def test_days_that_do_not_exist_are_no_dates():
+    nodes = {"id": ["a", "b", "c"], "d": ["31.02.2024", "01.03.2024", "2024-03-05"]}
+    graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes, features={"d": "date"})
+    assert [(repair.what, list(repair.rows)) for repair in graph.repairs] == [("had no date there", [0])]
+    assert graph.features[:, 1].tolist() == [0, -1, 1]
 
 
 def test_ids_and_chosen_kinds_are_never_rewritten():

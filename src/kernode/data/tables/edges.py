@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.data.tables.choose import choose
-from kernode.data.tables.columns.notation import Clues, Notation, NumberNotation, find_notation, rewritten
+from kernode.data.tables.columns.find_notation import Clues, find_notation
+from kernode.data.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.data.tables.columns.values import numbers
 from kernode.data.tables.ids import coded_ids
 from kernode.data.tables.repairs import Repair

@@ -13,7 +13,8 @@ from scipy import sparse
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
 from kernode.data.tables.columns.encoding import Features, learn_columns
-from kernode.data.tables.columns.notation import Clues, Notation, find_notations, rewritten
+from kernode.data.tables.columns.find_notation import Clues, find_notations
+from kernode.data.tables.columns.notation import Notation, rewritten
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.decoding import require_encoding
 from kernode.data.tables.edges import Edges, read_edges

@@ -7,15 +7,14 @@ decided by the rest of the table, and refused where that does not tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from kernode.data.tables.columns.values import MOSTLY, PLAIN_NUMBER, texts
-from kernode.errors import InputError
+from kernode.data.tables.columns.values import PLAIN_NUMBER, texts
 from kernode.recipe import Recipe
 
 _BLANK = "[ \t\u00a0\u2009\u202f]"
@@ -30,7 +29,6 @@ _VALUE = (
     f"(?P<body>[0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER})"
     f"{_BLANK}*(?P<after>{_UNIT}?)$"
 )
-_DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"  # plain, unless the point stands between thousands
 _DATE = "^(?P<a>[0-9]{1,2})(?P<mark>[/.-])(?P<b>[0-9]{1,2})[/.-](?P<year>[0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[T ].*)?$"
 _UNREADABLE = "(no number)"  # in place of what is none, lest it be read otherwise than the column is
@@ -83,9 +81,9 @@ class NumberNotation(Notation):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self.decimal == "." and self.unit != "%" and _all_match(texts(values), PLAIN_NUMBER):
+        if self.decimal == "." and self.unit != "%" and all_match(texts(values), PLAIN_NUMBER):
             return texts(values)
-        look = _Numbers.of(values)
+        look = WrittenNumbers.of(values)
         good = look.fits(self.decimal)
         if self.unit == "%":
             good &= look.units == "%"
@@ -156,20 +154,22 @@ def _join(*parts: Any, between: str = "") -> Any:
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class WrittenNumbers:
     """How the values of a column read as numbers."""
 
     text: Any  # large_string, null where there is none
     parts: Any  # a struct for each, null where it is no number
 
     @classmethod
-    def of(cls, values: Any) -> _Numbers:
+    def of(cls, values: Any) -> WrittenNumbers:
+        """Look at a column (pyarrow)."""
         import pyarrow.compute as pc
 
         text = texts(values)
         return cls(text, pc.extract_regex(text, _VALUE))
 
     def part(self, name: str) -> Any:
+        """A part of each value: sign, before, inner, body or after."""
         import pyarrow.compute as pc
 
         return pc.struct_field(self.parts, name)
@@ -205,6 +205,7 @@ class _Numbers:
 
     @cached_property
     def there(self) -> int:
+        """How many values there are."""
         return len(self.text) - self.text.null_count
 
     @cached_property
@@ -229,43 +230,8 @@ class _Numbers:
         return ""
 
     def example(self, which: np.ndarray) -> str:
+        """The first of some values (booleans), as it is written."""
         return str(self.text[int(np.flatnonzero(which)[0])].as_py())
-
-
-@dataclass(frozen=True)
-class Clues:
-    """What else in a table tells how its numbers and dates are written."""
-
-    table: str = ""  # its name
-    delimiter: str | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)  # columns that hold no ids
-    decimal: str | None = None  # what the user says
-    dates: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.decimal not in (None, ",", "."):
-            raise InputError(f'decimal must be "," or ".". Got {self.decimal!r}.')
-        if self.dates not in (None, "dmy", "mdy"):
-            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.')
-
-    def decimal_elsewhere(self) -> str | None:
-        """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
-        looks = (_Numbers.of(values) for values in self.others.values() if is_text(values))
-        seen = {
-            look.decimal
-            for look in looks
-            if look.there and (look.fits(".") | look.fits(",")).sum() >= MOSTLY * look.there
-        } - {None}
-        if len(seen) == 1:
-            return seen.pop()
-        return "," if not seen and self.delimiter == ";" else None
-
-    def order_elsewhere(self) -> str | None:
-        """Whether day or month come first in the table's other columns."""
-        looks = (_Dates.of(values) for values in self.others.values() if is_text(values))
-        seen = {look.order for look in looks if look.there and look.written.sum() >= MOSTLY * look.there}
-        seen -= {None}
-        return seen.pop() if len(seen) == 1 else None
 
 
 def is_text(values: Any) -> bool:
@@ -277,7 +243,7 @@ def is_text(values: Any) -> bool:
 
 def looks_like_floats(distinct: Any) -> bool:
     """Whether texts are numbers throughout, in whatever notation, and not all of them whole."""
-    look = _Numbers.of(distinct)
+    look = WrittenNumbers.of(distinct)
     decimal = next((sign for sign in ".," if look.there and look.fits(sign).sum() == len(distinct)), None)
     return decimal is not None and bool(look.matches(rf"[{decimal}][0-9]*[1-9]|e-|E-").any())
 
@@ -292,95 +258,15 @@ def rewritten(table: Any, notations: Iterable[Notation]) -> Any:
     return table
 
 
-def find_notations(
-    table: Any, features: Sequence[str] | Mapping[str, str | None], clues: Clues
-) -> tuple[Notation, ...]:
-    """How columns of a table (pyarrow) are written; ``features`` names them, or maps each to a kind."""
-    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
-    found = (find_notation(name, table[name], kind, clues) for name, kind in kinds.items())
-    return tuple(filter(None, found))
-
-
-def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
-    """How a column of numbers or dates is written; None where it is neither, or no text."""
-    if not is_text(values) or kind not in (None, "number", "date"):
-        return None
-    finders: dict[str, Callable[..., Notation | None]] = {"number": _number_notation, "date": _date_notation}
-    found = (find(name, values, clues, sure=bool(kind)) for of, find in finders.items() if kind in (None, of))
-    return next(filter(None, found), None)
-
-
-def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> NumberNotation | None:
-    if clues.decimal != "," and _is_plain(texts(values)):
-        return NumberNotation(name)
-    look = _Numbers.of(values)
-    readable = look.fits(".") | look.fits(",")
-    if not readable.any() or (not sure and readable.sum() < MOSTLY * look.there):
-        return None
-    decimal = _decimal(name, look, clues)
-    good = look.fits(decimal)
-    if not sure and good.sum() < MOSTLY * look.there:
-        if clues.decimal:
-            return None
-        one, other = (look.example(look.fits(sign) & ~look.fits(rest)) for sign, rest in (".,", ",."))
-        raise InputError(
-            f"{clues.table}: column {name!r} has decimal points and decimal commas ({one}, {other}). "
-            "Write them alike, or leave the column out of features."
-        )
-    unit = _unit(name, look.units[good], clues.table)
-    return NumberNotation(name, decimal, look.thousands(decimal), unit)
-
-
-def _is_plain(text: Any) -> bool:
-    """Whether all values are, beyond doubt, as programs write numbers: seen faster than all else."""
-    import pyarrow.compute as pc
-
-    if text.null_count == len(text) or not _all_match(text, PLAIN_NUMBER):
-        return False
-    doubtful = pc.match_substring_regex(text, _DOUBTFUL)
-    if not pc.any(doubtful).as_py():
-        return True
-    return bool(pc.any(pc.and_not(pc.match_substring(text, "."), doubtful)).as_py())
-
-
-def _all_match(text: Any, pattern: str) -> bool:
+def all_match(text: Any, pattern: str) -> bool:
+    """Whether all texts are so."""
     import pyarrow.compute as pc
 
     return pc.all(pc.match_substring_regex(text, pattern)).as_py() is not False
 
 
-def _decimal(name: str, look: _Numbers, clues: Clues) -> str:
-    if clues.decimal:
-        return clues.decimal
-    if look.decimal:
-        return look.decimal
-    if not look.doubtful.any():
-        return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
-    if found := clues.decimal_elsewhere():
-        return found
-    if not (look.doubtful & look.matches(",")).any():
-        return "."  # as every program writes
-    shown = look.example(look.doubtful & look.matches(","))
-    raise InputError(
-        f"{clues.table}: in column {name!r} the comma of {shown} may stand before decimals or between "
-        'thousands. Pass decimal="," or decimal=".".'
-    )
-
-
-def _unit(name: str, units: Iterable[str], table: str) -> str:
-    distinct = set(units)
-    signs = sorted(distinct - {""})
-    if len(signs) > 1 or distinct == {"", "%"}:
-        shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
-        raise InputError(
-            f"{table}: column {name!r} has numbers with {shown}. "
-            "Write them alike, or leave the column out of features."
-        )
-    return signs[0] if signs else ""
-
-
 @dataclass(frozen=True)
-class _Dates:
+class WrittenDates:
     """How the values of a column read as dates with the year last."""
 
     there: int
@@ -391,7 +277,8 @@ class _Dates:
     text: Any
 
     @classmethod
-    def of(cls, values: Any) -> _Dates:
+    def of(cls, values: Any) -> WrittenDates:
+        """Look at a column (pyarrow)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -405,45 +292,16 @@ class _Dates:
         return cls(len(text) - text.null_count, written, number("a"), number("b"), dotted, text)
 
     @property
+    def year_first(self) -> int:
+        """How many dates have the year first."""
+        import pyarrow.compute as pc
+
+        return pc.sum(pc.match_substring_regex(self.text, _YEAR_FIRST)).as_py() or 0
+
+    @property
     def order(self) -> str | None:
         """The order that the column itself shows."""
         day_first, month_first = (self.first > 12).any(), (self.second > 12).any()
         if day_first == month_first:
             return None
         return "dmy" if day_first else "mdy"
-
-
-def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateNotation | None:
-    look = _Dates.of(values)
-    if not look.written.any():
-        return DateNotation(name) if sure or _year_first(look) else None
-    if not sure and look.written.sum() < MOSTLY * look.there:
-        return None
-    return DateNotation(name, clues.dates or look.order or _order(name, look, clues))
-
-
-def _year_first(look: _Dates) -> bool:
-    import pyarrow.compute as pc
-
-    found = pc.sum(pc.match_substring_regex(look.text, _YEAR_FIRST)).as_py() or 0
-    return look.there > 0 and found >= MOSTLY * look.there
-
-
-def _order(name: str, look: _Dates, clues: Clues) -> str:
-    if (look.first > 12).any():  # and the second as well
-        day_first, month_first = (look.written & (month <= 12) for month in (look.second, look.first))
-        if max(day_first.sum(), month_first.sum()) >= MOSTLY * look.there:
-            return "dmy" if day_first.sum() > month_first.sum() else "mdy"
-        raise InputError(
-            f"{clues.table}: column {name!r} has dates with the day first and dates with the month first. "
-            "Write them alike, or leave the column out of features."
-        )
-    if look.dotted:
-        return "dmy"  # nobody writes points after the month
-    if found := clues.order_elsewhere():
-        return found
-    shown = look.text[int(np.flatnonzero(look.written)[0])].as_py()
-    raise InputError(
-        f"{clues.table}: in column {name!r} dates like {shown} may have the day or the month first. "
-        'Pass dates="dmy" or dates="mdy".'
-    )

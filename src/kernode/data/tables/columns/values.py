@@ -99,6 +99,8 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
         date = pc.utf8_slice_codeunits(text, 0, 10)
         date = pc.if_else(good, date, pa.scalar(None, pa.large_string()))
         dates = pc.strptime(date, format="%Y-%m-%d", unit="s", error_is_null=True)
+        day = pc.utf8_slice_codeunits(date, 8, 10).cast(pa.int64())
+        dates = pc.if_else(pc.equal(pc.day(dates), day), dates, pa.scalar(None, dates.type))  # 31 February
     seconds = dates.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
     x = np.floor(_floats(seconds.cast(pa.float64())) / 86400)
     return x, _booleans(text.is_valid()) & np.isnan(x)

@@ -1,0 +1,169 @@
+"""How a table's numbers and dates are written: told by the column, by the rest of the table, or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernode.data.tables.columns.notation import (
+    DateNotation,
+    Notation,
+    NumberNotation,
+    WrittenDates,
+    WrittenNumbers,
+    all_match,
+    is_text,
+)
+from kernode.data.tables.columns.values import MOSTLY, PLAIN_NUMBER, texts
+from kernode.errors import InputError
+
+_DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"  # plain, unless the point stands between thousands
+
+
+@dataclass(frozen=True)
+class Clues:
+    """What else in a table tells how its numbers and dates are written."""
+
+    table: str = ""  # its name
+    delimiter: str | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)  # columns that hold no ids
+    decimal: str | None = None  # what the user says
+    dates: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ",", "."):
+            raise InputError(f'decimal must be "," or ".". Got {self.decimal!r}.')
+        if self.dates not in (None, "dmy", "mdy"):
+            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.')
+
+    def decimal_elsewhere(self) -> str | None:
+        """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
+        looks = (WrittenNumbers.of(values) for values in self.others.values() if is_text(values))
+        seen = {
+            look.decimal
+            for look in looks
+            if look.there and (look.fits(".") | look.fits(",")).sum() >= MOSTLY * look.there
+        } - {None}
+        if len(seen) == 1:
+            return seen.pop()
+        return "," if not seen and self.delimiter == ";" else None
+
+    def order_elsewhere(self) -> str | None:
+        """Whether day or month come first in the table's other columns."""
+        looks = (WrittenDates.of(values) for values in self.others.values() if is_text(values))
+        seen = {look.order for look in looks if look.there and look.written.sum() >= MOSTLY * look.there}
+        seen -= {None}
+        return seen.pop() if len(seen) == 1 else None
+
+
+def find_notations(
+    table: Any, features: Sequence[str] | Mapping[str, str | None], clues: Clues
+) -> tuple[Notation, ...]:
+    """How columns of a table (pyarrow) are written; ``features`` names them, or maps each to a kind."""
+    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    found = (find_notation(name, table[name], kind, clues) for name, kind in kinds.items())
+    return tuple(filter(None, found))
+
+
+def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
+    """How a column of numbers or dates is written; None where it is neither, or no text."""
+    if not is_text(values) or kind not in (None, "number", "date"):
+        return None
+    finders: dict[str, Callable[..., Notation | None]] = {"number": _number_notation, "date": _date_notation}
+    found = (find(name, values, clues, sure=bool(kind)) for of, find in finders.items() if kind in (None, of))
+    return next(filter(None, found), None)
+
+
+def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> NumberNotation | None:
+    if clues.decimal != "," and _is_plain(texts(values)):
+        return NumberNotation(name)
+    look = WrittenNumbers.of(values)
+    readable = look.fits(".") | look.fits(",")
+    if not readable.any() or (not sure and readable.sum() < MOSTLY * look.there):
+        return None
+    decimal = _decimal(name, look, clues)
+    good = look.fits(decimal)
+    if not sure and good.sum() < MOSTLY * look.there:
+        if clues.decimal:
+            return None
+        one, other = (look.example(look.fits(sign) & ~look.fits(rest)) for sign, rest in (".,", ",."))
+        raise InputError(
+            f"{clues.table}: column {name!r} has decimal points and decimal commas ({one}, {other}). "
+            "Write them alike, or leave the column out of features."
+        )
+    unit = _unit(name, look.units[good], clues.table)
+    return NumberNotation(name, decimal, look.thousands(decimal), unit)
+
+
+def _is_plain(text: Any) -> bool:
+    """Whether all values are, beyond doubt, as programs write numbers: seen faster than all else."""
+    import pyarrow.compute as pc
+
+    if text.null_count == len(text) or not all_match(text, PLAIN_NUMBER):
+        return False
+    doubtful = pc.match_substring_regex(text, _DOUBTFUL)
+    if not pc.any(doubtful).as_py():
+        return True
+    return bool(pc.any(pc.and_not(pc.match_substring(text, "."), doubtful)).as_py())
+
+
+def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
+    if clues.decimal:
+        return clues.decimal
+    if look.decimal:
+        return look.decimal
+    if not look.doubtful.any():
+        return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
+    if found := clues.decimal_elsewhere():
+        return found
+    if not (look.doubtful & look.matches(",")).any():
+        return "."  # as every program writes
+    shown = look.example(look.doubtful & look.matches(","))
+    raise InputError(
+        f"{clues.table}: in column {name!r} the comma of {shown} may stand before decimals or between "
+        'thousands. Pass decimal="," or decimal=".".'
+    )
+
+
+def _unit(name: str, units: Iterable[str], table: str) -> str:
+    distinct = set(units)
+    signs = sorted(distinct - {""})
+    if len(signs) > 1 or distinct == {"", "%"}:
+        shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
+        raise InputError(
+            f"{table}: column {name!r} has numbers with {shown}. "
+            "Write them alike, or leave the column out of features."
+        )
+    return signs[0] if signs else ""
+
+
+def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateNotation | None:
+    look = WrittenDates.of(values)
+    if not sure and (not look.there or look.written.sum() + look.year_first < MOSTLY * look.there):
+        return None
+    if not look.written.any():
+        return DateNotation(name)
+    return DateNotation(name, clues.dates or look.order or _order(name, look, clues))
+
+
+def _order(name: str, look: WrittenDates, clues: Clues) -> str:
+    if (look.first > 12).any():  # and the second as well
+        day_first, month_first = (look.written & (month <= 12) for month in (look.second, look.first))
+        if max(day_first.sum(), month_first.sum()) >= MOSTLY * look.there:
+            return "dmy" if day_first.sum() > month_first.sum() else "mdy"
+        raise InputError(
+            f"{clues.table}: column {name!r} has dates with the day first and dates with the month first. "
+            "Write them alike, or leave the column out of features."
+        )
+    if look.dotted:
+        return "dmy"  # nobody writes points after the month
+    if found := clues.order_elsewhere():
+        return found
+    shown = look.text[int(np.flatnonzero(look.written)[0])].as_py()
+    raise InputError(
+        f"{clues.table}: in column {name!r} dates like {shown} may have the day or the month first. "
+        'Pass dates="dmy" or dates="mdy".'
+    )
