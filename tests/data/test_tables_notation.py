@@ -99,6 +99,7 @@ DECIDED = [
     (["1.234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1234),
     (["1.234"], {"delimiter": ";"}, ",", 1234),
     (["1.234"], {"decimal": ","}, ",", 1234),
+    (["1.234", "12.5"], {"decimal": ","}, ".", 1.234),  # what is beyond doubt needs no deciding
     (["0,123"], {}, ",", 0.123),  # no thousands begin with 0
     (["1234,567"], {}, ",", 1234.567),
 ]

@@ -111,10 +111,8 @@ def _is_plain(text: Any) -> bool:
 
 
 def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
-    if clues.decimal:
-        return clues.decimal
-    if look.decimal:
-        return look.decimal
+    if look.decimal or clues.decimal:
+        return look.decimal or clues.decimal or ""
     if not look.doubtful.any():
         return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
     if found := clues.decimal_elsewhere():
@@ -146,7 +144,7 @@ def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateN
         return None
     if not look.written.any():
         return DateNotation(name)
-    return DateNotation(name, clues.dates or look.order or _order(name, look, clues))
+    return DateNotation(name, look.order or clues.dates or _order(name, look, clues))
 
 
 def _order(name: str, look: WrittenDates, clues: Clues) -> str:

@@ -1,8 +1,7 @@
-"""How people write numbers and dates: 1.234,50 €, 1,234.50, 31.12.2024; found in a table, and made plain.
+"""How people write numbers and dates (1.234,50 €, 1,234.50, 31.12.2024), and how programs do.
 
 A column is rewritten as text before its kind is guessed: numbers with a decimal point, dates as 2024-12-31.
-What was found in the first table is stored, and other tables are read alike. What can be read in two ways is
-decided by the rest of the table, and refused where that does not tell.
+What was found in the first table is stored, and other tables are read alike.
 """
 
 from __future__ import annotations
