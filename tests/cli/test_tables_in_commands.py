@@ -76,6 +76,14 @@ def test_the_next_command_of_a_search_has_all_it_needs(kernode, tables):
     assert kernode(*following, "-q")[0] == 0
 
 
+def test_the_next_command_of_a_search_repeats_how_tables_are_read(kernode, tables):
+    said = ("--header", "--encoding", "utf-8", "--decimal", ".", "--dates", "dmy", "--unknown", "-1")
+    _, out, _ = kernode(*COMMANDS["tune"], *tables, *said)
+    following = shlex.split(out.partition("Next: kernode ")[2])
+    assert set(said) <= set(following)
+    assert kernode(*following, "-q")[0] == 0
+
+
 def test_the_next_command_of_fit_reads_the_tables_as_they_were(kernode, tables):
     _, out, _ = kernode(*COMMANDS["fit"], *tables)
     following = shlex.split(out.partition("Next: kernode ")[2])

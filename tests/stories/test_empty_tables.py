@@ -41,6 +41,12 @@ def test_names_0_and_1_are_asked_about(desk):
     assert desk.kernode(with_names).json["classes"] == {"A": 2, "B": 1}
 
 
+def test_names_in_a_comment_leave_no_doubt(desk):
+    """A file of SNAP names its columns in a comment, so 0 and 1 are an edge."""
+    desk.write("edges.txt", "# FromNodeId\tToNodeId\n0\t1\n1\t2\n")
+    assert desk.kernode("data info edges.txt --json").json["edges"] == 2
+
+
 def test_friends_without_a_header_are_all_there(desk):
     """ann,bob was the first line, and their friendship was lost."""
     desk.table("friends.csv", None, [("ann", "bob"), ("bob", "eve"), ("eve", "dan")])
