@@ -46,6 +46,18 @@ class TwoLinear(torch.nn.Module):
         return self.second(torch.nn.functional.dropout(torch.relu(self.first(x)), 0.5, self.training))
 
 
+class Normed(torch.nn.Module):
+    """A module of a user's own, with batch statistics."""
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(in_channels)
+        self.linear = torch.nn.Linear(in_channels, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.linear(self.norm(x))
+
+
 @dataclass(frozen=True)
 class BareMap(FeatureMap):
     """A new map that writes what it must, and says nothing of itself."""
@@ -126,6 +138,7 @@ METHODS = {  # for three classes
     "sum": Method(GCN((4,), 3), Normalized(RBF()) + Linear(), Hinge(triplets=200)),
     "attention": Method(GAT((8,), heads=2), _DOT, Softmax(class_weights="balanced")),
     "module": Method(JKConcat((8, 8), inner_dropout=0.2), _DOT, Softmax()),
+    "norm": Method(Wrapped.of(Normed), _DOT, Softmax()),
     "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "kled": KLED(scales=(0.5, 1.0)),

@@ -54,6 +54,27 @@ class Recipe:
         return kind(**{name: _built(value) for name, value in settings.items()})
 
 
+def require_part(name: str, value: Any, kind: type[Recipe], example: str) -> None:
+    """Raise unless a value is a part of this kind; ``example`` is one as it is written."""
+    if isinstance(value, kind):
+        return
+    if isinstance(value, type) and issubclass(value, kind):
+        raise InputError(
+            f"{name} must be an instance, with its settings in brackets. Got the class {value.__name__}: "
+            f"write {name}={value.__name__}({_required(value)})."
+        )
+    raise InputError(f"{name} must be a part such as {example}. Got {value!r}.")
+
+
+def _required(kind: type[Recipe]) -> str:
+    """Settings without a default, as a call would name them."""
+    return ", ".join(
+        f"{field.name}=…"
+        for field in dataclasses.fields(kind)
+        if field.init and field.default is field.default_factory is dataclasses.MISSING
+    )
+
+
 def _place(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 

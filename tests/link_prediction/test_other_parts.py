@@ -29,7 +29,7 @@ def test_a_map_without_a_width_gets_the_variants():
     ("settings", "sentence"),
     [
         ({"map": "gat"}, "map must be a part"),
-        ({"kernel": "rbf"}, "map and kernel must be parts"),
+        ({"kernel": "rbf"}, "kernel must be a part"),
         ({"variant": "vgae", "map": GCN(outputs=15)}, "outputs must be even"),
         ({"dropout": 0.5}, "dropout has no effect on the link variant kernel"),
         ({"variant": 3}, "3 is not a link variant"),

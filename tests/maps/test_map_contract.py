@@ -221,6 +221,7 @@ def test_dropout_on_x_is_a_mask_on_x_or_refused(feature_map, kind):
         assert torch.allclose(alone[0], masked[i])
 
 
+@pytest.mark.filterwarnings("ignore:.* is not given the weights")
 @every_map
 @settings(max_examples=8)
 @given(graphs(), st.sampled_from(KERNELS), st.integers(0, 99))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from kernode.compute.stack import Parameters, part
 from kernode.kernels.base import NONE, BaseKernel
+from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class _Combination(BaseKernel):
 
     left: BaseKernel
     right: BaseKernel
+
+    def __post_init__(self) -> None:
+        for name in ("left", "right"):
+            require_part(name, getattr(self, name), BaseKernel, "kernode.kernels.Linear()")
 
     @property
     def embedding_copies(self) -> int:  # type: ignore[override]

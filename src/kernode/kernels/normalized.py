@@ -11,6 +11,7 @@ from torch import Tensor
 from kernode.compute.fused import fused
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.kernels.base import NONE, BaseKernel
+from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,9 @@ class Normalized(BaseKernel):
     """
 
     kernel: BaseKernel
+
+    def __post_init__(self) -> None:
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
 
     @property
     def dot_product(self) -> bool:  # type: ignore[override]

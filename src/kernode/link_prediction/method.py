@@ -16,7 +16,8 @@ from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
 from kernode.maps import FeatureMap
-from kernode.recipe import Recipe
+from kernode.maps.module import require_map
+from kernode.recipe import Recipe, require_part
 from kernode.training.settings import OF_LEARNING, Training
 
 
@@ -36,11 +37,8 @@ class LinkMethod(Recipe):
     loss: LinkCrossEntropy = LinkCrossEntropy()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.map, FeatureMap) or not isinstance(self.kernel, BaseKernel):
-            raise InputError(
-                "map and kernel must be parts such as kernode.maps.HopMLP(outputs=64) and "
-                f"kernode.kernels.Linear(). Got {self.map!r} and {self.kernel!r}."
-            )
+        require_map(self.map, "kernode.maps.HopMLP(outputs=64)")
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
         width = getattr(self.map, "outputs", 0)
         if self.variational and width is not None and width % 2:
             raise InputError(f"outputs must be even, for means and deviations side by side. Got {width}.")

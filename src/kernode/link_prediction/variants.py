@@ -13,8 +13,9 @@ from kernode.kernels import BaseKernel, Linear, Normalized
 from kernode.link_prediction import tuned_settings
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.tuned_settings import Tuned
-from kernode.maps import GCN, FeatureMap, HopMLP
+from kernode.maps import GCN, HopMLP
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS
+from kernode.maps.module import require_map
 from kernode.recipe import take_fields
 from kernode.training.settings import Training, require_effect
 
@@ -93,8 +94,7 @@ def configure_links(name: str, dataset: str = "", **changes: Any) -> tuple[LinkM
         settings["hidden"] = tuple(np.atleast_1d(settings["hidden"]).tolist()) if settings["hidden"] else ()
     own_width = getattr(variant.method.map, "outputs", None)
     feature_map = settings.pop("map", variant.method.map)
-    if not isinstance(feature_map, FeatureMap):
-        raise InputError(f"map must be a part such as kernode.maps.HopMLP(outputs=64). Got {feature_map!r}.")
+    require_map(feature_map, "kernode.maps.HopMLP(outputs=64)")
     if own_width is not None:
         feature_map = feature_map.for_classes(own_width)
     feature_map = replace(feature_map, **take_fields(settings, feature_map))

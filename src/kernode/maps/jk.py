@@ -43,6 +43,10 @@ class JKConcat(ModuleMap):
         """X, the edges and the convolutions."""
         return super().least_bytes(sizes, place) + trained((sizes.features, *self.hidden), sizes, place)
 
+    def gives_weights(self, module: nn.Module) -> bool:
+        """No: jumping knowledge is published for plain edges, and model files were trained on them."""
+        return False
+
     def module(self, features: int, outputs: int) -> nn.Module:
         """PyTorch Geometric's GCN model with ``jk="cat"``."""
         model: nn.Module = torch_geometric_nn().GCN(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -15,12 +17,13 @@ from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.sizes import dense_held
 from kernode.maps.layers.widths import width_of
+from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class ModuleInputs:
     features: Tensor  # n × f, dense: modules know no sparse X
     edge_index: Tensor  # 2 × both directions of every edge
     module: nn.Module
+    edge_weight: Tensor | None = None  # one for each column of edge_index, where the module is given them
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,13 @@ class ModuleMap(FeatureMap):
 
     A module knows no stack, so replicas are looped over. Its own dropout draws from torch's generator,
     which is seeded from (seed, epoch) before each call: a replica sees what it sees alone.
+
+    Buffers, such as BatchNorm's running statistics, stand among the parameters: each replica has its own,
+    a training step moves them as the module does, no gradient reaches them, and the epoch that is kept
+    keeps those it had. Evaluation reads them and leaves them as they are.
+
+    A module whose ``forward`` takes ``edge_weight`` gets the weights of a weighted graph; for any other
+    they are left out, with a warning.
     """
 
     capturable: ClassVar[bool] = False  # the seed is read from the device
@@ -57,10 +68,14 @@ class ModuleMap(FeatureMap):
 
     @abstractmethod
     def module(self, features: int, outputs: int) -> nn.Module:
-        """Build the module; its forward takes (x, edge_index) and gives n × outputs."""
+        """Build the module; its forward takes (x, edge_index[, edge_weight]) and gives n × outputs."""
+
+    def gives_weights(self, module: nn.Module) -> bool:
+        """Whether the module is called with the weights of edges."""
+        return takes_edge_weight(module)
 
     def prepare(self, graph: Graph, place: Place) -> ModuleInputs:
-        """Dense X, the edges and the module."""
+        """Dense X, the edges, their weights where the module takes them, and the module."""
         x = node_features(graph, place, normalize_rows=getattr(self, "normalize_rows", True))
         # A module may write into what it gets, and X may be the graph's own memory.
         dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x.clone()
@@ -68,12 +83,17 @@ class ModuleMap(FeatureMap):
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
         with torch.random.fork_rng([]):  # whose first parameters nobody uses: no draw of the user's is taken
             module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
-        if next(module.buffers(), None) is not None:
-            raise InputError(
-                f"{type(module).__name__} keeps buffers (batch statistics?), which replicas cannot share. "
-                "Use a module with parameters only."
+        _require_forward(module)
+        weighted, given = bool(np.any(coo.data != 1)), self.gives_weights(module)
+        if weighted and not given:
+            warn(
+                f"{type(module).__name__} is not given the weights of {graph.name!r}'s edges: all count "
+                "alike. Use a module whose forward takes edge_weight, or another map."
             )
-        return ModuleInputs(dense, edges, module)
+        if not given or not (weighted or _requires_edge_weight(module)):
+            return ModuleInputs(dense, edges, module)
+        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device)
+        return ModuleInputs(dense, edges, module, weights)
 
     def initial(self, prepared: ModuleInputs, draws: Draws, place: Place) -> Parameters:
         """The module's own start, under each replica's seed."""
@@ -81,12 +101,17 @@ class ModuleMap(FeatureMap):
         for i in range(len(draws.seeds)):
             with _seeded(draws, i, place.device):
                 modules.append(self.module(prepared.features.shape[1], width_of(self)))
-        return {
-            name: torch.stack([dict(module.named_parameters())[name].detach() for module in modules])
-            .to(place.dtype)
-            .to(place.device)
-            for name, _ in modules[0].named_parameters()
-        }
+        states = [dict(module.named_parameters()) | dict(module.named_buffers()) for module in modules]
+        stacked = {name: torch.stack([state[name].detach() for state in states]) for name in states[0]}
+        for name, value in stacked.items():
+            if not value.is_floating_point() and not torch.equal(
+                value.to(place.dtype).to(value.dtype), value
+            ):
+                raise InputError(
+                    f"{type(modules[0]).__name__} has a buffer, {name}, that a float cannot hold. Make it "
+                    "an attribute of the module, or use precision=64."
+                )
+        return {name: value.to(place.dtype).to(place.device) for name, value in stacked.items()}
 
     def __call__(
         self, parameters: Parameters, prepared: ModuleInputs, dropout: Dropout | None = None
@@ -97,12 +122,30 @@ class ModuleMap(FeatureMap):
         return torch.stack([self._one(parameters, prepared, dropout, i) for i in range(replicas)])
 
     def _one(self, parameters: Parameters, prepared: ModuleInputs, dropout: Dropout | None, i: int) -> Tensor:
+        buffers = dict(prepared.module.named_buffers())
         own = {name: value[i] for name, value in parameters.items()}
-        inputs = (prepared.features, prepared.edge_index)
+        # Copies: a module writes into its buffers, and parameters are as they were until its step is done.
+        own |= {name: own[name].detach().to(like.dtype, copy=True) for name, like in buffers.items()}
         if dropout is None:
-            return functional_call(prepared.module, own, inputs)
+            return _called(prepared, own)
         with _seeded(dropout.draws, i, prepared.features.device):
-            return functional_call(prepared.module, own, inputs)
+            g = _called(prepared, own)
+        for name in buffers:
+            parameters[name].data[i].copy_(own[name])  # data: no gradient flows through what is kept
+        return g
+
+
+def _called(inputs: ModuleInputs, own: Parameters) -> Tensor:
+    """What the module gives with one replica's parameters; its buffers are left in them."""
+    named = {} if inputs.edge_weight is None else {"edge_weight": inputs.edge_weight}
+    g = functional_call(inputs.module, own, (inputs.features, inputs.edge_index), named)
+    if not isinstance(g, Tensor) or g.dim() != 2 or len(g) != len(inputs.features):
+        got = tuple(g.shape) if isinstance(g, Tensor) else type(g).__name__
+        raise InputError(
+            f"{type(inputs.module).__name__}'s forward must give one vector per node "
+            f"({len(inputs.features)} rows). Got {got}."
+        )
+    return g
 
 
 class _seeded:  # noqa: N801 (a context, used as a verb)
@@ -127,6 +170,7 @@ class Wrapped(ModuleMap):
 
     The class is called with ``in_channels``, ``out_channels`` and the settings, as PyTorch Geometric's
     models are. A model file holds its name, so reading one needs ``Wrapped.of(MyNet)`` once before.
+    ``edge_weight`` says whether its ``forward`` takes the weights of edges.
 
     >>> import torch
     >>> class Plain(torch.nn.Module):
@@ -136,13 +180,14 @@ class Wrapped(ModuleMap):
     ...     def forward(self, x, edge_index):
     ...         return self.linear(x)
     >>> Wrapped.of(Plain, outputs=8)
-    Wrapped(name='Plain', settings=(), outputs=8, normalize_rows=True)
+    Wrapped(name='Plain', settings=(), outputs=8, normalize_rows=True, edge_weight=False)
     """
 
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
     outputs: int | None = None
     normalize_rows: bool = True
+    edge_weight: bool = False  # in files of before no module was given weights
 
     known: ClassVar[dict[str, type[nn.Module]]] = {}  # by name, so that no file decides what is imported
 
@@ -151,14 +196,74 @@ class Wrapped(ModuleMap):
         cls, module: type[nn.Module], outputs: int | None = None, normalize_rows: bool = True, **settings: Any
     ) -> Wrapped:
         """Make a map of a module class and its settings."""
-        cls.known[module.__qualname__] = module
-        return cls(module.__qualname__, tuple(sorted(settings.items())), outputs, normalize_rows)
+        if isinstance(module, nn.Module):
+            kind = type(module).__name__
+            raise InputError(
+                f"each replica makes a module of its own: give the class and its settings, "
+                f"Wrapped.of({kind}, …). Got an instance of {kind}."
+            )
+        if not (isinstance(module, type) and issubclass(module, nn.Module)):
+            raise InputError(f"Wrapped.of takes a class of torch modules. Got {module!r}.")
+        name = module.__qualname__
+        before = cls.known.get(name)
+        if before is not None and before.__module__ != module.__module__:  # else a cell that is run again
+            raise InputError(
+                f"{name!r} is the name of {before.__module__}.{name} in files already. "
+                f"Give {module.__module__}.{name} another name."
+            )
+        try:
+            inspect.signature(module).bind(in_channels=1, out_channels=1, **settings)
+        except TypeError as error:
+            raise InputError(
+                f"{name} must take in_channels, out_channels and the settings that are given: {error}."
+            ) from None
+        cls.known[name] = module
+        given = tuple(sorted(settings.items()))
+        return cls(name, given, outputs, normalize_rows, takes_edge_weight(module))
+
+    def gives_weights(self, module: nn.Module) -> bool:
+        """As it was when the map was made: a model file means the same in every version."""
+        return self.edge_weight
 
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module."""
         if self.name not in self.known:
             raise InputError(f"no module named {self.name!r} is known. Call Wrapped.of({self.name}) first.")
         return self.known[self.name](in_channels=features, out_channels=outputs, **dict(self.settings))
+
+
+def require_map(value: Any, example: str) -> None:
+    """Raise unless a value is a map; for a bare module, say how one is made of it."""
+    kind = value if isinstance(value, type) else type(value)
+    if issubclass(kind, nn.Module):
+        what = "the class" if isinstance(value, type) else "an instance of"
+        raise InputError(
+            f"map must be a kernode map, which makes one module for each replica. Got {what} {kind.__name__}: "
+            f"write map=kernode.maps.Wrapped.of({kind.__name__}, …) with the settings of its class."
+        )
+    require_part("map", value, FeatureMap, example)
+
+
+def takes_edge_weight(module: nn.Module | type[nn.Module]) -> bool:
+    """Whether a module, or a class of them, does something with ``edge_weight``."""
+    named = "edge_weight" in inspect.signature(module.forward).parameters
+    # PyTorch Geometric's models all take it, and those of layers without weights leave it unused.
+    return named and bool(getattr(module, "supports_edge_weight", True))
+
+
+def _requires_edge_weight(module: nn.Module) -> bool:
+    default = inspect.signature(module.forward).parameters["edge_weight"].default
+    return default is inspect.Parameter.empty
+
+
+def _require_forward(module: nn.Module) -> None:
+    takes = inspect.signature(module.forward)
+    try:
+        takes.bind(None, None, **({"edge_weight": None} if "edge_weight" in takes.parameters else {}))
+    except TypeError as error:
+        raise InputError(
+            f"{type(module).__name__}'s forward must take (x, edge_index): {error}. Write a module around it."
+        ) from None
 
 
 def torch_geometric_nn() -> Any:

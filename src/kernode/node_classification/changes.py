@@ -12,7 +12,7 @@ from kernode.errors import InputError
 from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap
-from kernode.recipe import take_fields
+from kernode.recipe import require_part, take_fields
 
 
 def with_objective(loss: Loss, objective: Objective) -> Loss:
@@ -22,6 +22,10 @@ def with_objective(loss: Loss, objective: Objective) -> Loss:
     >>> with_objective(Joint(Hinge(margin=0.5)), "kernel")
     Hinge(triplets=10000, margin=0.5)
     """
+    if isinstance(objective, Loss) or (isinstance(objective, type) and issubclass(objective, Loss)):
+        word = getattr(objective, "objective", "kernel")
+        own = " and kernel_loss= the loss itself" if word == "kernel" else ""
+        raise InputError(f"objective is a word: write objective={word!r}{own}. Got {objective!r}.")
     if objective not in ("kernel", "softmax", "joint"):
         raise InputError(f"objective must be 'kernel', 'softmax' or 'joint'. Got {objective!r}.")
     if objective == loss.objective:
@@ -50,6 +54,8 @@ _PARTS = ("kernel", "softmax")  # of the joint loss
 def _kernel_loss(given: Any, before: KernelLoss) -> KernelLoss:
     if isinstance(given, KernelLoss):
         return given
+    if isinstance(given, type):
+        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
     known = kernel_losses()
     if not isinstance(given, str) or given.lower() not in known:
         raise InputError(f"kernel_loss must be one of {sorted(known)}. Got {given!r}.")

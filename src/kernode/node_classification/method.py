@@ -22,9 +22,10 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
+from kernode.maps.module import require_map
 from kernode.node_classification.centroids import centroid_scores, reference_scores
 from kernode.node_classification.changes import changed_loss, hidden_widths, with_objective
-from kernode.recipe import Recipe, take_fields
+from kernode.recipe import Recipe, require_part, take_fields
 from kernode.training.loop import Trained
 from kernode.training.settings import OF_LEARNING, Training
 from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
@@ -111,13 +112,9 @@ class Method(NodeMethod):
     learns_by_gradient: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, kind, example in (
-            ("map", FeatureMap, "kernode.maps.HopMLP()"),
-            ("kernel", BaseKernel, "kernode.kernels.RBF()"),
-            ("loss", Loss, "kernode.losses.Hinge()"),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"{name} must be a part such as {example}. Got {getattr(self, name)!r}.")
+        require_map(self.map, "kernode.maps.HopMLP()")
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF()")
+        require_part("loss", self.loss, Loss, "kernode.losses.Hinge()")
 
     @property
     def classifier(self) -> Literal["centroid", "softmax"]:
