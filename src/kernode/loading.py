@@ -9,6 +9,7 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.data import load_graph
+from kernode.data.exchange import require_graph
 from kernode.data.registry import is_registered
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -34,6 +35,7 @@ def load_model(
     ``predict(nodes, graph=…)``; a link predictor needs the graph it was fitted on. A model of tables reads
     others by ``read_table(edges, nodes, like=load_model(path))``.
     """
+    graph = None if graph is None else require_graph(graph)
     tensors, facts = read_tensors(path, node_file.KIND, link_file.KIND)
     if facts["kind"] == link_file.KIND:
         return _link_predictor(link_file.as_link_model(tensors, facts, Path(path)), path, graph, device)

@@ -120,7 +120,7 @@ def by_hand(kind, seed, epochs, rate=0.05):
             value.copy_(learner.parameters[f"map.{name}"][0])
     bias = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     adam = torch.optim.Adam([*module.parameters(), bias], lr=rate)
-    x, train, y = learner.prepared.features, torch.from_numpy(SPLIT.train), torch.from_numpy(LABELS)
+    x, train, y = learner.prepared.features, torch.tensor(SPLIT.train), torch.tensor(LABELS)
     for _ in range(epochs):
         adam.zero_grad()
         torch.nn.functional.cross_entropy(module.train()(x, None)[train] + bias, y).backward()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,50 @@ from scipy import sparse
 
 from kernode.data.tables import read_table
 from kernode.data.tables.columns.encoding import Features
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
+
+# What turns the things of another library into a graph, by the package that their classes are of.
+_CONVERTERS = {
+    "torch_geometric": "kernode.from_pyg(data)",
+    "networkx": "kernode.from_networkx(graph)",
+    "scipy": "kernode.from_scipy(adjacency, features)",
+    "numpy": "kernode.from_scipy(scipy.sparse.csr_array(adjacency), features)",
+    "pandas": "kernode.read_table(edges, nodes)",
+    "polars": "kernode.read_table(edges, nodes)",
+    "pyarrow": "kernode.read_table(edges, nodes)",
+}
+
+
+def require_graph(graph: Any, missing: str = "pass graph=") -> Graph:
+    """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
+    if isinstance(graph, Graph):
+        return graph
+    how, kind = _converter(graph), type(graph).__name__
+    if graph is None:
+        raise InputError(f"graph must be a kernode.Graph: {missing}. Got NoneType.")
+    if how is not None:
+        raise InputError(f"graph must be a kernode.Graph: make one by {how}. Got {kind}.")
+    if isinstance(graph, str):
+        how = "graph, split = kernode.load(name), or graph = kernode.read_table(file)"
+        raise InputError(f"graph must be a kernode.Graph: {how}. Got {graph!r}.")
+    if isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
+        raise InputError(
+            "graph must be a kernode.Graph: load gives two things, graph, split = kernode.load(…). Got both."
+        )
+    raise InputError(f"graph must be a kernode.Graph. Got {kind}.")
+
+
+def is_foreign_graph(thing: Any) -> bool:
+    """Whether somebody meant it for a graph: arrays and tables may be pairs or nodes instead."""
+    loaded = isinstance(thing, tuple) and bool(thing) and isinstance(thing[0], Graph)
+    return loaded or (_converter(thing) is not None and not hasattr(thing, "__array__"))
+
+
+def _converter(graph: Any) -> str | None:
+    """The call that makes a graph of another library's thing, or None where there is none."""
+    packages = (base.__module__.partition(".")[0] for base in type(graph).__mro__)
+    return next((_CONVERTERS[package] for package in packages if package in _CONVERTERS), None)
 
 
 def from_scipy(adjacency: Any, features: Any, labels: Any = None, **names: Any) -> Graph:
@@ -99,20 +142,21 @@ def to_networkx(graph: Graph) -> Any:
 
 
 def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
-    """A graph from PyTorch Geometric's ``Data``: x, edge_index, y, and edge weights where there are any.
+    """A graph from PyTorch Geometric's ``Data``: x, edge_index, y, and weights of edges where there are any.
 
-    Labels below 0 are unknown. Its masks are not part of a graph: ``np.flatnonzero(data.train_mask)``.
+    Weights are ``edge_weight``, or an ``edge_attr`` of one number per edge; an ``edge_attr`` of several is
+    left out, with a warning. What was taken or left out stands in the graph's ``notes``. Labels below 0 are
+    unknown. Masks are not part of a graph; ``fit`` takes the nodes that they pick:
+    ``train = np.flatnonzero(data.train_mask)``, then ``model.fit(train, graph.labels[train], graph=graph)``.
     """
     import torch
 
-    missing = [part for part in ("x", "edge_index") if getattr(data, part, None) is None]
+    _require_data(data)
+    missing = [p for p in ("x", "edge_index") if not isinstance(getattr(data, p, None), torch.Tensor)]
     if missing:
         raise InputError(f"data has no {missing[0]}, which a graph needs. Add it to the Data object.")
-    labels = None if getattr(data, "y", None) is None else data.y.cpu().numpy().reshape(-1)
-    weights = getattr(data, "edge_weight", None)
-    if weights is None and getattr(data, "edge_attr", None) is not None:
-        attributes = data.edge_attr.reshape(data.edge_attr.shape[0], -1)
-        weights = attributes[:, 0] if attributes.shape[1] == 1 else None  # several numbers are no weight
+    labels = _labels_of(data)
+    weights, notes = _weights_of(data)
     x = data.x.cpu()
     if x.layout != torch.strided:
         coo = x.to_sparse_coo().coalesce()
@@ -120,13 +164,70 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
         features: Any = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
     else:
         features = x.numpy()
-    return Graph.from_edges(
-        data.edge_index.cpu().numpy().T,
-        features,
-        labels,
-        weights=None if weights is None else weights.cpu().numpy(),
-        name=name,
-    )
+    graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, labels, weights=weights, name=name)
+    return replace(graph, notes=(*notes, *graph.notes))
+
+
+def _require_data(data: Any) -> None:
+    """Raise unless it is one graph with one kind of nodes."""
+    kinds = {base.__name__ for base in type(data).__mro__}
+    if "HeteroData" in kinds:
+        raise InputError(
+            "HeteroData has several kinds of nodes or edges, and a kernode graph has one of each. Give "
+            "data.to_homogeneous(), or a Data of one kind: Data(x=data['paper'].x, edge_index=…, y=…)."
+        )
+    if "Batch" in kinds:
+        raise InputError(
+            "a Batch holds several graphs, and kernode learns about the nodes of one. Give one of them, "
+            "batch[0], or all as one with parts: Data(x=batch.x, edge_index=batch.edge_index, y=batch.y)."
+        )
+    if "Dataset" in kinds and hasattr(data, "__getitem__"):
+        raise InputError(f"{type(data).__name__} is a data set. Give one of its graphs: dataset[0].")
+    if not hasattr(data, "edge_index") and not hasattr(data, "x"):
+        how = _converter(data)
+        other = f" For this, use {how}." if how and "from_pyg" not in how else ""
+        raise InputError(f"data must be PyTorch Geometric's Data. Got {type(data).__name__}.{other}")
+
+
+def _labels_of(data: Any) -> np.ndarray | None:
+    if getattr(data, "y", None) is None:
+        return None
+    y: np.ndarray = data.y.cpu().numpy()
+    if y.ndim > 1 and y.shape[-1] > 1:
+        raise InputError(
+            f"y has {y.shape[-1]} columns, and a node has one class here. Set data.y to one of them, "
+            "or to data.y.argmax(dim=1) where each row has a single 1."
+        )
+    return y.reshape(-1)
+
+
+def _weights_of(data: Any) -> tuple[np.ndarray | None, list[str]]:
+    """Weights of the edges, if there are any, and what was done about them in words."""
+    weights, attributes = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
+    notes, source = [], "edge_weight"
+    if attributes is not None:
+        columns = attributes.reshape(len(attributes), -1)
+        if weights is None and columns.shape[1] == 1:
+            weights, source = columns[:, 0], "edge_attr"
+            notes.append("took edge_attr, one number per edge, for the weights of edges")
+        else:
+            left_out = f"left out edge_attr: {columns.shape[1]} numbers per edge"
+            notes.append(left_out if weights is None else "left out edge_attr: edge_weight has the weights")
+            if columns.shape[1] > 1:
+                warn(
+                    f"edge_attr has {columns.shape[1]} numbers per edge, and a kernode graph takes none. "
+                    "Set data.edge_weight to the one that says how strong an edge is, if any does."
+                )
+    if weights is None:
+        return None, notes
+    values = weights.cpu().numpy().reshape(-1)
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if bad.size:
+        raise InputError(
+            f"{source} is the weight of an edge, and edge {bad[0]} has {values[bad[0]]}: weights must be "
+            f"finite and above 0. Drop such edges, or set data.{source} = None to leave weights out."
+        )
+    return values, notes
 
 
 def to_pyg(graph: Graph) -> Any:

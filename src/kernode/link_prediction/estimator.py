@@ -13,6 +13,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, seeds_from
 from kernode.compute.threads import asked_for
 from kernode.data.edge_split import EdgeSplit
+from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
@@ -113,10 +114,11 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
             return self._fit(LinkTask.of_graph(X, run), tuned_name(X, run.seeds[0]))
         if isinstance(X, str):
             raise InputError(f"graph must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.")
+        if graph is None and is_foreign_graph(X):
+            require_graph(X)
         linked = None if y is None else as_links(y)
         pairs = as_pairs(X)
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
+        graph = require_graph(graph)
         run = self._run()
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
         return self._fit(LinkTask(split.graph, split, run, others, beside=graph))

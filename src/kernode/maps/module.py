@@ -238,7 +238,7 @@ def require_map(value: Any, example: str) -> None:
     if issubclass(kind, nn.Module):
         what = "the class" if isinstance(value, type) else "an instance of"
         raise InputError(
-            f"map must be a kernode map, which makes one module for each replica. Got {what} {kind.__name__}: "
+            f"map must be a kernode map, which makes a module for each replica. Got {what} {kind.__name__}: "
             f"write map=kernode.maps.Wrapped.of({kind.__name__}, …) with the settings of its class."
         )
     require_part("map", value, FeatureMap, example)

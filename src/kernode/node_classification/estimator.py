@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, seeds_from
 from kernode.compute.threads import asked_for
+from kernode.data.exchange import require_graph
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -122,8 +123,7 @@ class NodeKernelEstimator(BaseEstimator):
             who = type(self).__name__
             raise InputError(f"{who} requires y to be passed, but the target y is None: pass the classes.")
         y = as_classes(y)
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph must be a kernode.Graph: pass graph=. Got {type(graph).__name__}.")
+        graph = require_graph(graph)
         seeds, place = seeds_from(self.random_state, self.replicas), Place.of(self.precision, self.device)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
@@ -215,8 +215,7 @@ class NodeKernelEstimator(BaseEstimator):
             )
         if own is not None and (graph is None or graph is own.graph):
             return own
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph must be a kernode.Graph. Got {type(graph).__name__}.")
+        graph = require_graph(graph)
         if other is None or other.graph is not graph:
             other = self._on_other_graph = self.model_.on(graph, self._device)
         return other
