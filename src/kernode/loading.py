@@ -45,7 +45,7 @@ def load_model(
 def _classifier(model: Model, graph: Graph | None, device: str) -> NodeKernelClassifier:
     graph = own_graph(model) if graph is None else graph
     estimator = NodeKernelClassifier(model.variant or "k3", **_settings(model, NodeKernelClassifier, device))
-    device = Place.of(model.precision, device).device.type
+    device = str(Place.of(model.precision, device).device)
     classes = np.array(model.classes)
     if graph is None:
         return estimator._become(model, classes, device)
@@ -63,7 +63,7 @@ def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, dev
         )
     split = model.split_of(graph)
     estimator = LinkPredictor(model.variant or "kernel", **_settings(model, LinkPredictor, device))
-    return estimator._take(model.on(split, Place.of(model.precision, device).device.type), split, graph)
+    return estimator._take(model.on(split, device), split, graph)
 
 
 def own_graph(model: Model | LinkModel) -> Graph | None:

@@ -46,7 +46,7 @@ def open_model(
     from kernode.node_classification.model import Model
 
     model = Model.load(path)
-    where = Place.of(model.precision, device).device.type
+    where = str(Place.of(model.precision, device).device)
     if data is None:
         if nodes is not None:
             raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")

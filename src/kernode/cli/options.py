@@ -41,7 +41,7 @@ SplitOption = Annotated[
     typer.Option(help="fastgcn, public, jk, fractions 0.6/0.2/0.2 or counts 140/500/1000."),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", **RUN)]
-DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.", **RUN)]
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.", **RUN)]
 ResultsOption = Annotated[
     Path | None,
     typer.Option(

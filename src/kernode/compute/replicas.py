@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import secrets
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.errors import InputError
 
+RandomState = int | np.random.RandomState | np.random.Generator | None
 PerReplica = float | tuple[float, ...]
 
 
@@ -47,6 +49,24 @@ def whole(name: str, value: Any) -> int:
         return operator.index(value)
     except TypeError:
         raise InputError(f"{name} must be an integer. Got {value!r}.") from None
+
+
+def seed_from(random_state: Any) -> int:
+    """The seed that a ``random_state`` stands for, as scikit-learn has it.
+
+    An integer is the seed itself. A generator of numpy's gives one, and moves on; None takes a fresh one
+    from the system, a different one each time.
+
+    >>> seed_from(7), seed_from(np.random.RandomState(0)), seed_from(np.random.default_rng(0))
+    (7, 209652396, 1826701615)
+    """
+    if random_state is None:
+        return secrets.randbelow(2**31)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState) or random_state is np.random:
+        return int(random_state.randint(2**31 - 1))
+    return whole("random_state", random_state)
 
 
 def seeds_from(seed: Any, replicas: Any) -> tuple[int, ...]:

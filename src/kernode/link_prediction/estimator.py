@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
-from kernode.compute.replicas import PerReplica, seeds_from
+from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
 from kernode.compute.threads import asked_for
 from kernode.data.edge_split import EdgeSplit
 from kernode.data.exchange import is_foreign_graph, require_graph
@@ -26,10 +26,11 @@ from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
+from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 
 
-class LinkPredictor(ClassifierMixin, BaseEstimator):
+class LinkPredictor(ClassifierMixin, PartParameters):
     """Learns which pairs of nodes are linked.
 
     ``variant``: "kernel", the learned kernel, or a baseline, "gae" or "vgae" (Kipf & Welling 2016); ``map``
@@ -71,7 +72,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         selection: Literal["best", "last"] | None = None,
         patience: int | None = None,
         replicas: int = 1,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         precision: int = 32,
         device: str = "auto",
         checkpoint: Checkpoint | None = None,
@@ -96,6 +97,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         self.threads = threads
         self.verbose = verbose
 
+    _PARTS = {"map": FeatureMap, "kernel": BaseKernel}  # noqa: RUF012
     _OWN = ("variant", "replicas", "random_state", "precision", "device", "checkpoint", "threads", "verbose")
 
     @with_life_signs
@@ -124,7 +126,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
         return self._fit(LinkTask(split.graph, split, run, others, beside=graph))
 
     def _run(self) -> Run:
-        seeds = seeds_from(self.random_state, self.replicas)
+        seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(self.precision, self.device)
         return Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
 
@@ -138,6 +140,7 @@ class LinkPredictor(ClassifierMixin, BaseEstimator):
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
+        self.seeds_ = on.model.seeds  # random_state=seeds_[0] repeats the run
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2  # X is two columns: the nodes of a pair
         self._on_graph, self._whole = on, whole

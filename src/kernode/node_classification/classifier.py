@@ -33,7 +33,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     What is made and learned:
 
     - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
-    - ``map``, ``kernel``: a feature map and a base kernel in place of the variant's.
+    - ``map``, ``kernel``: a feature map and a base kernel in place of the variant's. Their settings are
+      parameters, too: ``kernel__gamma``, ``map__hops``.
     - ``objective``: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint" (L_Y + λ L_K, softmax).
     - ``kernel_loss``: what L_K is: "hinge" on triplets, "squared" or "logistic" on pairs.
     - ``hops``, ``powers``, ``hop_weights``: of the hop operator, as in :class:`~kernode.maps.HopMLP`.
@@ -48,9 +49,11 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
       "accuracy" or by mean average precision, "map"; ``patience``: stop after so many epochs without a
       better one.
     - ``class_weights``: "balanced" for rare classes.
-    - ``replicas``, ``random_state``: how many models, and the seed of the first.
+    - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
+      numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used:
+      ``random_state=seeds_[0]`` repeats the run.
     - ``folds``: parts of the training nodes that choose in turn where no validation nodes are given.
-    - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu" or "cuda"; ``checkpoint``: a
+    - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu", "cuda" or "cuda:1"; ``checkpoint``: a
       :class:`~kernode.training.checkpoint.Checkpoint`, for training that can be interrupted.
     - ``threads``: CPU threads while it is fitted; None takes torch's number, or fewer where a moment's trial
       shows that they are clearly faster just now. The same seed gives the same bits for the same number.

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
-from kernode.compute.replicas import PerReplica, seeds_from
+from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
 from kernode.compute.threads import asked_for
 from kernode.data.exchange import require_graph
 from kernode.data.tables import extend
@@ -32,10 +31,11 @@ from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
+from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 
 
-class NodeKernelEstimator(BaseEstimator):
+class NodeKernelEstimator(PartParameters):
     """Learns a kernel on the nodes of a graph from the classes of some."""
 
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
@@ -67,7 +67,7 @@ class NodeKernelEstimator(BaseEstimator):
         patience: int | None = None,
         class_weights: Literal["balanced"] | None = None,
         replicas: int = 1,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         folds: int = 3,
         precision: int = 32,
         device: str = "auto",
@@ -106,6 +106,7 @@ class NodeKernelEstimator(BaseEstimator):
         self.threads = threads
         self.verbose = verbose
 
+    _PARTS = {"map": FeatureMap, "kernel": BaseKernel, "kernel_loss": KernelLoss}  # noqa: RUF012
     _OWN = ("variant", "replicas", "random_state", "folds", "precision", "device", "checkpoint", "threads",
             "verbose")  # fmt: skip
 
@@ -124,7 +125,8 @@ class NodeKernelEstimator(BaseEstimator):
             raise InputError(f"{who} requires y to be passed, but the target y is None: pass the classes.")
         y = as_classes(y)
         graph = require_graph(graph)
-        seeds, place = seeds_from(self.random_state, self.replicas), Place.of(self.precision, self.device)
+        seed, place = seed_from(self.random_state), Place.of(self.precision, self.device)
+        seeds = seeds_from(seed, self.replicas)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
         nodes, y = found(graph, asked, y)
@@ -138,11 +140,12 @@ class NodeKernelEstimator(BaseEstimator):
 
     def _take(self, on: ModelOnGraph, classes: np.ndarray) -> Self:
         """Become the estimator of a model on the graph it learned from."""
-        return self._become(on.model, classes, on.place.device.type, on)
+        return self._become(on.model, classes, str(on.place.device), on)
 
     def _become(self, model: Model, classes: np.ndarray, device: str, on: ModelOnGraph | None = None) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
         self.model_, self.classes_, self.history_ = model, classes, model.history
+        self.seeds_ = model.seeds  # random_state=seeds_[0] repeats the run
         self.n_features_in_ = 1  # X is one column: the node
         self._device, self._on_own_graph = device, on
         self._on_other_graph: ModelOnGraph | None = None  # the last that was asked about
@@ -217,7 +220,9 @@ class NodeKernelEstimator(BaseEstimator):
             return own
         graph = require_graph(graph)
         if other is None or other.graph is not graph:
-            other = self._on_other_graph = self.model_.on(graph, self._device)
+            # Where it computes now: a pickle may have come from a machine with another device.
+            device = self._device if own is None else str(own.place.device)
+            other = self._on_other_graph = self.model_.on(graph, device)
         return other
 
     def __getstate__(self) -> dict[str, Any]:

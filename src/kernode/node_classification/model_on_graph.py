@@ -46,7 +46,7 @@ class ModelOnGraph:
     def g(self) -> Tensor:
         """The learned representation of every node: r × n × d."""
         if self.known_g is not None:
-            return self.known_g
+            return self.known_g.to(self.place.device)
         g = self.model.method.embed_all(self)
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
@@ -133,7 +133,9 @@ class ModelOnGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be computed again: a pickle goes to another process, or another machine."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"prepared": None}
+        known = None if self.known_g is None else self.known_g.cpu()  # which may have no such device
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"prepared": None, "known_g": known}
 
 
 def _with_rows(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
