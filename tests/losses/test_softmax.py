@@ -45,6 +45,16 @@ def test_balanced_class_weights_give_every_class_the_same_say():
     assert torch.allclose(Softmax().prepare(nodes, {}, DOUBLE).weights, torch.full((1, 10), 0.1).double())
 
 
+def test_weights_of_nodes_are_shares_and_balance_evens_out_classes():
+    labels, weights = np.array([[1, 0, 1]]), np.array([[3.0, 4.0, 1.0]])
+    nodes = NodesByClass.of(np.arange(3)[None], labels, 2, DOUBLE.device, weights)
+    assert Softmax().prepare(nodes, {}, DOUBLE).weights.tolist() == [[0.5, 0.375, 0.125]]
+    balanced = Softmax(class_weights="balanced").prepare(nodes, {}, DOUBLE).weights
+    assert balanced.tolist() == [[0.5, 0.375, 0.125]]  # 4 and 3 + 1: even already
+    uneven = NodesByClass.of(np.arange(3)[None], labels, 2, DOUBLE.device, np.array([[3.0, 1.0, 1.0]]))
+    assert Softmax(class_weights="balanced").prepare(uneven, {}, DOUBLE).weights.tolist() == balanced.tolist()
+
+
 def test_other_class_weights_are_refused():
     with pytest.raises(InputError, match=r"class_weights must be 'balanced' or None\. Got 'rare'"):
         Softmax(class_weights="rare")

@@ -15,8 +15,9 @@ CPU = torch.device("cpu")
 class Sampler:
     """Draws triplets as node indices: r × t each."""
 
-    def __init__(self, nodes, labels, classes, count=300):
-        self.members = NodesByClass.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU)
+    def __init__(self, nodes, labels, classes, count=300, weights=None):
+        weights = None if weights is None else np.atleast_2d(weights)
+        self.members = NodesByClass.of(np.atleast_2d(nodes), np.atleast_2d(labels), classes, CPU, weights)
         self.sampler = TripletSampler(self.members, count)
 
     def draw(self, draws):
@@ -26,19 +27,25 @@ class Sampler:
         return Triplets(*(self.members.nodes.expand(r, -1).gather(1, part // r) for part in rows))
 
 
-def sampler(nodes, labels, classes, count=300):
-    return Sampler(nodes, labels, classes, count)
+def sampler(nodes, labels, classes, count=300, weights=None):
+    return Sampler(nodes, labels, classes, count, weights)
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=30), st.integers(0, 2**31), st.integers(1, 3))
-def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, seed, replicas):
+@given(
+    st.lists(st.integers(0, 4), min_size=2, max_size=30),
+    st.integers(0, 2**31),
+    st.integers(1, 3),
+    st.sampled_from([None, 0.0, 3.0, 20.0]),
+)
+def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, seed, replicas, spread):
     labels = np.array(labels)
     if len(np.unique(labels)) < 2:
         return
     random = np.random.default_rng(seed)
     nodes = random.permutation(1000)[: len(labels)]
     label_of = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
-    triplets = sampler(nodes, labels, 5).draw(Draws(torch.arange(replicas) + seed, 3))
+    weights = None if spread is None else np.exp(spread * random.normal(size=len(labels)))
+    triplets = sampler(nodes, labels, 5, weights=weights).draw(Draws(torch.arange(replicas) + seed, 3))
     assert all(part.shape == (replicas, 300) for part in triplets)
     sizes = np.bincount(labels, minlength=5)
     for anchor, positive, negative in torch.stack(triplets).reshape(3, -1).T.tolist():
@@ -64,12 +71,28 @@ def test_draws_are_uniform_within_classes():
     assert np.allclose(negatives, [0] * 4 + [1_250] * 6, rtol=0.15)
 
 
-def test_replicas_draw_as_they_do_alone_from_their_own_nodes():
+def test_a_node_is_drawn_as_often_as_its_weight_says():
+    """The oracle: probabilities by their definition, node by node."""
+    labels, weights = np.array([0, 1, 0, 1, 0, 2, 2]), np.array([1.0, 2, 3, 4, 5, 6, 0.5])
+    drawn = sampler(np.arange(7), labels, 3, count=90_000, weights=weights).draw(Draws(torch.tensor([1])))
+    anchor, positive, negative = (part[0].numpy() for part in drawn)
+    for node in range(7):
+        mates, others = (labels == labels[node]) & (np.arange(7) != node), labels != labels[node]
+        share = weights[node] / weights[labels == labels[node]].sum()
+        assert (anchor == node).mean() == pytest.approx(share / 3, abs=0.006)
+        for drawn_nodes, among in ((positive, mates), (negative, others)):
+            found = np.bincount(drawn_nodes[anchor == node], minlength=7) / (anchor == node).sum()
+            assert np.allclose(found, among * weights / (among * weights).sum(), atol=0.03)
+
+
+@pytest.mark.parametrize("weights", [None, np.array([[1.0, 2, 3, 4, 5, 6], [6.0, 5, 4, 3, 2, 1]])])
+def test_replicas_draw_as_they_do_alone_from_their_own_nodes(weights):
     nodes = np.stack([np.arange(6), np.arange(10, 16)])
     labels = np.array([[0, 1, 0, 1, 2, 2], [2, 2, 1, 1, 0, 0]])
-    stack = sampler(nodes, labels, 3).draw(Draws(torch.tensor([4, 5]), 7))
+    stack = sampler(nodes, labels, 3, weights=weights).draw(Draws(torch.tensor([4, 5]), 7))
     for i in (0, 1):
-        alone = sampler(nodes[i], labels[i], 3).draw(Draws(torch.tensor([4 + i]), 7))
+        own = None if weights is None else weights[i]
+        alone = sampler(nodes[i], labels[i], 3, weights=own).draw(Draws(torch.tensor([4 + i]), 7))
         assert all(torch.equal(a[i], b[0]) for a, b in zip(stack, alone, strict=True))
 
 
@@ -92,3 +115,7 @@ def test_nodes_are_sorted_by_class_and_averaging_takes_class_means():
     assert members.sizes.tolist() == [[1, 2, 0]]
     assert members.starts.tolist() == [[0, 1, 3]]
     assert members.averaging.tolist() == [[[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0]]]
+    weighted = NodesByClass.of(nodes, labels, 3, CPU, np.array([[3.0, 5.0, 1.0]]))
+    assert weighted.weights.tolist() == [[5, 3, 1]]
+    assert weighted.class_weights.tolist() == [[5, 4, 0]]
+    assert weighted.averaging.tolist() == [[[1, 0, 0], [0, 0.75, 0.25], [0, 0, 0]]]

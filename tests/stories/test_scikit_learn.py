@@ -1,9 +1,13 @@
 """People who come from scikit-learn, and expect what it does to be done here."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import kernode as kn
 from graphs import CLUSTERS
@@ -101,3 +105,120 @@ def test_a_setting_that_is_nowhere_says_where_it_would_be(settings, name, senten
     """Max mistyped, or gave no kernel."""
     with pytest.raises(kn.InputError, match=sentence):
         quick(**settings).set_params(**{name: -1})
+
+
+# ---- sample_weight
+
+
+KERNEL = {"variant": "k1", "map": kn.maps.HopMLP((8,), 4), "triplets": 400}
+KLED = {"variant": "kled", "epochs": None, "learning_rate": None}
+
+
+@pytest.mark.parametrize("settings", [{}, KERNEL, {"variant": "k3", "triplets": 200}, KLED])
+def test_a_node_of_weight_zero_is_not_there_and_equal_weights_are_none(settings):
+    """Nora's last ten labels are guesses: she gives them weight 0."""
+    wrong, weights = LABELS.copy(), np.ones(len(LABELS))
+    wrong[-10:], weights[-10:] = (wrong[-10:] + 1) % 3, 0
+    given = quick(**settings).fit(SPLIT.train, wrong, graph=CLUSTERS, sample_weight=7 * weights)
+    absent = quick(**settings).fit(SPLIT.train[:-10], wrong[:-10], graph=CLUSTERS)
+    assert np.array_equal(given.predict_proba(SPLIT.test), absent.predict_proba(SPLIT.test))
+
+
+def test_weight_two_is_twice_in_the_list():
+    """Nora asked some people twice."""
+    twice = np.arange(0, 60, 4)
+    weights, model = np.ones(60), {"selection": "last", "precision": 64}
+    weights[twice] = 2
+    weighted = fitted(quick(**model), sample_weight=weights)
+    nodes = np.concatenate([SPLIT.train, SPLIT.train[twice]])
+    listed = quick(**model).fit(nodes, CLUSTERS.labels[nodes], graph=CLUSTERS)
+    assert np.allclose(weighted.predict_proba(SPLIT.test), listed.predict_proba(SPLIT.test), atol=1e-9)
+    plain = fitted(quick(**model))
+    assert not np.allclose(weighted.predict_proba(SPLIT.test), plain.predict_proba(SPLIT.test), atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{}, KERNEL, KLED])
+def test_labels_of_little_weight_teach_little(settings, tmp_path):
+    """Half of Nora's labels are wrong, and she knows which half to trust."""
+    doubtful = np.arange(60) % 2 == 0
+    wrong = np.where(doubtful, (LABELS + 1) % 3, LABELS)
+    chosen = {} if "epochs" in settings else {"selection": "last"}
+    model = quick(**settings, **chosen).fit(
+        SPLIT.train, wrong, graph=CLUSTERS, sample_weight=np.where(doubtful, 0.01, 1)
+    )
+    trusting = quick(**settings, **chosen).fit(SPLIT.train, wrong, graph=CLUSTERS)
+    assert model.score(SPLIT.test, TRUTH) > trusting.score(SPLIT.test, TRUTH) + 0.1
+    again = kn.load_model(model.save(tmp_path / "model.safetensors"), graph=CLUSTERS)
+    assert np.array_equal(again.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (np.ones(3), r"one number per node of X \(60\). Got \(3,\)"),
+        (-np.ones(60), "must be finite and ≥ 0. Got -1.0 in row 0"),
+        (np.full(60, np.nan), "Got nan in row 0"),
+        (np.zeros(60), "sample_weight is 0 for every node"),
+        (["much"] * 60, "sample_weight must be numbers"),
+    ],
+)
+def test_weights_that_are_none_are_one_sentence(weights, sentence):
+    """Nora's spreadsheet again."""
+    with pytest.raises(kn.InputError, match=sentence):
+        fitted(quick(), sample_weight=weights)
+
+
+def test_weights_reach_folds_searches_and_transformers():
+    """Nora uses the tools she knows, with and without routing."""
+    weights, sizes = 1.0 + np.arange(60) % 3, []
+
+    class Watched(kn.NodeKernelClassifier):
+        def fit(self, X, y=None, *, graph=None, validation=None, sample_weight=None):
+            sizes.append((len(X), len(sample_weight)))
+            return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
+
+    given = {"graph": CLUSTERS, "sample_weight": weights}
+    assert cross_val_score(quick(Watched), SPLIT.train, LABELS, params=given, cv=3).mean() > 0.5
+    with config_context(enable_metadata_routing=True):
+        model = quick(Watched).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        GridSearchCV(model, {"hops": [1, 2]}, cv=2).fit(SPLIT.train, LABELS, **given)
+        pipeline = make_pipeline(quick(kn.NodeKernelTransformer), LogisticRegression())
+        pipeline[0].set_fit_request(sample_weight=True)
+        pipeline[1].set_fit_request(sample_weight=True)
+        pipeline.fit(SPLIT.train, LABELS, **given)
+    assert sizes == [(40, 40)] * 3 + [(30, 30)] * 4 + [(60, 60)]
+    vectors = quick(kn.NodeKernelTransformer).fit_transform(SPLIT.train, LABELS, **given)
+    assert vectors.shape[0] == 60
+
+
+# ---- rows of pandas
+
+
+@pytest.fixture
+def frame():
+    """Olga's table: one row per node, with its class and a weight."""
+    return pd.DataFrame({"id": SPLIT.train, "y": LABELS, "w": 1.0}, index=[f"r{i}" for i in range(60)])
+
+
+def test_shuffled_columns_are_refused_and_the_same_order_is_not(frame):
+    """Olga shuffled y, and pandas would have put it right by itself."""
+    shuffled = frame.sample(frac=1, random_state=0)
+    for given in ({"y": shuffled.y}, {"y": frame.y, "sample_weight": shuffled.w}):
+        with pytest.raises(kn.InputError, match="same row labels in a different order"):
+            quick().fit(frame.id, graph=CLUSTERS, **given)
+    usual = quick().fit(frame.id, frame.y, graph=CLUSTERS, sample_weight=frame.w)
+    sorted_ = quick().fit(frame.id, shuffled.y.loc[frame.index], graph=CLUSTERS)
+    reset = quick().fit(frame.id, frame.y.reset_index(drop=True), graph=CLUSTERS)
+    for model in (sorted_, reset):
+        assert np.array_equal(model.predict_proba(SPLIT.test), usual.predict_proba(SPLIT.test))
+    with pytest.raises(kn.InputError, match=r"Pass y\.loc\[X\.index\]"):
+        usual.score(frame.id, shuffled.y)
+    with pytest.raises(kn.InputError, match="same row labels"):
+        quick().fit(frame.id, frame.y, graph=CLUSTERS, validation=(frame.id[:9], frame.y[8::-1]))
+
+
+def test_pairs_and_links_of_shuffled_rows_are_refused():
+    """Olga's pairs, too."""
+    pairs = pd.DataFrame({"u": [0, 1, 2], "v": [3, 4, 5]})
+    with pytest.raises(kn.InputError, match="same row labels in a different order"):
+        links().fit(pairs, pd.Series([1, 0, 1], index=[2, 0, 1]), graph=CLUSTERS)

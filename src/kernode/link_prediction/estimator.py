@@ -17,6 +17,7 @@ from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
+from kernode.graph.row_labels import require_aligned
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.experiment import advise_longer_training, tuned_name
 from kernode.link_prediction.fitting import fit_links
@@ -118,6 +119,7 @@ class LinkPredictor(ClassifierMixin, PartParameters):
             raise InputError(f"graph must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.")
         if graph is None and is_foreign_graph(X):
             require_graph(X)
+        require_aligned(X, y=y)
         linked = None if y is None else as_links(y)
         pairs = as_pairs(X)
         graph = require_graph(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,14 +17,26 @@ class NodesByClass:
     nodes: Tensor  # q × m node indices; class by class
     labels: Tensor  # q × m, ascending
     sizes: Tensor  # q × c training nodes in each class
+    weights: Tensor | None = None  # q × m, above 0, in float64: how much each counts; None: all alike
 
     @classmethod
-    def of(cls, nodes: np.ndarray, labels: np.ndarray, classes: int, device: torch.device) -> NodesByClass:
-        """Sort nodes (q × m) by their labels (q × m)."""
+    def of(
+        cls,
+        nodes: np.ndarray,
+        labels: np.ndarray,
+        classes: int,
+        device: torch.device,
+        weights: np.ndarray | None = None,
+    ) -> NodesByClass:
+        """Sort nodes (q × m) by their labels (q × m), and their weights with them."""
         order = np.argsort(labels, axis=1, kind="stable")
         sizes = np.stack([np.bincount(row, minlength=classes) for row in labels])
         arrays = (np.take_along_axis(nodes, order, axis=1), np.sort(labels, axis=1), sizes)
-        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+        by_class = cls(*(torch.from_numpy(array).to(device) for array in arrays))
+        if weights is None:
+            return by_class
+        in_order = np.take_along_axis(weights, order, axis=1)
+        return replace(by_class, weights=torch.from_numpy(in_order).to(device))
 
     @cached_property
     def starts(self) -> Tensor:
@@ -36,4 +48,13 @@ class NodesByClass:
         """A matrix that takes the mean over each class: q × c × m, in float64. Empty classes give 0."""
         position = torch.arange(self.nodes.shape[1], device=self.nodes.device)
         inside = (position >= self.starts[..., None]) & (position < (self.starts + self.sizes)[..., None])
-        return inside / self.sizes.clamp_min(1)[..., None].double()
+        if self.weights is None:
+            return inside / self.sizes.clamp_min(1)[..., None].double()
+        return inside * (self.weights / self.class_weights.gather(1, self.labels))[:, None]
+
+    @cached_property
+    def class_weights(self) -> Tensor:
+        """How much the nodes of each class count together: q × c, in float64."""
+        if self.weights is None:
+            return self.sizes.double()
+        return torch.zeros_like(self.sizes, dtype=torch.float64).scatter_add_(1, self.labels, self.weights)

@@ -42,6 +42,11 @@ class Softmax(Loss):
 
     def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> SoftmaxInputs:
         """Labels, and what each node counts."""
+        if nodes.weights is not None:
+            weights = nodes.weights
+            if self.class_weights:
+                weights = weights / nodes.class_weights.gather(1, nodes.labels)
+            return SoftmaxInputs(nodes.labels, (weights / weights.sum(dim=1, keepdim=True)).to(place.dtype))
         balanced = 1 / nodes.sizes.clamp_min(1).to(place.dtype) if self.class_weights else None
         return SoftmaxInputs(nodes.labels, node_weights(nodes.labels, balanced, place.dtype))
 

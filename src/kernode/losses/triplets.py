@@ -25,7 +25,8 @@ class TripletSampler:
     """Draws t triplets, the same number for every class that has training nodes.
 
     Within its class an anchor is uniform, its positive is uniform among the others of the class (itself
-    where the class has but one training node), its negative uniform among the nodes of other classes.
+    where the class has but one training node), its negative uniform among the nodes of other classes. Where
+    nodes have weights, each is drawn as often as its weight says instead.
     """
 
     def __init__(self, members: NodesByClass, count: int) -> None:
@@ -42,9 +43,12 @@ class TripletSampler:
         self.index = torch.arange(2 * count, device=which.device)
         self.last = self.sizes - 1
         self.last_or_one = self.last.clamp_min(1)
+        self.weighted = None if members.weights is None else _Weighted(members, which, count)
 
     def draw(self, draws: Draws) -> Triplets:
         """Triplets for one epoch."""
+        if self.weighted is not None:
+            return self.weighted.draw(draws)
         if gpu := fused(self.sizes):
             places = self.sizes, self.starts, self.others
             return Triplets(*gpu.draw_triplets(draws.seeds, draws.epoch_on_device, TRIPLETS, *places))
@@ -63,3 +67,53 @@ class TripletSampler:
             torch.add(start, positive, alpha=r),
             torch.add(replica, negative, alpha=r),
         )
+
+
+class _Weighted:
+    """The same draws where a node's share of them is its weight.
+
+    Nodes lie side by side on a line, each as long as its weight; a class is one piece of it. A point on the
+    line is a node, and what must not be drawn (the anchor, or its class) is stepped over.
+    """
+
+    def __init__(self, members: NodesByClass, which: Tensor, count: int) -> None:
+        assert members.weights is not None
+        self.weights = members.weights
+        self.ends = members.weights.cumsum(dim=1)  # q × m
+        self.begins = self.ends - self.weights
+        self.first = members.starts.gather(1, which).T  # t × q: the first node of the class, and the last
+        self.last = self.first + members.sizes.gather(1, which).T - 1
+        self.begin = self.begins.gather(1, self.first.T).T  # where the class begins on the line, and ends
+        self.end = self.ends.gather(1, self.last.T).T
+        self.index = torch.arange(3 * count, device=which.device)
+
+    def draw(self, draws: Draws) -> Triplets:
+        """Triplets for one epoch."""
+        words = draws.words(TRIPLETS, self.index)
+        one, two, three = (((words >> 11) & (2**53 - 1)).double() * 2.0**-53).chunk(3)  # t × r, in [0, 1)
+        r, most = len(draws.seeds), self.weights.shape[1] - 1
+        first, last = self.first.expand(-1, r), self.last.expand(-1, r)
+        length = self.end - self.begin
+        anchor = self._at(self.begin + one * length).clamp(first, last)
+        begin, own = self._of(self.begins, anchor), self._of(self.weights, anchor)
+        point = self.begin + two * (length - own)
+        beyond = (point >= begin) & (anchor < last)  # the latter where rounding says otherwise
+        positive = self._at(torch.where(beyond, point + own, point))
+        positive = torch.where(beyond, positive.maximum(anchor + 1), positive.minimum(anchor - 1))
+        positive = positive.clamp(first, last)  # a class of one: itself
+        point = three * (self.ends[:, -1] - length)
+        beyond = (point >= self.begin) & (last < most)
+        negative = self._at(torch.where(beyond, point + length, point))
+        negative = torch.where(beyond, negative.maximum(last + 1), negative.minimum(first - 1))
+        negative = negative.clamp(0, most)
+        replica = torch.arange(r, device=self.index.device)
+        return Triplets(*(nodes * r + replica for nodes in (anchor, positive, negative)))
+
+    def _at(self, points: Tensor) -> Tensor:
+        """The nodes at points of the line (t × r)."""
+        ends = self.ends[0] if len(self.ends) == 1 else self.ends
+        return torch.searchsorted(ends, points.T.contiguous(), right=True).T
+
+    def _of(self, values: Tensor, nodes: Tensor) -> Tensor:
+        """Values (q × m) of nodes (t × r)."""
+        return values.expand(nodes.shape[1], -1).gather(1, nodes.T).T

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
+from kernode.graph.row_labels import require_aligned
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.folds import require_classes
 from kernode.node_classification.report import Report, judged
@@ -114,6 +115,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         Everything that kernode itself prints or writes is in percent. Where the model knows classes by
         name (as ``kernode fit`` trains it), y may hold the graph's numbers.
         """
+        require_aligned(X, y=y, sample_weight=sample_weight)
         known = self._on(graph)
         nodes, y = found(known.graph, as_nodes(X), as_classes(y))
         if nodes.shape == y.shape:  # else scikit-learn has its own sentence

@@ -16,8 +16,9 @@ from kernode.compute.threads import asked_for
 from kernode.data.exchange import require_graph
 from kernode.data.tables import extend
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.graph.names import as_classes, as_nodes, found
+from kernode.graph.row_labels import require_aligned
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
@@ -27,6 +28,7 @@ from kernode.node_classification.fitting import fit_best
 from kernode.node_classification.folds import fit_in_folds, labelled
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.sample_weights import as_weights, by_node
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint
@@ -111,28 +113,49 @@ class NodeKernelEstimator(PartParameters):
             "verbose")  # fmt: skip
 
     @with_life_signs
-    def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        validation: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Learn from nodes X and their classes y.
 
         X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
 
         ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
         or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
+
+        ``sample_weight``: how much each node of X teaches, m numbers ≥ 0 of which only the ratios matter. One
+        with weight 0 is as if it were not in X; with weight 2, as if it were there twice: it counts twice in
+        L_Y and in a class's mean, and is drawn twice as often into the triplets of L_K, in which classes
+        have equal shares still. ``class_weights`` multiply. Nodes that choose, in folds or as
+        ``validation``, count once each.
         """
+        require_aligned(X, y=y, sample_weight=sample_weight)
+        if isinstance(validation, tuple) and len(validation) == 2:
+            require_aligned(validation[0], y=validation[1])
         asked = as_nodes(X)
         if y is None:
             who = type(self).__name__
             raise InputError(f"{who} requires y to be passed, but the target y is None: pass the classes.")
         y = as_classes(y)
         graph = require_graph(graph)
-        seed, place = seed_from(self.random_state), Place.of(self.precision, self.device)
-        seeds = seeds_from(seed, self.replicas)
+        seeds = seeds_from(seed_from(self.random_state), self.replicas)
+        place = Place.of(self.precision, self.device)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         methods = candidates(self.variant, settings_key(graph), tuned=False, **changes)
         nodes, y = found(graph, asked, y)
+        weights = as_weights(sample_weight, asked, len(nodes))
+        if weights is not None and y.shape == nodes.shape:
+            counts = weights > 0
+            nodes, y, weights = positions(nodes[counts]), y[counts], weights[counts]
         classes, given = labelled(nodes, y, graph, validation)
         run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
-        task = NodeTask(graph, given, tuple(classes.tolist()), run)
+        task = NodeTask(graph, given, tuple(classes.tolist()), run, by_node(weights, nodes, graph.n_nodes))
         warn_of_single_nodes(task)
         fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)
         advise_longer_training(fitted.model)

@@ -101,15 +101,16 @@ class KLED(NodeMethod):
         train: np.ndarray,
         labels: np.ndarray,
         classes: int,
+        weights: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Class scores of all nodes from training nodes and their labels (m each): n × c.
+        """Class scores of all nodes from training nodes, their labels and perhaps weights (m each): n × c.
 
         The largest in a row is the prediction; rows, and candidates, are not on one scale.
         """
         if classifier == "sums":
-            return summed_similarity(graph, scale, train, labels, classes)
+            return summed_similarity(graph, scale, train, labels, classes, weights)
         if classifier == "svc":
-            return svc_scores(graph, scale, train, labels, classes, self.penalty)
+            return svc_scores(graph, scale, train, labels, classes, self.penalty, weights)
         raise InputError(f"classifier must be one of {CLASSIFIERS}. Got {classifier!r}.")
 
     def train(self, task: NodeTask, training: Training) -> Trained:
@@ -131,7 +132,8 @@ class KLED(NodeMethod):
             for train, labels, validation, truth in zip(
                 nodes.train, nodes.train_labels, nodes.validation, nodes.validation_labels, strict=True
             ):
-                scores = self.scores(task.graph, scale, classifier, train, labels, len(task.classes))
+                weights = None if task.weights is None else task.weights[train]
+                scores = self.scores(task.graph, scale, classifier, train, labels, len(task.classes), weights)
                 found = scores[validation].argmax(axis=1)
                 by_row.append(100 * (found == truth).mean() if len(found) else 0.0)
             accuracies[at] = by_row
@@ -161,7 +163,8 @@ class KLED(NodeMethod):
         for i, (scale, number) in enumerate(chosen):
             row, classifier = min(i, len(model.train) - 1), CLASSIFIERS[number]
             known = model.train[row], model.train_labels[row], len(model.classes)
-            scores = self.scores(on.graph, scale, classifier, *known)
+            weights = None if model.train_weights is None else model.train_weights[row]
+            scores = self.scores(on.graph, scale, classifier, *known, weights)
             if classifier == "svc":
                 scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             found.append(scores / scores.sum(axis=1, keepdims=True))
@@ -187,16 +190,22 @@ class KLED(NodeMethod):
 
 
 def summed_similarity(
-    graph: Graph, scale: float, train: np.ndarray, labels: np.ndarray, classes: int
+    graph: Graph,
+    scale: float,
+    train: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """K·Y: each class's training nodes, summed by their similarity to a node: n × c.
+    """K·Y: each class's training nodes, summed by their similarity to a node, times their weights: n × c.
 
     A node that no training node reaches gets the classes' shares of the training nodes.
     """
+    weights = np.ones(len(train)) if weights is None else weights
     members = np.zeros((graph.n_nodes, classes))  # Y
-    members[train, labels] = 1
+    members[train, labels] = weights
     scores = diffuse(graph, scale, members)
-    scores[~scores.any(axis=1)] = np.bincount(labels, minlength=classes) / len(labels)
+    scores[~scores.any(axis=1)] = np.bincount(labels, weights, minlength=classes) / weights.sum()
     return scores
 
 
@@ -231,7 +240,13 @@ def normalized_columns(graph: Graph, scale: float, train: np.ndarray) -> np.ndar
 
 
 def svc_scores(
-    graph: Graph, scale: float, train: np.ndarray, labels: np.ndarray, classes: int, penalty: float = 1.0
+    graph: Graph,
+    scale: float,
+    train: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    penalty: float = 1.0,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """One-versus-rest decisions of an SVC on K̄: n × c; a class without training nodes is below all others."""
     present = np.unique(labels)
@@ -241,7 +256,9 @@ def svc_scores(
         columns = normalized_columns(graph, scale, train)
         # random_state: unused by the solver, but None would draw from numpy's global state.
         machine = SVC(kernel="precomputed", C=penalty, decision_function_shape="ovr", random_state=0)
-        decisions = machine.fit(columns[train], labels).decision_function(columns)
+        if weights is not None:
+            weights = weights / weights.mean()  # C is per node
+        decisions = machine.fit(columns[train], labels, sample_weight=weights).decision_function(columns)
         if len(present) == 2:  # scikit-learn then gives the second class's decision alone
             decisions = np.stack([-decisions, decisions], axis=1)
     scores = np.full((graph.n_nodes, classes), decisions.min() - 1)

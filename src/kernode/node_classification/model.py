@@ -35,6 +35,7 @@ class Model:
     parameters: Parameters
     train: np.ndarray  # q × m training nodes: nearest centroids are their means
     train_labels: np.ndarray  # q × m
+    train_weights: np.ndarray | None = None  # q × m; None: all count alike
     classes: tuple[Any, ...]  # what the c class numbers stand for
     seeds: tuple[int, ...]
     precision: int
@@ -65,6 +66,7 @@ class Model:
             parameters={name: value.cpu() for name, value in trained.parameters.items()},
             train=task.nodes.train,
             train_labels=task.nodes.train_labels,
+            train_weights=task.train_weights,
             classes=task.classes,
             seeds=task.run.seeds,
             precision=task.run.precision,
@@ -141,6 +143,7 @@ class Model:
             parameters={name: value[replicas] for name, value in self.parameters.items()},
             train=self.train[rows],
             train_labels=self.train_labels[rows],
+            train_weights=None if self.train_weights is None else self.train_weights[rows],
             seeds=tuple(self.seeds[i] for i in replicas),
             kept_epochs=self.kept_epochs[replicas],
             history={},

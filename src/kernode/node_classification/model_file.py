@@ -33,6 +33,8 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
     }
     tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
+    if model.train_weights is not None:
+        tensors["train_weights"] = torch.from_numpy(np.ascontiguousarray(model.train_weights))
     if model.references is not None:
         tensors["references"] = model.references
     facts = {
@@ -73,6 +75,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
         parameters=part(tensors, "parameters."),
         train=tensors["train"].numpy(),
         train_labels=tensors["train_labels"].numpy(),
+        train_weights=tensors["train_weights"].numpy() if "train_weights" in tensors else None,
         classes=tuple(facts["classes"]),
         seeds=tuple(facts["seeds"]),
         precision=facts["precision"],

@@ -124,7 +124,8 @@ class ModelOnGraph:
     def training_nodes(self) -> NodesByClass:
         """The model's training nodes, class by class."""
         model = self.model
-        return NodesByClass.of(model.train, model.train_labels, len(model.classes), self.place.device)
+        known = model.train, model.train_labels, len(model.classes), self.place.device
+        return NodesByClass.of(*known, model.train_weights)
 
     @cached_property
     def kept(self) -> dict[str, Any]:

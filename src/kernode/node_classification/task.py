@@ -70,6 +70,7 @@ class NodeTask:
     nodes: LabelledNodes
     classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
     run: Run
+    weights: np.ndarray | None = None  # n: how much each node counts where it trains; None: all alike
 
     @classmethod
     def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
@@ -88,6 +89,11 @@ class NodeTask:
             train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]]
         )
         return cls(graph, nodes, tuple(graph.class_names[label] for label in labels), run)
+
+    @property
+    def train_weights(self) -> np.ndarray | None:
+        """Weights of the training nodes, q × m; None where all count alike."""
+        return None if self.weights is None else self.weights[self.nodes.train]
 
     def with_run(self, run: Run) -> NodeTask:
         """The same, run otherwise."""

@@ -37,6 +37,7 @@ class NodeLearner(Learner):
         replicas: slice = slice(None),
     ) -> None:
         run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
+        weights = None if task.weights is None else task.weights[nodes.train]
         settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
         own = {name: values[replicas] for name, values in settings.items()}
         device, classes = place.device, len(task.classes)
@@ -44,7 +45,7 @@ class NodeLearner(Learner):
         self.draws = run.draws(replicas)
         self.seeds = self.draws.seeds
         self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
-        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device)
+        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device, weights)
         self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
         self.validation = torch.tensor(nodes.validation, device=device)
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
@@ -121,7 +122,8 @@ def train(task: NodeTask, method: Method, training: Training) -> Trained:
     if training.selection == "best" and training.epochs and not task.nodes.validates:
         raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
     stacks = learners(task, method, training)
-    facts = task.run.facts(task.graph, method, training, vars(task.nodes).values())
+    data = [*vars(task.nodes).values(), *([] if task.weights is None else [task.weights])]
+    facts = task.run.facts(task.graph, method, training, data)
     trained = run_epochs(stacks, training, task.run, facts, started)
     trained = replace(trained, prepared=stacks[0].prepared)
     if method.classifier == "softmax":

@@ -32,12 +32,20 @@ class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, N
 
     __metadata_request__transform = {"graph": True}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        validation: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Learn from nodes X (m names or indices of the graph) and their classes y.
 
-        ``validation``: as :class:`NodeKernelClassifier` takes it.
+        ``validation``, ``sample_weight``: as :class:`NodeKernelClassifier` takes them.
         """
-        super().fit(X, y, graph=graph, validation=validation)
+        super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
         self._n_features_out = self.kernel_.vectors(positions([0])).shape[1]
         return self
 
@@ -47,11 +55,18 @@ class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, N
         return known.kernel.vectors(known.find(X))
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, graph: Graph | None = None, validation: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        validation: Any = None,
+        sample_weight: Any = None,
     ) -> np.ndarray:
         """Learn, then give the vectors of the nodes learned from."""
         # scikit-learn's own would not know that `transform` may do without the graph.
-        return self.fit(X, y, graph=graph, validation=validation).transform(X)
+        given = {"graph": graph, "validation": validation, "sample_weight": sample_weight}
+        return self.fit(X, y, **given).transform(X)
 
     def __sklearn_tags__(self) -> Any:
         """The numbers have the model's precision, whatever the indices have."""
