@@ -364,9 +364,16 @@ COLUMNS = {
     "check_fit2d_1feature": ONE_COLUMN,
     "check_dict_unchanged": ONE_COLUMN,
     "check_fit2d_predict1d": ONE_COLUMN,
+    "check_sample_weights_shape": ONE_COLUMN,
+    "check_sample_weights_not_overwritten": ONE_COLUMN,
+    "check_sample_weight_equivalence_on_dense_data": ONE_COLUMN,
     "check_array_api_input": ARRAY_API,
 }
 NO_GRAPH = {
+    "check_sample_weights_pandas_series": NEEDS_GRAPH,
+    "check_sample_weights_not_an_array": NEEDS_GRAPH,
+    "check_sample_weights_list": NEEDS_GRAPH,
+    "check_all_zero_sample_weights_error": NEEDS_GRAPH,
     "check_fit_score_takes_y": NEEDS_GRAPH,
     "check_estimators_overwrite_params": NEEDS_GRAPH,
     "check_estimators_fit_returns_self": NEEDS_GRAPH,
@@ -384,6 +391,7 @@ NO_GRAPH = {
 OF_CLASSIFIER = {
     "check_classifier_data_not_an_array": NEEDS_GRAPH,
     "check_classifiers_one_label": NEEDS_GRAPH,
+    "check_classifiers_one_label_sample_weights": NEEDS_GRAPH,
     "check_classifiers_classes": NEEDS_GRAPH,
     "check_classifiers_train": NEEDS_GRAPH,
     "check_classifiers_regression_target": ANY_CLASS,
@@ -395,7 +403,7 @@ OF_TRANSFORMER = {
 }
 
 
-def one_class_each(X, y):
+def one_class_each(X, y, weights):
     """The checks draw nodes and classes at random; of a node with several classes the first row counts."""
     nodes, classes = np.asarray(X), np.asarray(y)
     if (
@@ -404,26 +412,29 @@ def one_class_each(X, y):
         or nodes.size != len(nodes)
         or classes.size != len(nodes)
     ):
-        return X, y
+        return X, y, weights
     first = np.sort(np.unique(nodes.ravel(), return_index=True)[1])
-    return nodes[first], classes[first]
+    whole = np.asarray(weights).shape == (len(nodes),)
+    return nodes[first], classes[first], np.asarray(weights)[first] if whole else weights
 
 
 class ClassifierOnGraph(kn.NodeKernelClassifier):
     """With a graph of its own, so that the checks that give none can run."""
 
-    def fit(self, X, y=None, *, graph=GRAPH, validation=None):
-        return super().fit(*one_class_each(X, y), graph=graph, validation=validation)
+    def fit(self, X, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
+        X, y, sample_weight = one_class_each(X, y, sample_weight)
+        return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
 
 class TransformerOnGraph(kn.NodeKernelTransformer):
     """The same."""
 
-    def fit(self, X, y=None, *, graph=GRAPH, validation=None):
-        return super().fit(*one_class_each(X, y), graph=graph, validation=validation)
+    def fit(self, X, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
+        X, y, sample_weight = one_class_each(X, y, sample_weight)
+        return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
-    def fit_transform(self, X, y=None, *, graph=GRAPH, validation=None):
-        return super().fit_transform(X, y, graph=graph, validation=validation)
+    def fit_transform(self, X, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
+        return super().fit_transform(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
 
 TWO_COLUMNS = "X is pairs of nodes: the check gives other than two columns"
@@ -467,6 +478,7 @@ EXPECTED = {
         "check_n_features_in": ONE_COLUMN,
         "check_n_features_in_after_fitting": ONE_COLUMN,
         "check_classifiers_train": NO_MATRIX,
+        "check_classifiers_one_label_sample_weights": NO_MATRIX,
         "check_classifiers_regression_target": ANY_CLASS,
     },
     TransformerOnGraph: COLUMNS

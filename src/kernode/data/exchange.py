@@ -31,7 +31,8 @@ def require_graph(graph: Any, missing: str = "pass graph=") -> Graph:
     """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
-    how, kind = _converter(graph), type(graph).__name__
+    how = _converter(graph)
+    kind = "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
     if graph is None:
         raise InputError(f"graph must be a kernode.Graph: {missing}. Got NoneType.")
     if how is not None:

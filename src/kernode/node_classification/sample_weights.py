@@ -33,7 +33,7 @@ def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray 
             "node out."
         )
     if count and not weights.any():
-        raise InputError("sample_weight is 0 for every node: nothing is left to learn from.")
+        raise InputError("every sample_weight is zero: no node is left to learn from.")
     return weights
 
 
