@@ -84,6 +84,19 @@ def test_svc_equals_scikit_learns_on_the_dense_kernel(classes, weighted):
     np.testing.assert_array_equal(scores.argmax(axis=1), machine.predict(kernel))
 
 
+def test_weights_of_nodes_weigh_sums_and_reach_the_svc():
+    graph = clustered_graph(classes=3)
+    train, weights = np.arange(30), 1.0 + np.arange(30) % 4
+    labels, kernel = graph.labels[train], dense_normalized(graph, 1.0)[:, train]
+    machine = SVC(kernel="precomputed").fit(kernel[train], labels, sample_weight=weights / weights.mean())
+    scores = KLED().scores(graph, 1.0, "svc", train, labels, 3, 5 * weights)
+    np.testing.assert_allclose(scores, machine.decision_function(kernel), atol=1e-3)
+    summed = dense_kernel(graph, 1.0)[:, train] * weights @ np.eye(3)[labels]
+    np.testing.assert_allclose(
+        KLED().scores(graph, 1.0, "sums", train, labels, 3, weights), summed, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("classifier", ["sums", "svc"])
 @pytest.mark.parametrize("taught", [[4], [1, 4], [1, 2, 4]])
 def test_a_class_without_training_nodes_is_never_predicted(classifier, taught):

@@ -137,6 +137,16 @@ def test_weight_two_is_twice_in_the_list():
     assert not np.allclose(weighted.predict_proba(SPLIT.test), plain.predict_proba(SPLIT.test), atol=1e-4)
 
 
+def test_nearest_centroids_are_weighted_means():
+    """Nora computes one by hand: the mean similarity to each class, by weight."""
+    weights = 1.0 + np.arange(60) % 7
+    model = fitted(quick(**KERNEL, selection="last", precision=64), sample_weight=weights)
+    gram = model.kernel_.gram(SPLIT.test, SPLIT.train)
+    means = [np.average(gram[:, LABELS == c], axis=1, weights=weights[LABELS == c]) for c in range(3)]
+    chances = np.exp(means) / np.exp(means).sum(axis=0)
+    assert np.allclose(model.predict_proba(SPLIT.test), chances.T, atol=1e-9)
+
+
 @pytest.mark.parametrize("settings", [{}, KERNEL, KLED])
 def test_labels_of_little_weight_teach_little(settings, tmp_path):
     """Half of Nora's labels are wrong, and she knows which half to trust."""
