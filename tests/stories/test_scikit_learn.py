@@ -142,7 +142,7 @@ def test_nearest_centroids_are_weighted_means():
     weights = 1.0 + np.arange(60) % 7
     model = fitted(quick(**KERNEL, selection="last", precision=64), sample_weight=weights)
     gram = model.kernel_.gram(SPLIT.test, SPLIT.train)
-    means = [np.average(gram[:, LABELS == c], axis=1, weights=weights[LABELS == c]) for c in range(3)]
+    means = [np.average(gram[:, c == LABELS], axis=1, weights=weights[c == LABELS]) for c in range(3)]
     chances = np.exp(means) / np.exp(means).sum(axis=0)
     assert np.allclose(model.predict_proba(SPLIT.test), chances.T, atol=1e-9)
 
