@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from kernode.cli.graph_source import print_notes
 from kernode.cli.model_source import extended, graph_at
 from kernode.cli.options import DATA_HELP, DeviceOption, EncodingOption, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_table
+from kernode.cli.streams import write_data
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def extend(
     if out is not None:
         write_table(out, table)
     elif not output.json:
-        sys.stdout.write(as_csv(table).decode())
+        write_data(as_csv(table).decode())
         return
     report: dict[str, Any] = {
         "model": str(model),

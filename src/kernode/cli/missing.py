@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from kernode.cli.graph_source import graph_from
 from kernode.cli.model_source import graph_at, own_graph_of
 from kernode.cli.options import DeviceOption, NodesOption, OutputOptions
 from kernode.cli.predictions import Table, as_csv, check_suffix, rows_of, write_table
+from kernode.cli.streams import write_data
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def missing(
     if out is not None:
         write_table(out, table)
     elif not output.json:
-        sys.stdout.write(as_csv(table).decode())
+        write_data(as_csv(table).decode())
         return
     report: dict[str, Any] = {
         "model": str(model),
