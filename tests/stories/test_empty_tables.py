@@ -7,18 +7,20 @@ def test_a_table_without_a_single_edge_is_said(desk):
     """Ines exported the wrong sheet: people, but nobody who knows anybody."""
     desk.table("edges.csv", ("source", "target"), [])
     desk.table("people.csv", ("id", "age", "team"), [(i, 20 + i, "AB"[i % 2]) for i in range(30)])
-    answer = desk.kernode("data info edges.csv --nodes people.csv --label team --json")
-    assert "the graph has no edge: none is listed; only features can tell nodes apart" in answer.err
-    assert any("no edge" in note for note in answer.json["notes"])
+    facts = desk.kernode("data info edges.csv --nodes people.csv --label team --json").json
+    sentence = "the graph has no edge: none is listed; only features can tell nodes apart"
+    assert f"{sentence}." in facts["warnings"]
+    assert sentence in facts["notes"]
+    assert f"kernode: warning: {sentence}" in desk.kernode("data info edges.csv --nodes people.csv").err
 
 
 def test_edges_that_are_all_dropped_are_said_with_the_reason(desk):
     """Tom joined a table to itself: everybody knows themselves, and one row has nobody."""
     desk.table("edges.csv", ("source", "target"), [("a", "a"), ("b", "b"), ("a", "")])
     desk.table("people.csv", ("id", "age"), [("a", 1), ("b", 2)])
-    err = desk.kernode("data info edges.csv --nodes people.csv --json").err
-    assert "2 joined a node to itself" in err
-    assert "lacked one of the two nodes (row 4)" in err
+    (warning,) = desk.kernode("data info edges.csv --nodes people.csv --json").json["warnings"]
+    assert "2 joined a node to itself" in warning
+    assert "lacked one of the two nodes (row 4)" in warning
 
 
 def test_numbers_in_the_first_row_are_an_edge(desk):

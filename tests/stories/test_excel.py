@@ -100,6 +100,26 @@ def test_bytes_that_mean_nothing_are_asked_about(desk):
     assert "no encoding that Python knows" in desk.kernode("data info edges.csv --encoding cp125").refusal
 
 
+def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
+    """Zdeněk's customers have names of Windows-1250, next month as well."""
+    put_german_tables(desk, shop)
+    assert desk.kernode(GERMAN_SHOP.replace(" --json", "")).status == 0
+    header = ("Kundennr", "Nachname", "Alter", "Umsatz", "Kunde seit")
+    row = ("Ťapa", "Ťapa", "55,0", "5.000 €", "01.02.2021")
+    desk.table("new.csv", header, [row], "cp1250", ";")
+    desk.table("e.csv", ("von", "nach"), [("Ťapa", "Ťapa"), ("Ťapa", "Žižka")], "cp1250", ";")
+    predict = "predict edges.safetensors e.csv --nodes new.csv -o later.csv --whole"
+    assert "--encoding" in desk.kernode(predict).refusal
+    assert desk.kernode(f"{predict} --encoding cp1250").status == 0
+    assert desk.classes("later.csv")["Ťapa"] == "Süßes"
+    extend = (
+        "extend edges.safetensors --graph edges.csv --graph-nodes customers.csv --nodes new.csv -o more.csv"
+    )
+    assert "Pass --encoding" in desk.kernode(extend).refusal
+    assert desk.kernode(f"{extend} --encoding cp1250").status == 0
+    assert desk.classes("more.csv") == {"Ťapa": "Süßes"}
+
+
 def test_a_comma_that_may_mean_two_things_is_asked_about(desk, shop):
     """Priya's sheet says "1,234" throughout: a thousand or one and a bit?"""
     spent = [f"{round(x):,}" for x in shop.spent]

@@ -69,10 +69,11 @@ def test_an_id_is_no_class(desk, shop):
 def test_twins_among_classes_are_warned_of(desk, shop):
     """ "Tee" and "tee", typed by two people."""
     put_tables(desk, shop, [taste.lower() if at % 7 == 0 else taste for at, taste in enumerate(shop.taste)])
-    answer = desk.kernode("data info edges.csv --nodes people.csv --label taste --json")
-    assert len(answer.json["classes"]) == 6
-    assert "differ only in case, blanks or hyphens" in answer.err
-    assert "'Tee' and 'tee'" in answer.err
+    facts = desk.kernode("data info edges.csv --nodes people.csv --label taste --json").json
+    assert len(facts["classes"]) == 6
+    (warning,) = facts["warnings"]
+    assert "differ only in case, blanks or hyphens" in warning
+    assert "'Tee' and 'tee'" in warning
 
 
 def test_a_customer_with_two_tastes_is_asked_about(desk, shop):

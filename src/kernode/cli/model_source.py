@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernode.cli.graph_source import as_options
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -94,7 +95,10 @@ def extended(
     from kernode.data.tables import extend
     from kernode.graph import positions
 
-    larger = extend(graph, nodes, edges, encoding=encoding)
+    try:
+        larger = extend(graph, nodes, edges, encoding=encoding)
+    except InputError as error:
+        raise InputError(as_options(str(error))) from error
     arrived = positions(range(graph.n_nodes, larger.n_nodes))
     notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
     return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs)
