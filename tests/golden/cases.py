@@ -79,7 +79,8 @@ def own_tables():
         "year": [None if i == 4 else 1990 + i for i in range(31)],
         "venue": [("a", "b", "c")[i % 3] for i in range(31)],
         "title": [f"word{i % 5} word{i % 3} common" for i in range(31)],
-        "topic": [("x", "y")[i % 2] if i % 4 else None for i in range(31)],
+        # The row that repeats p3 tells no class: another than before is refused since 0.2.
+        "topic": [("x", "y")[i % 2] if i % 4 and i < 30 else None for i in range(31)],
     }
     return edges, nodes
 

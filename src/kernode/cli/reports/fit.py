@@ -8,7 +8,6 @@ from typing import Any
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, say
-from kernode.node_classification.report import beside, percent, uncertain
 
 _SHOWN = 12  # classes
 
@@ -46,6 +45,8 @@ def said_replaced(report: dict[str, Any]) -> str:
 
 
 def _print_figures(report: dict[str, Any]) -> None:
+    from kernode.node_classification.report import beside, percent, uncertain  # here: it waits for torch
+
     r = report["replicas"]
     if report["chosen_by_validation"]:
         tried = ", ".join(f"{name} {figure:.2f} %" for name, figure in report["chosen_by_validation"].items())
