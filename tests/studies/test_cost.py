@@ -27,7 +27,7 @@ CPU = Place.of(32, "cpu")
 GPU = Place(torch.float32, torch.device("cuda"))
 KEYS = {
     "dataset", "variant", "nodes", "edges", "features", "replicas", "epochs", "device", "operator",
-    "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from", "warnings",
+    "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from",
 }  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def test_estimate_prints_one_json_object(kernode, free):
     status, out, err = kernode("estimate", "cora", "--json", "--replicas", 3)
     assert (status, err) == (0, "")
     values = json.loads(out)
-    assert values.keys() == KEYS
+    assert values.keys() == KEYS | {"warnings"}
     expected = {
         "dataset": "cora", "variant": "k3-tuned", "nodes": 2708, "edges": 5278, "features": 1433,
         "device": "cpu", "replicas": 3, "epochs": 200, "fits": True, "free_mb": 10_000,
