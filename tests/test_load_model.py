@@ -144,7 +144,7 @@ def as_sparse(graph):
 def table_graph():
     edges = {"source": [f"n{i}" for i in range(30)], "target": [f"n{(i * 7 + 1) % 30}" for i in range(30)]}
     nodes = {"id": [f"n{i}" for i in range(30)] + ["n3"], "x": [i % 5 * 1.5 for i in range(31)],
-             "word": ["ab", "cd", None] * 10 + ["ab"], "kind": ["u", "v"] * 15 + ["u"]}  # fmt: skip
+             "word": ["ab", "cd", None] * 10 + ["ab"], "kind": ["u", "v"] * 15 + ["v"]}  # fmt: skip
     return kn.read_table(edges, nodes, label="kind", positions=4)
 
 

@@ -19,6 +19,7 @@ from kernode.hops import rows as hop_rows_file
 from kernode.maps import GCN, FeatureMap, Free, HopMLP, Presmoothed, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is not given the weights")  # of some graphs that are drawn
 DOUBLE = Place.of(64)
 POWERS = ("each", "last", "plain")
 MAPS = [

@@ -46,7 +46,7 @@ def test_features_alone_are_scikit_learns_logistic_regression():
     nodes = LabelledNodes(SPLIT.train[None], CLUSTERS.labels[SPLIT.train][None], NONE, NONE)
     x = dense_features(CLUSTERS)
     expected = LogisticRegression().fit(x[SPLIT.train], CLUSTERS.labels[SPLIT.train]).predict(x[SPLIT.test])
-    assert (_by_features(CLUSTERS, nodes)["rows as they are"](0, SPLIT.test) == expected).all()
+    assert (_by_features(CLUSTERS, nodes)["rows as they are, C = 1"](0, SPLIT.test) == expected).all()
 
 
 def test_validation_chooses_and_test_nodes_never_do():

@@ -232,7 +232,7 @@ def test_settings_file_gives_fit_the_same_as_configure(kernode):
     call = ("fit", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", "--replicas", 2, "--json")
     fitted = json.loads(kernode(*call))
     expected = run_variant(GRAPH, "k3", Run((0, 1), SINGLE), changes=best["settings"]).report
-    assert fitted["test"] == expected["test"]
+    assert {name: fitted["test"][name] for name in expected["test"]} == expected["test"]
     assert fitted["validation"]["runs"][0] == pytest.approx(best["value"], abs=1e-3)
     assert json.loads(kernode(*call, "--epochs", 5))["epochs"] == 5  # the command line wins
     assert "of k3, not of n1" in kernode(*call, "--variant", "n1", status=2)

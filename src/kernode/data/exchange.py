@@ -147,8 +147,7 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
     Weights are ``edge_weight``, or an ``edge_attr`` of one number per edge; an ``edge_attr`` of several is
     left out, with a warning. What was taken or left out stands in the graph's ``notes``. Labels below 0 are
-    unknown. Masks are not part of a graph; ``fit`` takes the nodes that they pick:
-    ``train = np.flatnonzero(data.train_mask)``, then ``model.fit(train, graph.labels[train], graph=graph)``.
+    unknown. Masks are not part of a graph, and do as nodes: ``model.fit(data.train_mask, data.y, graph=graph)``.
     """
     import torch
 

@@ -87,7 +87,7 @@ class ModuleMap(FeatureMap):
         weighted, given = bool(np.any(coo.data != 1)), self.gives_weights(module)
         if weighted and not given:
             warn(
-                f"{type(module).__name__} is not given the weights of {graph.name!r}'s edges: all count "
+                f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
                 "alike. Use a module whose forward takes edge_weight, or another map."
             )
         if not given or not (weighted or _requires_edge_weight(module)):

@@ -84,7 +84,7 @@ def _majority(given: LabelledNodes, c: int) -> Answers:
 
 
 def _by_features(graph: Graph, given: LabelledNodes) -> dict[str, Answers]:
-    """Logistic regression; by validation on rows as they are, or of length 1 with a smaller penalty."""
+    """Logistic regression, on rows of length 1 or as they are, with a small or a large penalty."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import normalize
@@ -105,7 +105,12 @@ def _by_features(graph: Graph, given: LabelledNodes) -> dict[str, Answers]:
 
         return answer
 
-    return {"rows as they are": answers(lambda x: x, 1.0), "rows of length 1": answers(normalize, 10.0)}
+    forms: dict[str, Callable[[Any], Any]] = {"of length 1": normalize, "as they are": lambda x: x}
+    return {
+        f"rows {name}, C = {inverse_penalty:g}": answers(form, inverse_penalty)
+        for inverse_penalty in (100.0, 1.0)
+        for name, form in forms.items()
+    }
 
 
 def _some(train: np.ndarray, labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
