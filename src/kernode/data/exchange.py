@@ -147,7 +147,7 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
     Weights are ``edge_weight``, or an ``edge_attr`` of one number per edge; an ``edge_attr`` of several is
     left out, with a warning. What was taken or left out stands in the graph's ``notes``. Labels below 0 are
-    unknown. Masks are not part of a graph, and do as nodes: ``model.fit(data.train_mask, data.y, graph=graph)``.
+    unknown. Masks are not part of a graph, and do as nodes: ``fit(data.train_mask, data.y, graph=graph)``.
     """
     import torch
 
