@@ -195,9 +195,7 @@ def test_a_module_that_takes_weights_gets_them(kind):
 
 def test_weights_that_a_module_does_not_take_are_said_to_be_ignored():
     graph = weighted(CLUSTERS)
-    with pytest.warns(
-        kn.errors.KernodeWarning, match="Normed is not given the weights"
-    ) as said:
+    with pytest.warns(kn.errors.KernodeWarning, match="Normed is not given the weights") as said:
         Wrapped.of(Normed, outputs=3).prepare(graph, DOUBLE)
     assert len(said) == 1
     of_before = Wrapped("Sums", outputs=3)  # as a file of before has it

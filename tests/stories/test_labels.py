@@ -1,6 +1,9 @@
 """The column of the classes, as people fill it: words for not known, −1, prices, ids, contradictions."""
 
+import numpy as np
 import pytest
+
+import kernode as kn
 
 FIT = "fit edges.csv --nodes people.csv --label taste --predictions out.csv --epochs 60 --replicas 1 --json"
 
@@ -83,3 +86,16 @@ def test_a_customer_with_two_tastes_is_asked_about(desk, shop):
         file.write(f"{shop.ids[0]},26,1000,Kaffee\n")
     refusal = desk.kernode(FIT).refusal
     assert f"'{shop.ids[0]}' has the class 'Tee' in row 2 and 'Kaffee' in row 62" in refusal
+
+
+def test_python_questions_the_same_classes():
+    """Uma's y comes straight from a form that people filled in."""
+    graph = kn.Graph.from_edges([(0, 1), (1, 2), (2, 3)], np.eye(4))
+    model = kn.NodeKernelClassifier("n1", epochs=1, selection="last")
+    with pytest.warns(kn.KernodeWarning) as said:
+        model.fit(range(4), ["Tea", "tea ", "Unknown", "coffee"], graph=graph)
+    sentences = " ".join(str(one.message) for one in said)
+    assert "y has classes that differ only in case, blanks or hyphens" in sentences
+    assert "'Unknown', which is a class here" in sentences
+    with pytest.raises(kn.InputError, match="node 3 has no label"):
+        model.fit(range(4), ["Tea", "Tea", "Milk", ""], graph=graph)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.replicas import seeds_from, whole
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.names import as_nodes
+from kernode.graph.twins import warn_of_twins
 from kernode.node_classification.advice import advise_longer_training
 from kernode.node_classification.fitting import Candidates, fit_again, fit_best, fit_first
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -28,6 +29,7 @@ def labelled(
     require_classes(nodes, y, graph, "training")
     _require_one_class_each(nodes, y, graph)
     classes = np.unique(y)
+    _question(classes.tolist())
     chosen, chosen_labels = _with_labels(validation, y, graph)
     return classes, LabelledNodes(
         nodes[None],
@@ -64,6 +66,15 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
         raise InputError(
             f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep the right one."
         )
+
+
+def _question(classes: list[Any]) -> None:
+    """Warn of classes that may be none, or one written in two ways."""
+    names = [name for name in classes if isinstance(name, str)]
+    warn_of_twins("y", names)
+    for name in names:
+        if name.strip().lower() in ("unknown", "n/a", "nan"):
+            warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")
 
 
 def can_hold_out(given: LabelledNodes) -> bool:

@@ -22,7 +22,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
 from kernode.data.tables.to_graph import require_columns, said_added, unreadable
 from kernode.errors import InputError
-from kernode.graph import Graph
+from kernode.graph import Graph, Lookup
 from kernode.graph.growth import extended, with_edges
 
 
@@ -184,23 +184,20 @@ def _labels(graph: Graph, encoding: Encoding, listed: Listed) -> Labels | None:
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:
-    """Edges by index, where they are given by name."""
+    """Edges by position in the larger graph; what an integer is, :mod:`kernode.graph.lookup` says."""
     try:
-        pairs = np.asarray([] if edges is None else edges)
+        pairs = np.asanyarray([] if edges is None else edges)
     except ValueError:
         raise InputError("edges must be m × 2 nodes. Got rows of different lengths.") from None
-    if pairs.dtype.kind not in "UTO" or not pairs.size:
-        return pairs
+    if not pairs.size or (graph.node_names is None and pairs.dtype.kind in "iu"):
+        return pairs  # of nodes without names: new ones count on
     if graph.node_names is None:
         raise InputError(f"the nodes of {graph.name!r} have no names. Give edges as indices.")
     everyone = np.concatenate([graph.node_names, np.asarray([] if names is None else names, str)])
-    order = np.argsort(everyone)
-    text = pairs.astype(str)
-    at = np.minimum(np.searchsorted(everyone, text, sorter=order), len(everyone) - 1)
-    unknown = text[everyone[order[at]] != text]
-    if unknown.size:
-        raise InputError(f"edges: no node is called {str(unknown.flat[0])!r}. Name new nodes in names=.")
-    return order[at]
+    try:
+        return Lookup(everyone, len(everyone), f"{graph.name!r} and names=").find(pairs)
+    except InputError as error:
+        raise InputError(f"edges: {error} New nodes are named in names=.") from None
 
 
 def _is_table(value: Any) -> bool:

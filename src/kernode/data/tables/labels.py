@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,13 @@ from kernode.data.tables.columns.values import alike, numbers
 from kernode.data.tables.nodes import Listed
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
-from kernode.errors import InputError, warn
+from kernode.errors import InputError
+from kernode.graph.twins import warn_of_twins
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
-_SHOWN = 5  # pairs in a warning
+_SHOWN = 5  # texts in a note
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def read_labels(
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
-    _warn_of_twins(column, names, new)
+    warn_of_twins(f"column {column!r}", names, new)
     codes = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
     classes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     labels = np.full(n, -1, np.int64)
@@ -162,28 +161,6 @@ def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
     if whole and len(distinct) > _MANY:
         return (f"{where}: took {len(distinct):,} different integers as classes, by name and not by size",)
     return ()
-
-
-def _warn_of_twins(column: str, names: tuple[str, ...], new: set[str]) -> None:
-    """Warn of classes that differ in case, blanks or hyphens only, where this table brings one of them."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(_core(name), []).append(name)
-    pairs = [pair for group in groups.values() for pair in combinations(group, 2) if new.intersection(pair)]
-    if not pairs:
-        return
-    shown = "; ".join(f"{one!r} and {other!r}" for one, other in pairs[:_SHOWN])
-    more = f"; and {len(pairs) - _SHOWN:,} more" if len(pairs) > _SHOWN else ""
-    warn(
-        f"column {column!r} has classes that differ only in case, blanks or hyphens, and stay different: "
-        f"{shown}{more}. Write them alike if they are one."
-    )
-
-
-def _core(name: str) -> str:
-    """A class's name without what people write now so, now so; numbers stay as they are."""
-    core = re.sub(r"(?<=\w)[\s_\-\u2010-\u2013]+(?=\w)", "", name.casefold())
-    return name if core.isdigit() else core
 
 
 def _refuse_two_classes(
