@@ -1,19 +1,22 @@
 """What needs no kernel: the commonest class, features alone, edges alone. Beside every accuracy.
 
 Each learns from the same training nodes, chooses its one setting by the same validation nodes (without any it
-takes the first), and answers about the same nodes. All three are cheap.
+takes the first), and answers about the same nodes. They are to be cheap: features have three of the runs' own
+splits, and where there is much to multiply, one split and one setting must do.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from kernode.compute.chunks import chunks
 from kernode.graph import Graph
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.task import LabelledNodes
@@ -24,123 +27,133 @@ NAMES = {
     "features": "features alone (logistic regression)",
     "edges": "edges alone (label propagation)",
 }
-_FEATURE_SPLITS = 3  # of the runs' own splits: the others would say the same, and take longer
+_FEATURE_SPLITS = 3  # the others would say the same, and take longer
+_MUCH = 2 * 10**7  # entries × classes, of the training nodes' features or of all edges: a second a product
 _MOST_ROWS = 5000  # training nodes of the logistic regression; of more, a seeded sample
 _SHARES = (0.9, 0.99, 0.5)  # α: how much of a node's answer comes from its neighbours
 _STEPS = 30
+_ROWS = 50_000
 
-Answers = Callable[[int, np.ndarray], np.ndarray]  # row of training nodes, nodes → class numbers
+Answer = Callable[[np.ndarray], np.ndarray]  # nodes → class numbers
+Settings = dict[str, Answer]  # what can be chosen, computed when it is first asked
 
 
 def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    """Accuracy in percent of each, on nodes (q × t) with true class numbers (−1: none of the training's).
+    """Accuracy in percent of each on nodes (q × t) with true class numbers (−1: none of the training's).
 
-    ``runs``: row by row of the training nodes; of the features at most three.
+    ``runs``: one for each row of the training nodes, or for the first of them.
     """
     if not tested.shape[1]:
         return {}
-    c = int(given.train_labels.max()) + 1
-    made: dict[str, tuple[int, dict[Any, Answers]]] = {
-        "majority": (len(given.train), {None: _majority(given, c)}),
-        "features": (min(len(given.train), _FEATURE_SPLITS), _by_features(graph, given)),
-        "edges": (len(given.train), _by_edges(graph, given, c)),
+    q, c = len(given.train), int(given.train_labels.max()) + 1
+    x: Any = graph.features
+    entries = {
+        "majority": 0,
+        "features": (x.nnz if sparse.issparse(x) else x.size) * len(given.train[0]) // graph.n_nodes,
+        "edges": graph.adjacency.nnz,
     }
+    makers = {"majority": _by_count, "features": _by_features, "edges": _by_edges}
+    figures = {}
     # One thread: these matrices are small, and on busy cores several threads wait for each other.
     with threadpool_limits(1):
-        figures = {}
-        for done, (name, one) in enumerate(made.items()):
-            tell("baselines", done, len(made))
-            figures[name] = _figures(*one, given, tested, truth)
+        for done, (name, make) in enumerate(makers.items()):
+            tell("baselines", done, len(makers))
+            much = entries[name] * c > _MUCH
+            rows = 1 if much else min(q, _FEATURE_SPLITS) if name == "features" else q
+            runs = []
+            for row in range(rows):
+                settings = make(graph, given.train[row], given.train_labels[row])
+                if much or not given.validates:
+                    settings = dict([next(iter(settings.items()))])
+                at = min(row, len(tested) - 1)
+                chosen = _chosen(settings, given, row)
+                right = (settings[chosen](tested[at]) == truth[at]).mean()
+                runs.append((100 * float(right), chosen))
+            figures[name] = _figures(runs)
     return figures
 
 
-def _figures(
-    rows: int, candidates: dict[Any, Answers], given: LabelledNodes, tested: np.ndarray, truth: np.ndarray
-) -> dict[str, Any]:
-    """Accuracy of the candidate that validates best, row by row of the training nodes."""
-    runs, settings = [], []
-    for row in range(rows):
-        best = next(iter(candidates))
-        if len(candidates) > 1 and given.validates:
-            own = min(row, len(given.validation) - 1)
-            nodes, labels = given.validation[own], given.validation_labels[own]
-            right = {name: (answer(row, nodes) == labels).mean() for name, answer in candidates.items()}
-            best = max(right, key=lambda name: right[name])
-        at = min(row, len(tested) - 1)
-        runs.append(100 * float((candidates[best](row, tested[at]) == truth[at]).mean()))
-        settings.append(best)
-    mean, std = mean_and_std(runs)
+def _chosen(settings: Settings, given: LabelledNodes, row: int) -> str:
+    """The setting that validates best; of equals the first."""
+    if len(settings) == 1:
+        return next(iter(settings))
+    own = min(row, len(given.validation) - 1)
+    nodes, labels = given.validation[own], given.validation_labels[own]
+    right = {name: (answer(nodes) == labels).mean() for name, answer in settings.items()}
+    return max(right, key=lambda name: right[name])
+
+
+def _figures(runs: list[tuple[float, str]]) -> dict[str, Any]:
+    mean, std = mean_and_std([accuracy for accuracy, _ in runs])
     return {
         "accuracy_mean": round(mean, 4),
         "accuracy_std": round(std, 4),
-        "runs": [round(run, 4) for run in runs],
-        "settings": settings if len(candidates) > 1 else None,
+        "runs": [round(accuracy, 4) for accuracy, _ in runs],
+        "settings": [setting for _, setting in runs],
     }
 
 
-def _majority(given: LabelledNodes, c: int) -> Answers:
-    commonest = [np.bincount(labels, minlength=c).argmax() for labels in given.train_labels]
-    return lambda row, nodes: np.full(len(nodes), commonest[row])
+def _by_count(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
+    """The commonest class."""
+    commonest = np.bincount(labels).argmax()
+    return {"": lambda nodes: np.full(len(nodes), commonest)}
 
 
-def _by_features(graph: Graph, given: LabelledNodes) -> dict[str, Answers]:
+def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
     """Logistic regression, on rows of length 1 or as they are, with a small or a large penalty."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import normalize
 
-    def answers(rows_of: Callable[[Any], Any], inverse_penalty: float) -> Answers:
-        fitted: dict[int, Any] = {}
+    if len(train) > _MOST_ROWS:
+        some = np.random.Generator(np.random.PCG64(0)).permutation(len(train))[:_MOST_ROWS]
+        train, labels = train[some], labels[some]
+    if len(np.unique(labels)) == 1:
+        return _by_count(graph, train, labels)
 
-        def answer(row: int, nodes: np.ndarray) -> np.ndarray:
-            if row not in fitted:
-                train, labels = _some(given.train[row], given.train_labels[row], row)
-                if len(np.unique(labels)) == 1:
-                    return np.full(len(nodes), labels[0])
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a baseline
-                    model = LogisticRegression(C=inverse_penalty, max_iter=100)
-                    fitted[row] = model.fit(rows_of(graph.features[train]), labels)
-            return np.asarray(fitted[row].predict(rows_of(graph.features[nodes])))
+    def answer(form: Callable[[Any], Any], inverse_penalty: float) -> Answer:
+        @cache
+        def model() -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a baseline
+                learner = LogisticRegression(C=inverse_penalty, max_iter=100)
+                return learner.fit(form(graph.features[train]), labels)
 
-        return answer
+        def classes(nodes: np.ndarray) -> np.ndarray:
+            parts = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
+            return np.concatenate([model().predict(form(graph.features[nodes[part]])) for part in parts])
+
+        return classes
 
     forms: dict[str, Callable[[Any], Any]] = {"of length 1": normalize, "as they are": lambda x: x}
     return {
-        f"rows {name}, C = {inverse_penalty:g}": answers(form, inverse_penalty)
+        f"rows {name}, C = {inverse_penalty:g}": answer(form, inverse_penalty)
         for inverse_penalty in (100.0, 1.0)
         for name, form in forms.items()
     }
 
 
-def _some(train: np.ndarray, labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    if len(train) <= _MOST_ROWS:
-        return train, labels
-    some = np.random.Generator(np.random.PCG64(seed)).permutation(len(train))[:_MOST_ROWS]
-    return train[some], labels[some]
+def _by_edges(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
+    """Label propagation (Zhou et al. 2004): F ← α S F + (1 − α) Y with S = D^−½ A D^−½."""
+    known = np.zeros((graph.n_nodes, labels.max() + 1), np.float32)
+    known[train, labels] = 1
+    commonest = np.bincount(labels).argmax()
+
+    def answer(share: float) -> Answer:
+        @cache
+        def classes() -> np.ndarray:
+            spread, found = _normalized(graph.adjacency), known
+            for _ in range(_STEPS):
+                found = share * (spread @ found) + (1 - share) * known
+            return np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # whom nothing reaches
+
+        return lambda nodes: classes()[nodes]
+
+    return {f"α = {share:g}": answer(share) for share in _SHARES}
 
 
-def _by_edges(graph: Graph, given: LabelledNodes, c: int) -> dict[float, Answers]:
-    """Label propagation (Zhou et al. 2004), F ← α S F + (1 − α) Y with S = D^−½ A D^−½; α by validation."""
-    q, n = len(given.train), graph.n_nodes
-    degrees = np.maximum(np.asarray(graph.adjacency.sum(axis=1), float).ravel(), 1e-12)
+def _normalized(adjacency: sparse.csr_array) -> sparse.csr_array:
+    """D^−½ A D^−½."""
+    degrees = np.maximum(np.asarray(adjacency.sum(axis=1), float).ravel(), 1e-12)
     scale = sparse.diags_array((1 / np.sqrt(degrees)).astype(np.float32))
-    spread = (scale @ graph.adjacency @ scale).astype(np.float32)
-    known = np.zeros((n, q, c), np.float32)
-    known[given.train, np.arange(q)[:, None], given.train_labels] = 1
-    shares = known.mean(axis=0, keepdims=True)  # whom nothing reaches gets the commonest class
-    start = known.reshape(n, q * c)
-    kept: dict[float, np.ndarray] = {}
-
-    def answers(share: float) -> Answers:
-        def answer(row: int, nodes: np.ndarray) -> np.ndarray:
-            if share not in kept:
-                found = start
-                for _ in range(_STEPS):
-                    found = share * (spread @ found) + (1 - share) * start
-                kept[share] = (found.reshape(n, q, c) + 1e-12 * shares).argmax(axis=2)
-            return kept[share][nodes, row]
-
-        return answer
-
-    return {share: answers(share) for share in _SHARES}
+    return sparse.csr_array(scale @ adjacency @ scale, dtype=np.float32)
