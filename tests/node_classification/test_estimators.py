@@ -9,7 +9,8 @@ from sklearn.svm import SVC
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.node_classification.folds import in_folds, labelled
+from kernode.node_classification.folds import in_folds
+from kernode.node_classification.given import labelled
 from tasks import LABELS, SPLIT
 
 

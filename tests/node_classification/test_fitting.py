@@ -67,7 +67,8 @@ def test_validation_accuracy_is_that_of_the_kept_epochs():
 def test_without_validation_nodes_the_first_candidate_is_taken():
     nodes = replace(labelled_nodes(), validation=NO_NODES, validation_labels=NO_NODES)
     last = {name: (method, replace(SHORT, selection="last")) for name, (method, _) in CANDIDATES.items()}
-    model = fit_best(node_task(nodes=nodes), last).model
+    with pytest.warns(kn.KernodeWarning, match="no node validates: one trains, and other is not tried"):
+        model = fit_best(node_task(nodes=nodes), last).model
     assert (model.variant, model.chosen_by_validation) == ("one", None)
 
 

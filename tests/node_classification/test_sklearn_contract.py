@@ -370,6 +370,7 @@ COLUMNS = {
     "check_array_api_input": ARRAY_API,
 }
 NO_GRAPH = {
+    "check_positive_only_tag_during_fit": NEEDS_GRAPH,
     "check_sample_weights_pandas_series": NEEDS_GRAPH,
     "check_sample_weights_not_an_array": NEEDS_GRAPH,
     "check_sample_weights_list": NEEDS_GRAPH,
@@ -441,6 +442,7 @@ TWO_COLUMNS = "X is pairs of nodes: the check gives other than two columns"
 TWO_CLASSES = "y is 1 where a pair is linked and 0 where not: the check gives other classes"
 NO_PAIRS = "X is pairs of node ids: the check makes up numbers that are none"
 OF_LINKS = {
+    "check_positive_only_tag_during_fit": NEEDS_GRAPH,
     "check_fit_score_takes_y": TWO_COLUMNS,
     "check_estimators_overwrite_params": NEEDS_GRAPH,
     "check_dont_overwrite_parameters": TWO_COLUMNS,

@@ -49,3 +49,48 @@ def test_python_has_the_same_report():
     assert set(report["baselines"]) == {"majority", "features", "edges"}
     assert "features alone (logistic regression)" in str(report)
     assert report["classes"][0]["support"] == 6
+
+
+def test_a_report_on_nodes_that_taught_says_so():
+    """Quin reports on everything he has."""
+    graph = clustered_graph()
+    model = kn.NodeKernelClassifier("n1", epochs=5).fit(range(40), graph.labels[:40], graph=graph)
+    with pytest.warns(kn.KernodeWarning, match="40 of the 60 nodes reported on taught some run"):
+        model.report(range(60), graph.labels)
+
+
+def test_classes_in_other_words_are_translated_or_refused():
+    """Rosa trained on numbers and scores names; both are the graph's. Words of her own are not."""
+    graph = clustered_graph()
+    model = kn.NodeKernelClassifier("n1", epochs=20).fit(range(40), graph.labels[:40], graph=graph)
+    rest, names = np.arange(40, 60), np.array(graph.class_names)
+    by_number = model.score(rest, graph.labels[rest])
+    assert by_number == model.score(rest, names[graph.labels[rest]]) > 0.5
+    assert model.report(rest, names[graph.labels[rest]])["accuracy_mean"] == pytest.approx(100 * by_number)
+    for judge in (model.score, model.report):
+        with pytest.raises(kn.InputError, match="no class in y, such as 'tea'"):
+            judge(rest, ["tea"] * 20)
+
+
+def test_validation_nodes_that_train_and_numbers_of_ones_own_are_refused():
+    """Sven validates on what he trains on; Tara numbers her classes otherwise than the graph does."""
+    graph = clustered_graph()
+    train, validation = np.arange(40), np.arange(40, 60)
+    model = kn.NodeKernelClassifier("n1", epochs=2)
+    with pytest.raises(kn.InputError, match="node 30 trains and validates"):
+        model.fit(train, graph.labels[train], graph=graph, validation=np.arange(30, 60))
+    with pytest.raises(kn.InputError, match="the classes in y are not the graph's own"):
+        model.fit(train, (graph.labels[train] + 1) % 3, graph=graph, validation=validation)
+    model.fit(train, graph.labels[train], graph=graph, validation=(np.arange(60) >= 40, graph.labels))
+
+
+def test_minus_one_and_one_are_two_classes_where_nothing_speaks_against_it():
+    """Udo labels his nodes −1 and 1, in a graph without labels, and scores a batch of −1 alone."""
+    clusters = clustered_graph(classes=2)
+    graph = kn.from_scipy(clusters.adjacency, clusters.features)
+    y = np.where(clusters.labels == 0, -1, 1)
+    model = kn.NodeKernelClassifier("n1", epochs=20).fit(range(40), y[:40], graph=graph)
+    batch = np.flatnonzero(y == -1)
+    assert model.score(batch, y[batch]) > 0.5
+    with pytest.raises(kn.InputError, match="or give classes as text if −1 is one"):
+        model.fit(range(3), [-1, 0, 1], graph=graph)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 
 
 class Positions(np.ndarray):
@@ -25,7 +25,8 @@ class Positions(np.ndarray):
         """What numpy joins or takes from positions is positions, too."""
         result = super().__array_function__(function, types, args, kwargs)
         kept = function in _JOINS and isinstance(result, np.ndarray) and result.dtype.kind in "iu"
-        return result.view(Positions) if kept else result
+        # Joined with plain integers, which may be names, they are plain.
+        return result.view(Positions if set(types) == {Positions} else np.ndarray) if kept else result
 
 
 _JOINS = (np.concatenate, np.hstack, np.append, np.unique, np.union1d, np.setdiff1d, np.intersect1d)
@@ -65,7 +66,7 @@ class Lookup:
         if nodes.dtype.kind in "UT" and nodes.size:
             return self._named(nodes.astype(str))
         if nodes.dtype.kind in "iu" and not isinstance(nodes, Positions) and self.has_integer_names:
-            return self._named(nodes.astype(str))
+            return self._named_by_integers(nodes)
         return checked_nodes(nodes, self.n).view(Positions)
 
     def name(self, node: int) -> str:
@@ -83,6 +84,18 @@ class Lookup:
                 f"a mask must hold one boolean per node ({self.n:,} of {self.of}). Got shape {mask.shape}."
             )
         return np.flatnonzero(mask).view(Positions)
+
+    def _named_by_integers(self, nodes: np.ndarray) -> Positions:
+        """Integers as names, which is said where they could be positions of others."""
+        at = self._named(nodes.astype(str))
+        others = np.flatnonzero(np.ravel(at != nodes))
+        if len(others) and nodes.min() >= 0 and nodes.max() < self.n:
+            first = nodes.flat[others[0]]
+            warn(
+                f"took {first} as the node of {self.of} called {str(first)!r}, not as position {first}. "
+                "Pass names as text, or positions as kn.positions(…), to say which."
+            )
+        return at
 
     def _named(self, wanted: np.ndarray) -> Positions:
         if self.names is None:
@@ -121,9 +134,11 @@ def require_one_reading(lookup: Lookup, given: Any, y: np.ndarray, labels: np.nd
     """
     given = _as_array(given)
     plain = given.dtype.kind in "iu" and not isinstance(given, Positions) and given.size
-    if not plain or not lookup.has_integer_names or given.shape != y.shape or given.max() >= lookup.n:
+    if not plain or not lookup.has_integer_names or given.shape != y.shape:
         return
-    if _agree(y, labels[given]) and not _agree(y, labels[lookup.find(given)]):
+    if given.min() < 0 or given.max() >= lookup.n:
+        return
+    if _agree(y, labels[given]) and not _agree(y, labels[lookup.find(given.astype(str))]):
         raise InputError(
             f"nodes as names of {lookup.of} contradict its classes, and as positions they agree. "
             "Write kn.positions(nodes) where positions are meant."
@@ -144,7 +159,9 @@ def checked_nodes(nodes: Any, n: int) -> np.ndarray:
     nodes = np.asarray(nodes)
     if nodes.size and nodes.dtype.kind not in "iu":
         raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.")
-    outside = nodes[(nodes < 0) | (nodes >= n)] if nodes.size else nodes
+    if nodes.size and nodes.min() < 0:
+        raise InputError(f"Negative values in data: node {nodes.min()} is not in the graph, counted from 0.")
+    outside = nodes[nodes >= n] if nodes.size else nodes
     if outside.size:
         raise InputError(f"node {outside.flat[0]} is not in the graph. Nodes run from 0 to {n - 1}.")
     return nodes.astype(np.int64)

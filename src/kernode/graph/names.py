@@ -75,11 +75,10 @@ def as_classes(y: Any) -> np.ndarray:
 
 def found(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np.ndarray]:
     """Positions of nodes (see :func:`as_nodes`) and their classes: beside a mask y may be of all nodes."""
-    at = graph.find(nodes)
     if nodes.dtype == bool and y.shape == nodes.shape:
         y = y[nodes]
     require_one_reading(graph.lookup, nodes, y, graph.labels)
-    return at, y
+    return graph.find(nodes), y
 
 
 def _plain(nodes: Any) -> np.ndarray:
@@ -96,10 +95,6 @@ def _plain(nodes: Any) -> np.ndarray:
         raise InputError("Complex data not supported: nodes must be names or integer indices.")
     if array.dtype.kind == "f":
         array = _whole(array)
-    if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise InputError(
-            f"Negative values in data: node {array.min()} is not in the graph. Indices count from 0."
-        )
     return array
 
 
@@ -111,7 +106,10 @@ def _unboxed(array: np.ndarray) -> np.ndarray:
     if all(isinstance(value, str) for value in values):
         return array.astype(str)
     if all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
-        return array.astype(np.int64)
+        try:
+            return array.astype(np.int64)
+        except OverflowError:  # a name, then
+            return array.astype(str)
     if all(isinstance(value, float | Integral) and not isinstance(value, bool) for value in values):
         return array.astype(np.float64)
     raise InputError("nodes must be all names (text) or all integer indices. Got a mixture or other things.")
@@ -121,6 +119,8 @@ def _whole(array: np.ndarray) -> np.ndarray:
     bad = array[~np.isfinite(array)]
     if bad.size:
         raise InputError(f"nodes must be integer indices. Got {'NaN' if np.isnan(bad[0]) else 'inf'}.")
+    if array.size and abs(array).max() >= 2**53:
+        raise InputError(f"floats above 2⁵³ are not exact: {array.max():.0f} may be another. Give text.")
     whole = array.astype(np.int64)
     if (whole != array).any():
         raise InputError(f"nodes must be integer indices. Got {array[whole != array][0]}.")

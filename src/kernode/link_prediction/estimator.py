@@ -50,10 +50,10 @@ class LinkPredictor(ClassifierMixin, PartParameters):
     >>> links = kn.LinkPredictor(epochs=20).fit(graph)
     >>> links.evaluate()["auc"] > 85
     True
-    >>> len(links.missing_links(35, k=3)), links.score_pairs([(35, 40), (35, 114)]).shape
+    >>> len(links.missing_links("35", k=3)), links.score_pairs([("35", "40"), ("35", "114")]).shape
     (3, (2,))
-    >>> links.predict_proba([(35, 40), (35, 114)]).shape, links.kernel_.gram([35, 40]).shape
-    ((2, 2), (2, 2))
+    >>> links.predict_proba([("35", "40")]).shape, links.kernel_.gram(["35", "40"]).shape
+    ((1, 2), (2, 2))
     """
 
     # With metadata routing, the graph goes to fit without a set_fit_request.

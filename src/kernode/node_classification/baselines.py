@@ -69,7 +69,9 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
                 chosen = _chosen(settings, given, row)
                 right = (settings[chosen](tested[at]) == truth[at]).mean()
                 runs.append((100 * float(right), chosen))
-            figures[name] = _figures(runs)
+            figures[name] = _figures(runs) | {"splits": q}
+            if name == "features" and len(given.train[0]) > _MOST_ROWS:
+                figures[name]["training_nodes"] = _MOST_ROWS
     return figures
 
 

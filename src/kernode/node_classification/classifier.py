@@ -8,13 +8,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.row_labels import require_aligned
 from kernode.node_classification.estimator import NodeKernelEstimator
-from kernode.node_classification.folds import require_classes
+from kernode.node_classification.given import require_classes
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.report import Report, judged
+from kernode.node_classification.sample_weights import as_weights
 from kernode.node_classification.task import LabelledNodes
 from kernode.version import versions
 
@@ -69,7 +71,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     True
     >>> model.kernel_.gram(split.test[:3]).shape
     (3, 3)
-    >>> [node for node, similarity in model.similar(35, k=3) if similarity > 0.5] != []
+    >>> [node for node, similarity in model.similar("35", k=3) if similarity > 0.5] != []
     True
     """
 
@@ -92,20 +94,22 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, and, on the graph that
         was learned from, what the commonest class, features alone and edges alone reach with the same
-        training nodes.
+        training nodes. They choose their settings by the validation nodes that ``fit`` was given; without
+        any, and in a model that was read from a file, they have none to choose.
         """
+        require_aligned(X, y=y)
         known = self._on(graph)
-        nodes, y = found(known.graph, as_nodes(X), as_classes(y))
+        nodes, y = self._truth(known, X, y)
         if nodes.shape != y.shape or not len(nodes):
             raise InputError(f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.")
-        require_classes(nodes, y, known.graph, "reported")
-        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
-            y = np.array(known.graph.class_names)[y]
+        taught = np.isin(nodes, self.model_.train).sum() if known.has_training_nodes else 0
+        if taught:
+            warn(f"{taught:,} of the {len(nodes):,} nodes reported on taught some run: the figures flatter.")
         names = [*self.classes_.tolist(), *np.setdiff1d(y, self.classes_).tolist()]
-        truth = np.array([names.index(one) for one in y.tolist()])
+        numbers = {name: number for number, name in enumerate(names)}
+        truth = np.array([numbers[one] for one in y.tolist()])
         model = self.model_
-        none = np.empty((1, 0), np.int64)
-        given = LabelledNodes(model.train, model.train_labels, none, none)
+        given = LabelledNodes(model.train, model.train_labels, *self._validation)
         figures = judged(known, np.asarray(nodes)[None], truth[None], given, names)
         return Report(figures | {"versions": versions()})
 
@@ -117,9 +121,25 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         """
         require_aligned(X, y=y, sample_weight=sample_weight)
         known = self._on(graph)
+        nodes, y = self._truth(known, X, y)
+        weights = as_weights(sample_weight, as_nodes(X), len(nodes))
+        return float(accuracy_score(y, self.predict(nodes, graph), sample_weight=weights))
+
+    def _truth(self, known: ModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and their classes in the words of the model, or a sentence where they are not."""
         nodes, y = found(known.graph, as_nodes(X), as_classes(y))
-        if nodes.shape == y.shape:  # else scikit-learn has its own sentence
-            require_classes(nodes, y, known.graph, "scored")
-        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U":
-            y = np.array(known.graph.class_names)[y]
-        return float(accuracy_score(y, self.predict(nodes, graph), sample_weight=sample_weight))
+        if nodes.shape != y.shape or not len(y):  # for which scikit-learn has sentences
+            return nodes, y
+        require_classes(nodes, y, known.graph, "scored", self.classes_)
+        names = np.array(known.graph.class_names)
+        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U" and y.max() < len(names):
+            return nodes, names[y]
+        numbers = {name: number for number, name in enumerate(names.tolist())}
+        if y.dtype.kind in "UO" and self.classes_.dtype.kind in "iu" and set(y.tolist()) <= set(numbers):
+            return nodes, np.array([numbers[name] for name in y.tolist()])
+        if not np.isin(y, self.classes_).any() and y.dtype.kind != self.classes_.dtype.kind:
+            raise InputError(
+                f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as "
+                f"{self.classes_.tolist()[0]!r}. Give the classes as the model learned them."
+            )
+        return nodes, y

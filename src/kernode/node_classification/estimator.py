@@ -25,7 +25,8 @@ from kernode.maps import FeatureMap
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
 from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.fitting import fit_best
-from kernode.node_classification.folds import fit_in_folds, labelled
+from kernode.node_classification.folds import fit_in_folds
+from kernode.node_classification.given import labelled
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.sample_weights import as_weights, by_node
@@ -159,7 +160,9 @@ class NodeKernelEstimator(PartParameters):
         warn_of_single_nodes(task)
         fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)
         advise_longer_training(fitted.model)
-        return self._take(fitted, classes)
+        self._take(fitted, classes)
+        self._validation = given.validation, given.validation_labels
+        return self
 
     def _take(self, on: ModelOnGraph, classes: np.ndarray) -> Self:
         """Become the estimator of a model on the graph it learned from."""
@@ -171,6 +174,7 @@ class NodeKernelEstimator(PartParameters):
         self.seeds_ = model.seeds  # random_state=seeds_[0] repeats the run
         self.n_features_in_ = 1  # X is one column: the node
         self._device, self._on_own_graph = device, on
+        self._validation = np.empty((1, 0), np.int64), np.empty((1, 0), np.int64)  # nodes, class numbers
         self._on_other_graph: ModelOnGraph | None = None  # the last that was asked about
         return self
 

@@ -51,8 +51,10 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
     It is the mean over the replicas, each at the epoch that it kept; the first of equals wins. What each
     had stands in the model's ``chosen_by_validation``.
     """
-    if not task.nodes.validates:  # nothing to choose by
-        candidates = dict([next(iter(candidates.items()))])
+    if not task.nodes.validates and len(candidates) > 1:  # nothing to choose by
+        first, *others = candidates
+        warn(f"no node validates: {first} trains, and {', '.join(others)} is not tried. Name one as variant.")
+        candidates = {first: candidates[first]}
     if task.run.checkpoint is not None:
         task.run.checkpoint.check([*(candidates if len(candidates) > 1 else [""]), AGAIN])
     if len(candidates) == 1:

@@ -80,7 +80,7 @@ def lines(figures: dict[str, Any]) -> list[str]:
     r = len(figures["runs"])
     found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
-    found += [f"{'beside it':<20} {line}" for line in beside(figures, r)]
+    found += [f"{'':<20} {line}" for line, _ in beside(figures)]
     widest = max(len(str(one["class"])) for one in figures["classes"])
     found.append(f"{'class':<{widest}}  precision  recall      F1  support")
     for one in figures["classes"]:
@@ -105,13 +105,16 @@ def uncertain(figures: dict[str, Any]) -> str:
     return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
 
 
-def beside(figures: dict[str, Any], runs: int) -> list[str]:
-    """The baselines, each in a line, those ahead of the figure marked."""
-    ahead = {
-        name: one["accuracy_mean"] - figures["accuracy_mean"] for name, one in figures["baselines"].items()
-    }
-    return [
-        f"{percent(one, 'accuracy', len(one['runs']))} {NAMES[name]}"
-        f"{f': ahead by {ahead[name]:.2f}' if ahead[name] > 0 else ''}"
-        for name, one in figures["baselines"].items()
-    ]
+def beside(figures: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The baselines, each in a line, and whether it is ahead of the figure on the same splits."""
+    found = []
+    for name, one in figures["baselines"].items():
+        rows, splits = len(one["runs"]), one["splits"]
+        ours = np.mean(figures["runs"] if splits == 1 else figures["runs"][:rows])
+        ahead = one["accuracy_mean"] - ours
+        parts = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
+        parts += [f"{rows} of {splits} splits"] if rows < splits else []
+        parts += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
+        line = ", ".join(parts)
+        found.append((f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line, bool(ahead > 0)))
+    return found

@@ -62,8 +62,8 @@ def _print_figures(report: dict[str, Any]) -> None:
         unsure = uncertain(values) if part == "test" else ""
         say(f"  {part + ' accuracy':<20} [bold]{percent(values, 'accuracy', r)}[/]{note}{unsure}")
         if part == "test":
-            for line in beside(values, r):
-                say(f"  {'':<20} [dim]{line}[/]" if "ahead" not in line else f"  {'':<20} [yellow]{line}[/]")
+            for line, is_ahead in beside(values):
+                say(f"  {'':<20} [{'yellow' if is_ahead else 'dim'}]{line}[/]")
             say(f"  {'macro F1':<20} {percent(values, 'macro_f1', r)}")
     if alike := report["test"]["similarity"]:
         precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
