@@ -107,6 +107,7 @@ def run_epochs(
     """Advance all learners in step. ``facts``: what two runs must share for one to continue the other."""
     checkpoint = run.checkpoint
     history: list[dict[str, Tensor]] = []
+    blocks: dict[str, Tensor] = {}
     state = {name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()}
     if checkpoint is not None:
         history = checkpoint.restore(state, facts)
@@ -124,7 +125,7 @@ def run_epochs(
             if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
                 break
             with keeping.whole_epoch():
-                history.append(_joined([act(epoch) for act in advance]))
+                history.append(_in_block(_joined([act(epoch) for act in advance]), blocks, epoch, epochs))
             keeping.write_if_due(epoch, epochs)
             if told_to and (epoch == epochs or _is_due(history[-1], told)):
                 latest = {name: value.cpu().numpy() for name, value in history[-1].items()}
@@ -148,6 +149,20 @@ def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     if len(records) == 1:
         return records[0]
     return {name: torch.cat([one[name] for one in records]) for name in records[0]}
+
+
+def _in_block(
+    record: dict[str, Tensor], blocks: dict[str, Tensor], epoch: int, epochs: int
+) -> dict[str, Tensor]:
+    """The record of an epoch as rows of blocks that hold those of all epochs.
+
+    Small tensors that stay, between large ones that go, keep the allocator from giving memory back: K1 on 500
+    nodes grew from 0.5 to 1.7 GB in 400 epochs.
+    """
+    for name, value in record.items():
+        if name not in blocks:
+            blocks[name] = value.new_empty((epochs, *value.shape))
+    return {name: blocks[name][epoch - 1].copy_(value) for name, value in record.items()}
 
 
 def _is_due(record: dict[str, Tensor], told: float) -> bool:
