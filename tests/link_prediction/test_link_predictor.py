@@ -65,7 +65,8 @@ def test_in_single_precision_no_rounding_of_a_matrix_product_orders_equals(repli
 def test_predictor_takes_a_split_of_ones_own(tmp_path):
     links = predictor().fit(SPLIT)
     assert links.split_ is SPLIT
-    assert set(links.evaluate()) == {"auc", "ap", "hits_at_20", "hits_at_50", "hits_at_100", "mrr"}
+    hits = {f"hits_at_{k}" for k in (20, 50, 100) if k <= len(SPLIT.test_negatives)}
+    assert set(links.evaluate()) == {"auc", "ap", *hits, "mrr"}
     again = kn.load_model(links.save(tmp_path / "l"), SPLIT.graph)
     assert np.array_equal(again.score_pairs(SPLIT.test), links.score_pairs(SPLIT.test))
 

@@ -147,6 +147,7 @@ def test_nearest_centroids_are_weighted_means():
     assert np.allclose(model.predict_proba(SPLIT.test), chances.T, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:y is not what the graph has")
 @pytest.mark.parametrize("settings", [{}, KERNEL, KLED])
 def test_labels_of_little_weight_teach_little(settings, tmp_path):
     """Half of Nora's labels are wrong, and she knows which half to trust."""
@@ -232,3 +233,31 @@ def test_pairs_and_links_of_shuffled_rows_are_refused():
     pairs = pd.DataFrame({"u": [0, 1, 2], "v": [3, 4, 5]})
     with pytest.raises(kn.InputError, match="same row labels in a different order"):
         links().fit(pairs, pd.Series([1, 0, 1], index=[2, 0, 1]), graph=CLUSTERS)
+
+
+# ---- what is handed over by mistake
+
+
+def test_a_shuffled_mask_is_asked_about():
+    """Vera's mask came from a shuffled frame, and marked other rows than she meant."""
+    mask = pd.Series(np.arange(120) < 40, index=np.random.default_rng(0).permutation(120))
+    with pytest.raises(kn.InputError, match=r"mask's rows are in another order.*mask\.sort_index\(\)"):
+        quick().fit(mask, CLUSTERS.labels, graph=CLUSTERS)
+
+
+def test_classes_that_contradict_the_graphs_are_said():
+    """Walt sorted one column of two."""
+    with pytest.warns(kn.KernodeWarning, match="y is not what the graph has for .* of 60 nodes"):
+        quick(epochs=2).fit(SPLIT.train, np.sort(LABELS), graph=CLUSTERS)
+
+
+def test_measurements_are_no_classes():
+    """Xena wants to predict an amount."""
+    with pytest.raises(kn.InputError, match="Unknown label type: continuous"):
+        quick().fit(range(30), np.linspace(0, 1, 30), graph=CLUSTERS)
+
+
+def test_features_in_place_of_nodes_are_pointed_out():
+    """Yann passes X as he does everywhere else."""
+    with pytest.raises(kn.InputError, match="features are the graph's"):
+        quick().fit(np.random.default_rng(0).random((30, 4)), [0, 1] * 15, graph=CLUSTERS)

@@ -113,6 +113,9 @@ def _print_report(report: dict[str, Any]) -> None:
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     titles = {"auc": "AUC", "ap": "AP", "hits_at_50": "Hits@50", "mrr": "MRR"}
     for name, title in titles.items():
+        if f"{name}_mean" not in report["test"]:
+            say(f"  {'test ' + title:<20} none: there are too few non-edges to rank among")
+            continue
         spread = f" ± {report['test'][f'{name}_std']:.2f}" if r > 1 else ""
         say(f"  {'test ' + title:<20} [bold]{report['test'][f'{name}_mean']:.2f}{spread} %[/]")
         for which, values in report["baselines"].items() if name == "auc" else ():

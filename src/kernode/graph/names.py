@@ -12,6 +12,9 @@ from sklearn.exceptions import DataConversionWarning
 from kernode.errors import InputError, warn
 from kernode.graph.graph import Graph
 from kernode.graph.lookup import Positions, require_one_reading
+from kernode.graph.row_labels import require_row_order
+
+_MANY = 20  # different fractions: more are a measurement, fewer may be a scale, as of stars
 
 
 def as_nodes(nodes: Any) -> np.ndarray:
@@ -22,6 +25,7 @@ def as_nodes(nodes: Any) -> np.ndarray:
     >>> as_nodes([[3.0], [0.0]]), as_nodes(["eve", "ann"]).tolist()
     (array([3, 0]), ['eve', 'ann'])
     """
+    require_row_order(nodes)
     array = _plain(nodes)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -33,7 +37,9 @@ def as_nodes(nodes: Any) -> np.ndarray:
     if array.ndim == 0:
         raise InputError("nodes must be one list of indices or names. Reshape your data: [v] for one node v.")
     if array.ndim != 1:
-        raise InputError(f"nodes must be one list of indices or names. Got shape {array.shape}.")
+        raise InputError(
+            f"nodes must be one list of indices or names. Got shape {array.shape}; features are the graph's."
+        )
     return array
 
 
@@ -66,6 +72,10 @@ def as_classes(y: Any) -> np.ndarray:
         raise InputError("Complex data not supported: y must hold classes.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InputError("y contains NaN or inf. Leave out the rows whose class is not known.")
+    if y.dtype.kind == "f" and (y != np.floor(y)).any() and len(np.unique(y)) > _MANY:
+        raise InputError(
+            "Unknown label type: continuous. y looks like numbers: regression is not offered. Give classes."
+        )
     if y.ndim == 2 and y.shape[1] == 1:
         sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
         warn(sentence, DataConversionWarning)
@@ -123,5 +133,8 @@ def _whole(array: np.ndarray) -> np.ndarray:
         raise InputError(f"floats above 2⁵³ are not exact: {array.max():.0f} may be another. Give text.")
     whole = array.astype(np.int64)
     if (whole != array).any():
-        raise InputError(f"nodes must be integer indices. Got {array[whole != array][0]}.")
+        raise InputError(
+            f"nodes must be integer indices. Got {array[whole != array][0]}. X lists nodes; features are the "
+            "graph's."
+        )
     return whole

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kernode.errors import InputError
 
 
@@ -23,6 +25,20 @@ def require_aligned(X: Any, **beside: Any) -> None:
                 f"X and {name} have the same row labels in a different order: which row belongs to which? "
                 f"Pass {name}.loc[X.index], or {name}.to_numpy() if they stand in order already."
             )
+
+
+def require_row_order(mask: Any) -> None:
+    """Raise where a mask's row labels are the row numbers in another order: it marks rows, not labels."""
+    labels = _labels(mask)
+    is_mask = str(getattr(mask, "dtype", "")) in ("bool", "boolean")  # numpy's, and pandas' own
+    if labels is None or not is_mask or labels.dtype.kind not in "iu":
+        return
+    numbers = np.asarray(labels)
+    if not (numbers == np.arange(len(numbers))).all() and (np.sort(numbers) == np.arange(len(numbers))).all():
+        raise InputError(
+            "the mask's rows are in another order than their labels 0, 1, …: which row is which node? "
+            "Pass mask.sort_index(), or mask.to_numpy() if they stand in the graph's order already."
+        )
 
 
 def _labels(values: Any) -> Any:

@@ -17,12 +17,13 @@ def link_metrics(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]
 
     - ``auc``: area under the ROC curve, the chance that an edge scores above a non-edge.
     - ``ap``: average precision.
-    - ``hits_at_k``, k = 20, 50, 100: see :func:`hits_at`.
+    - ``hits_at_k``, k = 20, 50, 100: see :func:`hits_at`; left out where there are fewer than k non-edges,
+      for then every edge is a hit whatever its score.
     - ``mrr``: see :func:`mean_reciprocal_rank`.
 
     >>> figures = link_metrics(np.array([0.9, 0.8, 0.3]), np.array([0.7, 0.2, 0.1]))
     >>> {name: round(figure, 1) for name, figure in figures.items()}
-    {'auc': 88.9, 'ap': 91.7, 'hits_at_20': 100.0, 'hits_at_50': 100.0, 'hits_at_100': 100.0, 'mrr': 83.3}
+    {'auc': 88.9, 'ap': 91.7, 'mrr': 83.3}
     """
     positive, negative = _checked_scores(positive, "positive"), _checked_scores(negative, "negative")
     truth = np.repeat([1, 0], [len(positive), len(negative)])
@@ -31,7 +32,7 @@ def link_metrics(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]
     return {
         "auc": _percent(roc_auc_score(truth, ranks)),
         "ap": _percent(average_precision_score(truth, ranks)),
-        **{f"hits_at_{k}": hits_at(k, positive, negative) for k in (20, 50, 100)},
+        **{f"hits_at_{k}": hits_at(k, positive, negative) for k in (20, 50, 100) if k <= len(negative)},
         "mrr": mean_reciprocal_rank(positive, negative),
     }
 

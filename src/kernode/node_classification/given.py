@@ -12,6 +12,8 @@ from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.twins import warn_of_twins
 from kernode.node_classification.task import LabelledNodes
 
+_MANY_OTHERS = 0.1  # share of nodes whose class is another than the graph's
+
 
 def labelled(
     nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any
@@ -25,6 +27,7 @@ def labelled(
     _require_one_class_each(nodes, y, graph)
     classes = np.unique(y)
     _question(classes.tolist())
+    _compare(nodes, y, graph)
     chosen, chosen_labels = _validating(validation, nodes, y, graph)
     return classes, LabelledNodes(
         nodes[None],
@@ -86,6 +89,22 @@ def _question(classes: list[Any]) -> None:
     for name in names:
         if name.strip().lower() in ("unknown", "n/a", "nan"):
             warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")
+
+
+def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
+    """Warn where the classes are the graph's, but not of these nodes: rows out of order, mostly."""
+    told = graph.labels[nodes] >= 0
+    names = np.array(graph.class_names, dtype=object)
+    own = graph.labels[nodes[told]] if y.dtype.kind in "iu" else names[graph.labels[nodes[told]]]
+    if not told.any() or set(own.tolist()) != set(y[told].tolist()):
+        return
+    other = np.flatnonzero(own != y[told])
+    if len(other) > _MANY_OTHERS * len(own):
+        first, node = other[0], graph.lookup.name(nodes[told][other[0]])
+        warn(
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is "
+            f"{y[told][first]!r} here and {own[first]!r} there. Check that nodes and y are in one order."
+        )
 
 
 def _validating(
