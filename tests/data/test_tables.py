@@ -321,7 +321,10 @@ WRONG = [
     ({"weight": "w"}, "there is no column 'w' for weight="),
     ({"features": ["topic"], "label": "topic"}, "column 'topic' is the label and cannot be a feature"),
     ({"positions": -1}, "positions must be an integer ≥ 0"),
-    ({"e": "source,target\nq,r\n"}, "such as 'q', is listed in column 'id' of n.csv. Pass id="),
+    (
+        {"e": "source,target\nq,r\n"},
+        "such as 'q', is listed in column 'id' of n.csv, which has ids such as 'a'. Pass id=",
+    ),
     ({"e": ""}, "e.csv, row 1: there is no header"),
     ({"e": "source\na\n"}, "e.csv has only the column 'source'. It needs two"),
     ({"e": "a,a\n1,2\n"}, "e.csv, row 1: two columns are called 'a'. Rename one"),
@@ -442,8 +445,7 @@ def test_files_of_other_kinds(tmp_path):
     graph = kn.read_table(snap)
     assert (graph.n_edges, graph.repairs[0].rows) == (2, (5,))
     comma, bare = write(tmp_path, c_csv="source,target\n1,2,\n3,4,\n", b_csv="source,target")
-    with pytest.raises(InputError, match=r"dropped 2 rows that did not have 2 values \(rows 2, 3\)"):
-        kn.read_table(comma)
+    assert kn.read_table(comma).n_edges == 2
     with pytest.raises(InputError, match="hold no edge and no node"):
         kn.read_table(bare)
 

@@ -11,13 +11,30 @@ from kernode.data.tables.choose import choose
 from kernode.data.tables.columns.find_notation import Clues, find_notation
 from kernode.data.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.data.tables.columns.values import numbers
-from kernode.data.tables.ids import coded_ids
+from kernode.data.tables.ids import coded_ids, places
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
-_SOURCES = ("source", "src", "from", "u", "head", "node1", "id1", "citing", "follower", "fromnodeid")
-_TARGETS = ("target", "dst", "to", "v", "tail", "node2", "id2", "cited", "followee", "tonodeid")
+_ENDS = (  # usual names of an edge's two columns
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("u", "v"),
+    ("head", "tail"),
+    ("node1", "node2"),
+    ("id1", "id2"),
+    ("citing", "cited"),
+    ("follower", "followee"),
+    ("fromnodeid", "tonodeid"),
+    ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("payer", "payee"),
+    ("caller", "callee"),
+    ("von", "nach"),
+)
+_SOURCES, _TARGETS = zip(*_ENDS, strict=True)
+_SHOWN = 5  # columns in a note
 _WEIGHTS = ("weight", "weights", "w")
 
 
@@ -52,8 +69,10 @@ def read_edges(
     ``guess``: whether a column called weight is taken for one without being named.
     """
     table = _with_first_edge(table, listed)
-    source, target, notes = _ends(table, source, target)
+    source, target, notes = _ends(table, source, target, listed)
     weight = choose(table, weight, "weight", _WEIGHTS if guess else ())
+    if guess:
+        notes = (*notes, *_ignored(table, (source, target, weight)))
     ends, ids = coded_ids(table, [source, target])
     lacking = (ends[:, 0] < 0) | (ends[:, 1] < 0)
     if lacking.any():
@@ -103,7 +122,9 @@ def _with_first_edge(table: Table, listed: Any) -> Table:
     return table
 
 
-def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, str, tuple[str, ...]]:
+def _ends(
+    table: Table, source: str | None, target: str | None, listed: Any
+) -> tuple[str, str, tuple[str, ...]]:
     names = table.column_names
     if len(names) < 2:
         has = f"only the column {names[0]!r}" if names else "no columns"
@@ -114,6 +135,7 @@ def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, st
     notes = table.notes
     if found[0] is None and found[1] is None:
         found = names[0], names[1]
+        _refuse_other_ends(table, found, listed)
         notes = (*notes, f"{table.name}: took {names[0]!r} as source and {names[1]!r} as target")
     one, other = found
     if one is None or other is None or one == other:
@@ -122,3 +144,56 @@ def _ends(table: Table, source: str | None, target: str | None) -> tuple[str, st
             f"{table.header}: which column is the {missing}? Pass {missing}=, one of {', '.join(names)}."
         )
     return one, other, notes
+
+
+def _refuse_other_ends(table: Table, ends: tuple[str, str], listed: Any) -> None:
+    """Raise where one of the first two columns holds no listed node, and a later column does."""
+    if listed is None or not len(listed):
+        return
+    strange = [name for name in ends if not _listed_share(table, name, listed)]
+    if not strange:
+        return
+    others = [name for name in table.column_names if name not in ends]
+    if not any(_listed_share(table, name, listed) >= 0.5 for name in others):
+        return
+    fits = [name for name in table.column_names if _listed_share(table, name, listed) >= 0.5]
+    hold = f"{_list(fits)} do" if len(fits) > 1 else f"{fits[0]!r} does"
+    raise InputError(
+        f"{table.header}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, "
+        f"and {hold}. Pass source= and target=."
+    )
+
+
+def _listed_share(table: Table, column: str, listed: Any) -> float:
+    """The share of a column's different values that are ids of listed nodes."""
+    try:
+        codes, ids = coded_ids(table, [column])
+    except InputError:  # it cannot be an id
+        return 0.0
+    there = places(ids.take(np.unique(codes[codes >= 0])), listed) >= 0
+    return float(there.mean()) if len(there) else 0.0
+
+
+def _ignored(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:
+    """A note on columns that play no role, and on one that could be the weight."""
+    others = [name for name in table.column_names if name not in taken]
+    if not others:
+        return ()
+    shown = _list(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
+    note = f"{table.name}: ignored {shown}"
+    likely = None if taken[-1] else next((name for name in others if _are_weights(table[name])), None)
+    return (note if likely is None else f"{note}; weight={likely!r} would take it as the weight",)
+
+
+def _are_weights(values: Any) -> bool:
+    """Whether a column begins with positive numbers."""
+    try:
+        x = numbers(values.slice(0, 1000))[0]
+    except (ValueError, NotImplementedError, TypeError):  # pyarrow's are among them
+        return False
+    return bool(len(x) and (x > 0).all())
+
+
+def _list(names: list[str]) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.decoding import require_encoding
-from kernode.data.tables.frames import with_index
+from kernode.data.tables.frames import counts_rows, with_index
 from kernode.data.tables.table import Table
 from kernode.data.tables.text_files import AS_IT_LOOKS, Reading, read_text
 from kernode.errors import FileError, InputError
@@ -41,6 +41,7 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
     import pyarrow as pa
 
     notes: tuple[str, ...] = ()
+    index = None
     if isinstance(source, Table):
         return source
     if isinstance(source, str | os.PathLike):
@@ -51,8 +52,10 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
         elif isinstance(source, Mapping):
             columns = pa.table({str(name): pa.array(values) for name, values in source.items()})
         elif type(source).__module__.startswith("pandas") and hasattr(source, "columns"):
-            frame, notes = with_index(source, what, {*IDS, *reading.named})
+            frame, notes = with_index(source, what, {*IDS, reading.id}, asked="index" in reading.named)
             columns = pa.Table.from_pandas(frame, preserve_index=False)
+            if counts_rows(source.index) and "index" not in columns.column_names:
+                index = pa.table({"index": source.index.to_numpy()})
         elif hasattr(source, "__arrow_c_stream__"):  # polars, DuckDB, a stream of record batches, …
             columns = pa.table(source)
         else:
@@ -64,7 +67,7 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{what}: the columns do not make a table ({_first_line(error)}).") from error
-    return Table(what, _checked(columns, what), np.arange(columns.num_rows), notes=notes)
+    return Table(what, _checked(columns, what), np.arange(columns.num_rows), notes=notes, index=index)
 
 
 def read_like(source: Any, what: str, like: Encoding, encoding: str | None = None) -> Table:
@@ -74,7 +77,7 @@ def read_like(source: Any, what: str, like: Encoding, encoding: str | None = Non
     if encoding is not None:
         require_encoding(encoding)
     named = frozenset(name for name in (*roles, *columns) if name is not None)
-    return read(source, what, Reading(encoding, None, named))
+    return read(source, what, Reading(encoding, None, named, None if what == "edges" else like.id))
 
 
 def is_text_file(source: Any) -> bool:

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from kernode.data.tables.table import left_out_note
 from kernode.errors import InputError
 
 
-def with_index(frame: Any, what: str, ids: Collection[str]) -> tuple[Any, tuple[str, ...]]:
+def with_index(
+    frame: Any, what: str, ids: Collection[str | None], *, asked: bool = False
+) -> tuple[Any, tuple[str, ...]]:
     """A data frame with its index as a column where that holds something, without it elsewhere; and a note.
 
     An index with a name, or of texts, holds something. Numbers without a name are what shuffling, filtering
-    and concatenating leave behind. They may yet be ids where no other column is: one of ``ids``; that is
-    asked.
+    and concatenating leave behind. They may yet be ids where no other column is: one of ``ids``; then the
+    user is asked. ``asked``: whether a column called index is asked for.
     """
     index = frame.index
     plain = frame.reset_index(drop=True)
@@ -23,10 +26,13 @@ def with_index(frame: Any, what: str, ids: Collection[str]) -> tuple[Any, tuple[
     has_ids = what == "edges" or any(name.lower() in ids or name in ids for name in present)
     if any(name is not None for name in index.names):
         return _with_named(frame, what, present)
+    if asked and "index" not in present and index.nlevels == 1:
+        plain.insert(0, "index", index.to_numpy())
+        return plain, (f"{what}: took the data frame's index as column 'index'",)
     if type(index).__name__ == "RangeIndex":
         return plain, ()
-    left_out = f"{what}: left out the data frame's index, which has no name"
-    if has_ids or not index.is_unique or _is_shuffled(index):
+    left_out = left_out_note(what, "the data frame's index")
+    if has_ids or not index.is_unique or counts_rows(index):
         return plain, (left_out,)
     if index.nlevels == 1 and all(isinstance(key, str) for key in index) and "index" not in present:
         plain.insert(0, "index", index.to_numpy())
@@ -62,6 +68,8 @@ def _with_named(frame: Any, what: str, present: list[str]) -> tuple[Any, tuple[s
     return plain, tuple(notes)
 
 
-def _is_shuffled(index: Any) -> bool:
-    """Whether an index is 0 … n − 1 in any order."""
+def counts_rows(index: Any) -> bool:
+    """Whether an index is 0 … n − 1 in any order, without a name."""
+    if index.nlevels > 1 or index.name is not None:
+        return False
     return index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))

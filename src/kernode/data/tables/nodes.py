@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from kernode.data.tables.choose import choose
 from kernode.data.tables.files import IDS
 from kernode.data.tables.ids import coded_ids, places
+from kernode.data.tables.near_misses import ROUNDED
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
 from kernode.errors import InputError
@@ -24,6 +26,7 @@ class Listed:
     table: Table | None  # a row for each of them
     every_row: Table | None = None  # also those that repeat an id
     node: np.ndarray | None = None  # of each of these rows
+    as_read: Table | None = None  # where the column of the ids is only the first, not named so: every row
 
     @classmethod
     def of(cls, table: Table | None, id: str | None) -> Listed:
@@ -35,6 +38,7 @@ class Listed:
         if not table.column_names:
             raise InputError(f"{table.name} has no columns. A table of nodes needs one for their ids.")
         found = choose(table, id, "id", IDS)
+        as_read = table if found is None else None
         if found is None:
             found = table.column_names[0]
             table = replace(table, notes=(*table.notes, f"{table.name}: took {found!r} as id"))
@@ -47,7 +51,48 @@ class Listed:
         repeated = np.ones(len(codes), bool)
         repeated[first] = False
         unique = table.without(repeated, "repeated an id")
-        return cls(found, written.take(codes[~repeated]), unique, table, node)
+        return cls(found, written.take(codes[~repeated]), unique, table, node, as_read)
+
+    def settled(self, mentioned: Any) -> Listed:
+        """The same, unless the first column was taken for the ids and the edges show that it holds none.
+
+        Then the column without a name is taken where it has all nodes that edges mention; else it is asked
+        for where an id repeats.
+        """
+        if self.as_read is None or self.every_row is None:
+            return self
+        n, index = len(self.every_row), self.as_read.index
+        repeats = n - len(self.ids)
+        matched = int((places(mentioned, self.ids) >= 0).sum())
+        if (
+            index is not None
+            and matched < len(mentioned)
+            and (4 * repeats > n or 2 * matched < len(mentioned))
+        ):
+            by_index = Listed.of(self.as_read.with_index(), index.column_names[0])
+            everyone = bool((places(mentioned, by_index.ids) >= 0).all())
+            if everyone and len(by_index.ids) == len(self.as_read):
+                return by_index
+        if repeats:
+            self._ask_for_id()
+        return self
+
+    def _ask_for_id(self) -> NoReturn:
+        assert self.every_row is not None
+        assert self.node is not None
+        table, node = self.every_row, self.node
+        _, first = np.unique(node, return_index=True)
+        second = int(np.setdiff1d(np.arange(len(node)), first)[0])
+        rows = table.rows[int(first[node[second]])], table.rows[second]
+        id = self.ids[int(node[second])].as_py()
+        why = f"{table.name}: {self.id!r}, the first column, repeats {id!r} (rows {rows[0]} and {rows[1]})"
+        if re.match(ROUNDED, id):
+            raise InputError(
+                f"{why}, which a spreadsheet has rounded. Save the table again with ids as text, or pass id=."
+            )
+        raise InputError(
+            f"{why}. Which column holds the ids? Pass id=, one of {', '.join(table.column_names)}."
+        )
 
     @property
     def repairs(self) -> tuple[Repair, ...]:

@@ -22,6 +22,7 @@ class Table:
     notes: tuple[str, ...] = ()  # what was done to columns
     delimiter: str | None = None  # of a text file
     names_by_looks: int | None = None  # that row's number, where nobody said that it holds names
+    index: Any = None  # a column of its own that was left out for want of a name, as a table: perhaps ids
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -44,13 +45,21 @@ class Table:
         if not bad.any():
             return self
         dropped = Repair.of(self.name, what, "dropped", self.rows[bad])
-        kept = np.flatnonzero(~bad)
-        return replace(
-            self,
-            columns=self.columns.take(kept),
-            rows=self.rows[kept],
-            repairs=(*self.repairs, *dropped),
-        )
+        return replace(self.take(np.flatnonzero(~bad)), repairs=(*self.repairs, *dropped))
+
+    def take(self, kept: np.ndarray) -> Table:
+        """The same table with only these of its rows, by position."""
+        index = None if self.index is None else self.index.take(kept)
+        return replace(self, columns=self.columns.take(kept), rows=self.rows[kept], index=index)
+
+    def with_index(self) -> Table:
+        """The same table with the column that had no name in front, as its ids."""
+        name = self.index.column_names[0]
+        columns = self.columns.add_column(0, name, self.index.column(0))
+        what = name if self.written else "the data frame's index"
+        notes = [note for note in self.notes if note != left_out_note(self.name, what)]
+        notes.append(f"{self.name}: took {what}, which has no name, as id: it has the nodes of the edges")
+        return replace(self, columns=columns, notes=tuple(notes), index=None)
 
     def with_names_as_data(self, why: str) -> Table:
         """The same table with its row of names as the first row of data."""
@@ -74,3 +83,8 @@ class Table:
 def data_note(table: str, row: int, why: str) -> str:
     """What is said where the first row is taken for data."""
     return f"{table}: row {row} is data, for {why}; columns are called column 1, column 2, …"
+
+
+def left_out_note(table: str, what: str) -> str:
+    """What is said where a column is left out for want of a name."""
+    return f"{table}: left out {what}, which has no name"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import IDS, is_text_file, read
 from kernode.data.tables.ids import places
 from kernode.data.tables.labels import LABELS, Labels, read_labels
+from kernode.data.tables.near_misses import ROUNDED, NearMisses
 from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
@@ -97,7 +98,7 @@ def read_table(
         raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
     _require_text(encoding, header, edges, nodes)
     features = [features] if isinstance(features, str) else features
-    of_nodes = Reading(encoding, header, named(id, label, *(features or ())))
+    of_nodes = Reading(encoding, header, named(id, label, *(features or ())), id)
     listed = Listed.of(None if nodes is None else read(nodes, "nodes", of_nodes), id)
     clues = Clues(decimal=decimal, dates=dates)
     of_edges = Reading(encoding, header, named(source, target, weight))
@@ -111,7 +112,8 @@ def read_table(
         guess=like is None,
     )
     found = _Found.of(listed, pairs, id_is_named=id is not None)
-    label = _label(listed.table, label, guess=like is None)
+    listed = found.listed
+    label, label_notes = _label(listed.table, label, features, guess=like is None)
     labels = found.labels(label, like, unknown)
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
@@ -124,7 +126,7 @@ def read_table(
         class_names=labels.names,
         node_names=found.names,
         name=name or _name_of(edges, "edges"),
-        notes=(*found.notes, *labels.notes, *map(str, repairs), *learned.describe()),
+        notes=(*found.notes, *label_notes, *labels.notes, *map(str, repairs), *learned.describe()),
         origin=TableOrigin(learned, repairs),
     )
 
@@ -164,20 +166,28 @@ class _Found:
         mentioned = pairs.ids.filter(pa.array(mentions)).unique()
         if not id_is_named:
             _refuse_node_as_names(listed, mentioned)
+            listed = listed.settled(mentioned)
         added = mentioned.filter(pa.array(places(mentioned, listed.ids) < 0))
         if listed.table is not None and len(listed.ids) and len(added) == len(mentioned) > 0:
-            raise InputError(
-                f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is "
-                f"listed in column {listed.id!r} of {listed.table.name}. Pass id=, source= and target=."
-            )
+            _refuse_strangers(listed, pairs, mentioned)
+        if listed.table is not None:
+            _warn_of_near_misses(listed, added)
         ids = pa.concat_arrays([listed.ids, added])
         if not len(ids):
             why = "; ".join(str(repair) for repair in (*listed.repairs, *pairs.repairs))
             raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
+        _warn_of_rounded(ids)
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
         said = said_added(added) if listed.table is not None else ()  # without, edges mention all of them
-        notes = (*notes, *_no_edge(adjacency, pairs), *listed.notes, *pairs.notes, *said)
+        notes = (
+            *notes,
+            *_no_edge(adjacency, pairs),
+            *listed.notes,
+            *pairs.notes,
+            *said,
+            *_said_alone(adjacency, listed),
+        )
         return cls(listed, pairs, names, adjacency, notes)
 
     def aligned(self, columns: Any) -> Any:
@@ -208,6 +218,60 @@ def _refuse_node_as_names(listed: Listed, mentioned: Any) -> None:
             f"{table.name}, row {table.names_by_looks}: {listed.id!r} is a node of the edges, where names of "
             "columns should stand. Pass header=False if the row is data, or header=True if it holds names."
         )
+
+
+def _refuse_strangers(listed: Listed, pairs: Edges, mentioned: Any) -> NoReturn:
+    """Raise for tables that have no node in common."""
+    assert listed.table is not None
+    why = (
+        f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is listed in "
+        f"column {listed.id!r} of {listed.table.name}, which has ids such as {listed.ids[0].as_py()!r}"
+    )
+    near = NearMisses.of(mentioned, listed.ids)
+    if near is None:
+        raise InputError(f"{why}. Pass id=, source= and target=.")
+    raise InputError(
+        f"{why}; {near.one!r} and {near.other!r} differ only in {near.difference}. "
+        "Write ids alike in both tables."
+    )
+
+
+def _warn_of_near_misses(listed: Listed, added: Any) -> None:
+    """Warn where nodes that only edges mention are listed, but written in another way."""
+    near = NearMisses.of(added, listed.ids)
+    if near is None:
+        return
+    assert listed.table is not None
+    differ = "differs" if near.count == 1 else "differ"
+    warn(
+        f"{near.count:,} of {len(added):,} node{'s' * (len(added) > 1)} that only edges mention {differ} "
+        f"from listed ones only in how they are written, such as {near.one!r} and {near.other!r} in column "
+        f"{listed.id!r} of {listed.table.name} ({near.difference}). Write ids alike in both tables."
+    )
+
+
+def _warn_of_rounded(ids: Any) -> None:
+    """Warn of ids that a spreadsheet took for numbers and rounded: several nodes may have become one."""
+    import pyarrow.compute as pc
+
+    rounded = ids.filter(pc.match_substring_regex(ids, ROUNDED))
+    if len(rounded):
+        plural = f"{len(rounded):,} ids are numbers" if len(rounded) > 1 else "1 id is a number"
+        warn(
+            f"{plural} that a spreadsheet has rounded, such as {rounded[0].as_py()!r}: different nodes may "
+            "have become one. Save the tables again with ids as text."
+        )
+
+
+def _said_alone(adjacency: sparse.csr_array, listed: Listed) -> tuple[str, ...]:
+    """A note on listed nodes without any edge, where others have some."""
+    alone = np.flatnonzero(np.diff(adjacency.indptr)[: len(listed.ids)] == 0)
+    if not len(alone) or not adjacency.nnz:
+        return ()
+    example = listed.ids[int(alone[0])].as_py()
+    if len(alone) == 1:
+        return (f"1 listed node has no edge: {example}",)
+    return (f"{len(alone):,} listed nodes have no edge, such as {example}",)
 
 
 def _no_edge(adjacency: sparse.csr_array, pairs: Edges) -> tuple[str, ...]:
@@ -260,10 +324,22 @@ def _learned(
     )
 
 
-def _label(table: Table | None, label: str | None, *, guess: bool) -> str | None:
+def _label(
+    table: Table | None, label: str | None, features: Features | None, *, guess: bool
+) -> tuple[str | None, tuple[str, ...]]:
+    """The column of the classes, and a note where nobody named it."""
     if table is None or (not guess and label not in table.column_names):
-        return None  # a table to predict for need not know the answers
-    return choose(table, label, "label", LABELS)
+        return None, ()  # a table to predict for need not know the answers
+    found = choose(table, label, "label", LABELS)
+    if found is None:
+        return None, ()
+    others = [name for name in table.column_names if name.lower() in LABELS and name != found]
+    if others and features is None:
+        warn(
+            f"{table.name}: {found!r} is the label, and {others[0]!r} is a feature, which may tell the "
+            "answer. Pass label= for another column, or features= without it."
+        )
+    return found, (f"{table.name}: took {found!r} as label",) if label is None else ()
 
 
 def require_columns(table: Table | None, encoding: Encoding) -> None:

@@ -1,0 +1,228 @@
+"""Which cells are ids, and which columns are an edge's ends: what a table says, and what a stray mark hides."""
+
+import unicodedata
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernode as kn
+from kernode.errors import InputError
+
+N = 60
+NAMES = [f"n{i}" for i in range(N)]
+RING = [(i, (i + step) % N) for i in range(N) for step in (1, 2, 3)]  # 180 edges
+TOPIC = ["AB"[i < N // 2] for i in range(N)]
+
+
+def named(one, other):
+    return f"n{one}", f"n{other}"
+
+
+@pytest.fixture
+def read(desk):
+    """Edges between n0 … n59, or other ones, and nodes with a topic, as files."""
+
+    def both(ids=NAMES, pairs=None, header=("id", "age", "topic"), ends=("source", "target"), **options):
+        desk.table("e.csv", ends, pairs or [named(*pair) for pair in RING])
+        desk.table("n.csv", header, [(one, 20 + i % 35, TOPIC[i]) for i, one in enumerate(ids)])
+        return kn.read_table("e.csv", "n.csv", **{"label": "topic", **options})
+
+    return both
+
+
+def lines(separator=",", **notes):
+    """Edges with a note each; notes by row as a spreadsheet counts, written as they are."""
+    rows = [separator.join((*named(*pair), notes.get(f"row{at + 2}", "ok"))) for at, pair in enumerate(RING)]
+    return "\n".join([separator.join(("source", "target", "note")), *rows]) + "\n"
+
+
+@pytest.mark.parametrize("note", ['"big', '"big ""x""'])
+@pytest.mark.parametrize("more", [0, 60_000], ids=["small", "larger than a block"])
+def test_a_quotation_mark_that_is_never_closed(desk, note, more):
+    """Olga typed one mark in a note: 6 edges of 180 were read, and nothing was said."""
+    desk.write("e.csv", lines(row8=note) + "n1,n2,and on for many rows\n" * more)
+    answer = desk.kernode("data info e.csv")
+    assert "e.csv, row 8: a quotation mark opens and is never closed. Remove" in answer.refusal
+
+
+def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(desk):
+    """Olga's mark stood before the source; Pia's last note has two lines, as she wants it."""
+    desk.write("e.csv", lines().replace("n5,n7,", '"n5,n7,'))
+    with pytest.raises(InputError, match=r"e\.csv, row 18: a quotation mark opens"):
+        kn.read_table("e.csv")
+    desk.write("e.csv", lines(row20='"two\nlines, with a comma"', row181='"two\nlines"'))
+    assert kn.read_table("e.csv").n_edges == 180
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_two_stray_marks_are_said(desk, separator):
+    """Paul has two of them in a TSV: the rows between are one cell."""
+    desk.write("e.tsv", lines(separator, row8='"big', row107='"small'))
+    with pytest.warns(
+        kn.KernodeWarning, match=r"e\.tsv, row 8: a cell between quotation marks holds 99 line"
+    ):
+        assert kn.read_table("e.tsv").n_edges == 81
+
+
+def test_a_row_that_is_dropped_says_how_much_it_was(desk):
+    """Paul's second mark stands in another column: one row is dropped, which was fifty."""
+    desk.write("e.csv", lines(row8='"big').replace("n19,n20,", '"n19",n20,'))
+    with pytest.warns(kn.KernodeWarning, match=r"e\.csv, row 8: a quotation mark makes one row of 5\d lines"):
+        kn.read_table("e.csv")
+
+
+def test_an_index_without_a_name_is_the_ids_where_the_edges_say_so(desk, shop):
+    """Rosa saved a data frame with its index; age was taken for the id, and 28 people were gone."""
+    frame = pd.DataFrame({"age": [20 + i * 7 % 33 for i in range(N)], "income": shop.spent, "topic": TOPIC})
+    frame.to_csv("n.csv")
+    desk.table("e.csv", ("source", "target"), RING)
+    graph = kn.read_table("e.csv", "n.csv", label="topic")
+    assert graph.node_names.tolist() == [str(i) for i in range(N)]
+    assert "n.csv: took column 1, which has no name, as id: it has the nodes of the edges" in graph.notes
+    assert not any("left out" in note for note in graph.notes)
+    assert graph.encoding.feature_names == ("constant", "age", "income")
+    later = kn.read_table("e.csv", "n.csv", like=graph)
+    assert later.node_names.tolist() == graph.node_names.tolist()
+    assert kn.read_table("e.csv", "n.csv", id="column 1").n_nodes == N
+    pairs = pd.DataFrame(RING, columns=["source", "target"])
+    for one in (frame, frame.sample(frac=1, random_state=0)):
+        in_memory = kn.read_table(pairs, one, label="topic")
+        assert (in_memory.n_nodes, in_memory.encoding.id) == (N, "index")
+        row = {name: label for name, label in zip(in_memory.node_names, in_memory.labels, strict=True)}
+        assert [row[str(i)] for i in range(N)] == graph.labels.tolist()
+        assert kn.read_table(pairs, one, like=in_memory).n_nodes == N
+
+
+def test_a_first_column_that_repeats_is_asked_about(desk, read):
+    """Sven's first column is the team: it is no id, and nobody said which is."""
+    desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
+    desk.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
+    answer = desk.kernode("fit e.csv --nodes n.csv --label topic")
+    assert "'team', the first column, repeats 'n0' (rows 2 and 52). Which column holds" in answer.refusal
+    assert "Pass --id, one of team, age, topic." in answer.refusal
+
+
+def test_a_column_of_customers_stays_the_id_beside_a_row_number():
+    """Tara's customers have numbers, one is missing from her list: the row's number is still no id."""
+    edges = pd.DataFrame([(i, i + 1) for i in range(1, 40)], columns=["source", "target"])
+    people = pd.DataFrame({"customer": [i for i in range(1, 60) if i != 30], "age": 3})
+    graph = kn.read_table(edges, people)
+    assert graph.encoding.id == "customer"
+
+
+def test_naming_the_label_does_not_hide_the_index():
+    """Uwe's ids are the index of his frame, until he names the label."""
+    edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    nodes = pd.DataFrame({"x": [1.0, 2.0, 4.0], "topic": ["p", "q", "p"]}, index=["a", "b", "c"])
+    graph = kn.read_table(edges, nodes, label="topic", features=["x"])
+    assert graph.node_names.tolist() == ["a", "b", "c"]
+    assert kn.read_table(edges, nodes, like=graph).node_names.tolist() == ["a", "b", "c"]
+
+
+def test_ends_of_an_edge_have_many_usual_names(read):
+    """Vera's bank writes Date, Sender, Receiver: it learned from days."""
+    pairs = [(f"2024-01-{1 + at % 28:02}", *named(*pair)) for at, pair in enumerate(RING)]
+    assert read(pairs=pairs, ends=("Date", "Sender", "Receiver")).n_edges == 180
+    with pytest.raises(
+        InputError, match=r"'Tag', one of the first two columns, holds no id .*'A' and 'B' do"
+    ):
+        read(pairs=pairs, ends=("Tag", "A", "B"))
+    assert read(pairs=pairs, ends=("Tag", "A", "B"), source="A", target="B").n_edges == 180
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "difference"),
+    [
+        ("n{}", "N{}", "upper and lower case"),
+        ("1{:02}", "01{:02}", "leading zeros"),
+        ("é{}", unicodedata.normalize("NFD", "é") + "{}", "the form of Unicode characters"),
+        ("Ann Lee {}", "Ann  Lee {}", "blanks"),
+        ("10{:02}", "1,0{:02}", "how numbers are written"),
+        ("1{:02}", "1{:02},0", "how numbers are written"),
+        ("N 0{}", "n0{}", "how they are written"),
+    ],
+)
+def test_ids_that_only_look_different(read, one, other, difference):
+    """Willi's tables come from two systems, which write ids each in its own way."""
+    pairs = [(one.format(i), one.format(j)) for i, j in RING]
+    ids = [other.format(i) for i in range(N)]
+    with pytest.raises(InputError, match=f"differ only in {difference}. Write ids alike"):
+        read(ids=ids, pairs=pairs)
+    ids[:30] = [one.format(i) for i in range(30)]
+    with pytest.warns(kn.KernodeWarning, match=r"30 of 30 nodes that only edges mention .* such as"):
+        read(ids=ids, pairs=pairs)
+
+
+def test_ids_that_are_different(read):
+    """Xenia took another shop's list: an id of it is shown; and a few nodes that nobody lists are no mistake."""
+    with pytest.raises(InputError, match="which has ids such as 'c0'. Pass id=, source= and target="):
+        read(ids=[f"c{i}" for i in range(N)])
+    assert read(ids=[*NAMES[:50], *"abcdefghij"]).n_nodes == 70
+
+
+def test_ids_that_a_spreadsheet_rounded(read, desk):
+    """Yuri's account numbers went through a spreadsheet, which made 1.23E+12 of several."""
+    ids = [f"1.{i:02}E+12" for i in range(59)] + ["1.00E+12"]
+    pairs = [(ids[i], ids[j]) for i, j in RING]
+    with (
+        pytest.warns(
+            kn.KernodeWarning, match=r"59 ids are numbers that a spreadsheet has rounded, such as '1\.00E"
+        ),
+        pytest.raises(InputError, match=r"'1\.00E\+12' has the class"),
+    ):
+        read(ids=ids, pairs=pairs)
+    with pytest.raises(
+        InputError, match=r"repeats '1\.00E\+12' \(rows 2 and 61\), which a spreadsheet has rounded"
+    ):
+        read(ids=ids, pairs=pairs, header=("account", "age", "topic"))
+    with pytest.raises(InputError, match="such as '1000000000', is listed.*how numbers are written"):
+        read(ids=["1.00000E+09", *NAMES[1:]], pairs=[("1000000000", "1000000001")])
+
+
+def test_columns_of_edges_that_play_no_role_are_said(read):
+    """Zoe's column is called strength, not weight: it was left out without a word."""
+    pairs = [(*named(*pair), "a note", 1 + at % 3) for at, pair in enumerate(RING)]
+    ends = ("source", "target", "note", "strength")
+    notes = read(pairs=pairs, ends=ends).notes
+    assert "e.csv: ignored 'note' and 'strength'; weight='strength' would take it as the weight" in notes
+    assert "e.csv: ignored 'note'" in read(pairs=pairs, ends=ends, weight="strength").notes
+
+
+def test_two_columns_that_could_be_the_label(desk):
+    """Adam has class and label: one is the answer, and the other tells it."""
+    desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
+    desk.table("n.csv", ("id", "class", "label"), zip(NAMES, TOPIC, TOPIC, strict=True))
+    with pytest.warns(
+        kn.KernodeWarning, match="'label' is the label, and 'class' is a feature, which may tell"
+    ):
+        graph = kn.read_table("e.csv", "n.csv")
+    assert "n.csv: took 'label' as label" in graph.notes
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kn.read_table("e.csv", "n.csv", label="label", features=["class"])  # as she says
+
+
+def test_what_a_spreadsheet_writes_for_itself(desk):
+    """Bea's file begins with sep=; and Carl's rows end in a semicolon that his header lacks."""
+    body = "\n".join(f"n{i};n{j}" for i, j in RING)
+    desk.write("b.csv", f"sep=;\nsource;target\n{body}\n")
+    assert kn.read_table("b.csv").n_edges == 180
+    desk.write("b.csv", f"sep=;\nsource;target\n{body}\nn1\n")
+    assert kn.read_table("b.csv").repairs[0].rows == (183,)
+    ending = body.replace("\n", ";\n")
+    desk.write("c.csv", f"source;target\n{ending};\n")
+    graph = kn.read_table("c.csv")
+    assert graph.n_edges == 180
+    assert "c.csv: rows end in ';', and the header does not; read without it" in graph.notes
+    desk.write("c.csv", f"source;target\nn1;n2;\nn1;n2;x\n{body}\n")  # a value of nobody knows what
+    assert kn.read_table("c.csv").repairs[0].rows == (2, 3)
+
+
+def test_nodes_without_any_edge_are_counted(read):
+    """Dora lists people whom nobody knows."""
+    graph = read(pairs=[("n0", "n1"), ("n1", "n2")])
+    assert "57 listed nodes have no edge, such as n3" in graph.notes
+    assert not any("no edge" in note for note in read().notes)
+    assert np.diff(graph.adjacency.indptr)[3:].sum() == 0
