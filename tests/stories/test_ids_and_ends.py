@@ -1,4 +1,4 @@
-"""Which cells are ids, and which columns are an edge's ends: what a table says, and what a stray mark hides."""
+"""Which cells are ids, which columns are an edge's ends, and what a stray quotation mark hides."""
 
 import unicodedata
 import warnings
@@ -90,7 +90,7 @@ def test_an_index_without_a_name_is_the_ids_where_the_edges_say_so(desk, shop):
     for one in (frame, frame.sample(frac=1, random_state=0)):
         in_memory = kn.read_table(pairs, one, label="topic")
         assert (in_memory.n_nodes, in_memory.encoding.id) == (N, "index")
-        row = {name: label for name, label in zip(in_memory.node_names, in_memory.labels, strict=True)}
+        row = dict(zip(in_memory.node_names, in_memory.labels, strict=True))
         assert [row[str(i)] for i in range(N)] == graph.labels.tolist()
         assert kn.read_table(pairs, one, like=in_memory).n_nodes == N
 
@@ -156,8 +156,8 @@ def test_ids_that_only_look_different(read, one, other, difference):
 
 
 def test_ids_that_are_different(read):
-    """Xenia took another shop's list: an id of it is shown; and a few nodes that nobody lists are no mistake."""
-    with pytest.raises(InputError, match="which has ids such as 'c0'. Pass id=, source= and target="):
+    """Xenia took another shop's list, of which an id is shown; a few unlisted nodes are no mistake."""
+    with pytest.raises(InputError, match=r"which has ids such as 'c0'\. Pass id=, source= and target="):
         read(ids=[f"c{i}" for i in range(N)])
     assert read(ids=[*NAMES[:50], *"abcdefghij"]).n_nodes == 70
 
@@ -177,7 +177,7 @@ def test_ids_that_a_spreadsheet_rounded(read, desk):
         InputError, match=r"repeats '1\.00E\+12' \(rows 2 and 61\), which a spreadsheet has rounded"
     ):
         read(ids=ids, pairs=pairs, header=("account", "age", "topic"))
-    with pytest.raises(InputError, match="such as '1000000000', is listed.*how numbers are written"):
+    with pytest.raises(InputError, match=r"such as '1000000000', is listed.*how numbers are written"):
         read(ids=["1.00000E+09", *NAMES[1:]], pairs=[("1000000000", "1000000001")])
 
 
