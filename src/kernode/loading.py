@@ -56,10 +56,14 @@ def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, dev
     if graph is None:  # of an own split nobody else has the graph
         graph = model.graph if model.split_seed is None else own_graph(model)
     if graph is None:
-        what = "the graph it was fitted on" if model.split_seed is not None else "its split's own"
+        what = (
+            "graph=, the graph it was fitted on"
+            if model.split_seed is not None
+            else "graph=split.graph, the graph of the edges it was trained on"
+        )
         raise InputError(
-            f"{path} was trained on {model.dataset!r}. Pass graph=, {what}; save(…, with_graph=True) keeps "
-            "it in the file."
+            f"{path} was trained on {model.dataset!r}. Pass {what}; save(…, with_graph=True) keeps it "
+            "in the file."
         )
     split = model.split_of(graph)
     estimator = LinkPredictor(model.variant or "kernel", **_settings(model, LinkPredictor, device))

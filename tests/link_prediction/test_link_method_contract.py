@@ -146,7 +146,7 @@ def test_missing_links_of_the_graph_are_the_first_of_all_pairs_in_order(method, 
     told = []
     with heard_by(lambda *what: told.append(what)):
         on.missing_links(k=1)
-    assert told[0] == ("missing links: nodes", 0, 120)
+    assert told[0] == ("missing links: pairs", 0, 7140)
 
 
 def test_of_equally_likely_links_the_first_come_first(fitted):

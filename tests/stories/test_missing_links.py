@@ -8,6 +8,7 @@ import pytest
 
 import kernode as kn
 from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.link_prediction import missing
 
 LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o links.safetensors"
 
@@ -110,3 +111,53 @@ def test_a_model_of_classes_has_no_links(friends):
     asked = "missing links.safetensors friends.csv --nodes people.csv"
     assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} --node nobody").refusal
     assert "-k must be an integer ≥ 1" in friends.kernode(f"{asked} -k 0").refusal
+
+
+def test_positions_are_positions_where_names_are_integers(desk):
+    """Max counts from 0, and said so; he got the links of the node that is called so."""
+    n = 12
+    ring = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + 2) % n) for i in range(n)]
+    graph = kn.Graph.from_edges(ring, np.eye(n), node_names=list(range(n))[::-1])
+    links = kn.LinkPredictor(epochs=3).fit(graph)
+    for one in (kn.positions([5]), kn.positions(5)):
+        assert links.missing_links(one) == links.missing_links("6") == links.missing_links(6)
+    assert links.missing_links(kn.positions([5])) != links.missing_links(5)
+    with pytest.raises(kn.InputError, match=r"about one node or about all of them\. Got 2 nodes"):
+        links.missing_links([5, 6])
+
+
+def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
+    """Nia's ids are integers, and her pairs came from numpy: a model of nonsense was fitted."""
+    n = 30
+    ring = [(i, (i + 1) % n) for i in range(n)]
+    random = np.random.default_rng(0)
+    graph = kn.Graph.from_edges(ring, np.eye(n), node_names=random.permutation(n))
+    links = kn.LinkPredictor(epochs=2)
+    with pytest.raises(kn.InputError, match=r"as positions they all are: write kn.positions\(pairs\)"):
+        links.fit(ring, graph=graph)
+    with pytest.raises(kn.InputError, match=r"kn.positions\(pairs\)"):
+        links.fit([*ring, (0, 2)], [1] * n + [0], graph=graph)
+    by_name = graph.node_names[np.array(ring)].astype(int)
+    for pairs in (kn.positions(ring), by_name, np.array(ring).astype(str)):
+        links.fit(pairs, graph=graph)
+    with pytest.raises(
+        kn.InputError, match=rf"the pair \('{by_name[3, 0]}', '{by_name[3, 1]}'\) is given both"
+    ):
+        links.fit([*by_name, by_name[3]], [1] * n + [0], graph=graph)
+    with pytest.raises(kn.InputError, match=r"the pair \('7', '7'\) joins a node with itself"):
+        links.fit([*by_name, (7, 7)], graph=graph)
+
+
+def test_whoever_asks_about_all_pairs_of_a_large_graph_is_told_how_long_it_takes(friends, monkeypatch):
+    """Otto's graph has a million nodes; he waited for the morning."""
+    friends.kernode(LINKS)
+    asked = "missing links.safetensors friends.csv --nodes people.csv -k 3"
+    assert friends.kernode(asked).err == ""
+    monkeypatch.setattr(missing, "_CELLS", 80)  # a row at a time
+    monkeypatch.setattr(missing, "_JUDGED_AFTER", 0.0)
+    assert friends.kernode(asked).err == ""
+    monkeypatch.setattr(missing, "_LONG", 0.0)
+    said = friends.kernode(asked).err
+    assert said.count("warning: 780 pairs are looked at, which will take about 0 minutes.") == 1
+    assert "--node" in said
+    assert friends.kernode(f"{asked} --node {friends.someone}").err == ""

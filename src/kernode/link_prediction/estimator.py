@@ -19,16 +19,18 @@ from kernode.graph import Graph
 from kernode.graph.names import as_pairs
 from kernode.graph.row_labels import require_aligned
 from kernode.kernels import BaseKernel, NodeKernel
+from kernode.link_prediction.baselines import link_baselines
 from kernode.link_prediction.experiment import advise_longer_training, tuned_name
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
-from kernode.link_prediction.task import LinkTask, as_links, split_pairs
+from kernode.link_prediction.task import LinkTask, as_links, require_one_reading, split_pairs
 from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
 from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
+from kernode.version import versions
 
 
 class LinkPredictor(ClassifierMixin, PartParameters):
@@ -124,7 +126,9 @@ class LinkPredictor(ClassifierMixin, PartParameters):
         pairs = as_pairs(X)
         graph = require_graph(graph)
         run = self._run()
-        split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
+        found = graph.find(pairs)
+        require_one_reading(graph, pairs, linked)
+        split, others = split_pairs(graph, found, linked, run.seeds[0])
         return self._fit(LinkTask(split.graph, split, run, others, beside=graph))
 
     def _run(self) -> Run:
@@ -142,7 +146,8 @@ class LinkPredictor(ClassifierMixin, PartParameters):
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
-        self.seeds_ = on.model.seeds  # random_state=seeds_[0] repeats the run
+        # random_state=seeds_[0] and threads=threads_ repeat the run; a file does not say its threads.
+        self.seeds_, self.threads_ = on.model.seeds, on.model.threads
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2  # X is two columns: the nodes of a pair
         self._on_graph, self._whole = on, whole
@@ -190,6 +195,14 @@ class LinkPredictor(ClassifierMixin, PartParameters):
         negatives = self.split_.test_negatives if negatives is None else negatives
         runs = model.evaluate(edges, negatives)
         return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+
+    def report(self) -> dict[str, Any]:
+        """All that judges the answers: "test" (:meth:`evaluate`), "baselines" on the same edges, "versions".
+
+        The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
+        edges and learn nothing.
+        """
+        return {"test": self.evaluate(), "baselines": link_baselines(self.split_), "versions": versions()}
 
     def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
         """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph.

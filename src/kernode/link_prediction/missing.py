@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
+from kernode.errors import warn
 from kernode.graph import positions
 from kernode.graph.lookup import Positions
 from kernode.progress import tell
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 
 _CELLS = 2**22  # scores in a block of rows, those of all runs counted
+_JUDGED_AFTER = 2.0  # seconds: enough to foresee how long all pairs take
+_LONG = 10.0  # minutes: whoever waits longer is told so
 _ROOM = 1e-3  # of the largest log-odds: far more than a matrix product rounds otherwise than single pairs
 
 
@@ -29,13 +33,38 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
     """
     n, runs = on.graph.n_nodes, len(on.model.seeds)
     best, odds = positions(np.empty((0, 2), np.int64)), np.empty(0)
+    on.kernel  # noqa: B018 (what it takes is not the pairs')
+    watch = _Watch(n)
     for rows in chunks(n, max(1, _CELLS // (n * runs))):
-        tell("missing links: nodes", rows.start, n)
+        watch.at(rows.start)
         found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
         pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
         best, odds = positions(pairs[first]), scores[first]
     return best
+
+
+class _Watch:
+    """Tells how far it is, in pairs, for later rows have fewer; warns once of what takes long."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.started, self.judged = n, time.monotonic(), False
+
+    def at(self, row: int) -> None:
+        """Before a row's block."""
+        left, total = ((n * (n - 1)) // 2 for n in (self.n - row, self.n))
+        tell("missing links: pairs", total - left, total)
+        taken = time.monotonic() - self.started
+        if self.judged or total == left or taken < _JUDGED_AFTER:
+            return
+        self.judged = True
+        minutes = taken * total / (total - left) / 60
+        if minutes >= _LONG:
+            takes = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+            warn(
+                f"{total:,} pairs are looked at, which will take about {takes}. Ask about one node by node= "
+                "(--node), which takes a moment."
+            )
 
 
 @torch.no_grad()

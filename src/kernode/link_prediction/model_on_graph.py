@@ -73,11 +73,17 @@ class LinkModelOnGraph:
 
         Gives (other, probability) of a node, (node, other, probability) of all. Of equals the first.
         """
-        found = None if node is None else int(self.graph.find(as_nodes([node]))[0])
+        found = None if node is None else self._one(node)
         pairs, scores = self.missing_pairs(found, k)
         names = self.graph.node_names
         columns = (pairs if names is None else names[pairs]).T.tolist()
         return list(zip(*columns[0 if node is None else 1 :], scores.tolist(), strict=True))
+
+    def _one(self, node: Any) -> int:
+        at = self.graph.find(as_nodes(np.atleast_1d(np.asanyarray(node))))  # positions stay positions
+        if len(at) != 1:
+            raise InputError(f"missing_links is about one node or about all of them. Got {len(at)} nodes.")
+        return int(at[0])
 
     def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
         """The same by position (m × 2, a node's own first), and m probabilities."""

@@ -13,6 +13,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
 from kernode.graph.growth import with_edges
+from kernode.graph.lookup import Positions
 from kernode.graph.names import as_classes
 from kernode.training.run import Run
 
@@ -63,6 +64,24 @@ def as_links(y: Any) -> np.ndarray:
     return y.astype(bool)
 
 
+def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
+    """Raise where integers are taken as names, but only as positions are the linked pairs edges.
+
+    ``given``: pairs as they came (m × 2), each of whose nodes the graph has by name.
+    """
+    plain = given.dtype.kind in "iu" and not isinstance(given, Positions)
+    if not plain or not graph.lookup.has_integer_names or (linked is not None and len(linked) != len(given)):
+        return
+    pairs = given if linked is None else given[linked]
+    if not len(pairs) or pairs.max() >= graph.n_nodes or not is_edge(graph.adjacency, pairs).all():
+        return
+    if is_edge(graph.adjacency, graph.find(pairs)).mean() < 0.5:
+        raise InputError(
+            f"most linked pairs are no edges of {graph.name!r} by name, and as positions they all are: write "
+            "kn.positions(pairs), or give the names as text where names are meant."
+        )
+
+
 def split_pairs(
     graph: Graph, pairs: np.ndarray, linked: np.ndarray | None, seed: int
 ) -> tuple[EdgeSplit, np.ndarray]:
@@ -76,11 +95,11 @@ def split_pairs(
     linked = np.ones(len(pairs), dtype=bool) if linked is None else linked
     if linked.shape != (len(pairs),):
         raise InputError(f"y must hold one number per pair ({len(pairs)}). Got shape {linked.shape}.")
-    edges, others = (_distinct(pairs[rows]) for rows in (linked, ~linked))
+    edges, others = (_distinct(graph, pairs[rows]) for rows in (linked, ~linked))
     known, counts = np.unique(np.concatenate([edges, others]), axis=0, return_counts=True)
     if (counts > 1).any():
-        u, v = known[counts > 1][0]
-        raise InputError(f"the pair ({u}, {v}) is given both as linked and as not. Drop one of the rows.")
+        which = _named(graph, known[counts > 1][0])
+        raise InputError(f"the pair {which} is given both as linked and as not. Drop one of the rows.")
     if len(edges) < 2:
         raise InputError(
             f"{len(edges)} linked pairs are too few: one must train and one choose the epoch. Give more."
@@ -97,12 +116,17 @@ def split_pairs(
     return EdgeSplit(training, edges[:held_out], negatives, np.empty((0, 2)), np.empty((0, 2))), others
 
 
-def _distinct(pairs: np.ndarray) -> np.ndarray:
+def _distinct(graph: Graph, pairs: np.ndarray) -> np.ndarray:
     """Each pair once, (u, v) with u < v, in order."""
     loops = pairs[pairs[:, 0] == pairs[:, 1]]
     if len(loops):
-        raise InputError(f"the pair ({loops[0, 0]}, {loops[0, 1]}) joins a node with itself. Drop it.")
+        raise InputError(f"the pair {_named(graph, loops[0])} joins a node with itself. Drop it.")
     return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _named(graph: Graph, pair: np.ndarray) -> str:
+    u, v = (graph.lookup.name(int(node)) for node in pair)
+    return f"({u}, {v})"
 
 
 def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
