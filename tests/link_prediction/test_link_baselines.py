@@ -1,10 +1,14 @@
 """Baselines of links against loops over pairs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
+from kernode.link_prediction import baselines
 from kernode.link_prediction.baselines import link_baselines
 from kernode.metrics.ranking import link_metrics
 
@@ -29,3 +33,26 @@ def test_baselines_are_loops_over_pairs():
 def test_without_test_edges_there_is_nothing_to_compare():
     none = np.empty((0, 2), int)
     assert link_baselines(kn.EdgeSplit(CLUSTERS, none, none, none, none)) == {}
+
+
+def test_a_hub_is_not_copied_for_each_of_its_edges():
+    """A star: 300 test edges, each of whose rows would be the hub's 2,550 entries."""
+    n = 3000
+    star = kn.Graph.from_edges([(0, i) for i in range(1, n)], np.ones((n, 200), np.float32))
+    split = kn.split_edges(star)
+    tracemalloc.start()
+    found = link_baselines(split)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert set(found) == {"edges", "features"}
+    assert peak < 4e6
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_blocks_give_what_all_pairs_at_once_give(monkeypatch, as_sparse):
+    features = np.maximum(dense_features(CLUSTERS), 0)
+    features = sparse.csr_array(features) if as_sparse else features
+    split = kn.split_edges(kn.Graph(CLUSTERS.adjacency, features, CLUSTERS.labels), seed=0)
+    whole = link_baselines(split)
+    monkeypatch.setattr(baselines, "_NUMBERS", 20)
+    assert link_baselines(split) == whole

@@ -6,9 +6,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from kernode.compute.chunks import chunks
 from kernode.data.edge_split import EdgeSplit
 from kernode.metrics.ranking import link_metrics
 
+_NUMBERS = 2**20  # of rows that are taken at a time
 NAMES = {
     "edges": "edges alone (Adamic-Adar)",
     "features": "features alone (cosine)",
@@ -22,12 +24,36 @@ def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:
         return {}
     degrees = np.maximum(split.graph.adjacency.astype(bool).sum(axis=1), 2)
     shared = sparse.csr_array(split.graph.adjacency.astype(bool) / np.sqrt(np.log(degrees))[None])
-    rows = {"edges": shared, "features": normalize(split.graph.features)}
-    figures = {name: link_metrics(*(_products(x, pairs) for pairs in parts)) for name, x in rows.items()}
+    features = split.graph.features
+    cosines, rows = (_products, normalize(features)) if sparse.issparse(features) else (_cosines, features)
+    scores = {
+        "edges": [_products(shared, pairs) for pairs in parts],
+        "features": [cosines(rows, pairs) for pairs in parts],
+    }
+    figures = {name: link_metrics(*both) for name, both in scores.items()}
     return {name: {what: round(value, 4) for what, value in one.items()} for name, one in figures.items()}
 
 
-def _products(x: np.ndarray | sparse.csr_array, pairs: np.ndarray) -> np.ndarray:
-    """Dot products of the rows of each pair: m."""
-    products = x[pairs[:, 0]] * x[pairs[:, 1]]
-    return np.asarray(products.sum(axis=1), float).ravel()
+def _products(x: sparse.csr_array, pairs: np.ndarray) -> np.ndarray:
+    """Dot products of the rows of each pair: m.
+
+    The entries of the shorter row are looked up in the longer one, so that a hub's row is never copied.
+    """
+    x = sparse.csr_array(x)
+    entries = np.diff(x.indptr)
+    turned = entries[pairs[:, 0]] > entries[pairs[:, 1]]
+    shorter, longer = np.where(turned[:, None], pairs[:, ::-1], pairs).T
+    block = np.cumsum(entries[shorter]) // _NUMBERS
+    found = []
+    for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(block)) + 1):
+        of = x[shorter[some]].tocoo()
+        other = np.asarray(x[longer[some][of.row], of.col]).ravel()
+        found.append(np.bincount(of.row, of.data * other, minlength=len(some)))
+    return np.concatenate(found)
+
+
+def _cosines(x: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Cosines of the rows of each pair, of dense features that may be a mapped file: m."""
+    some = chunks(len(pairs), max(1, _NUMBERS // x.shape[1]))
+    ends = ((normalize(x[pairs[rows, 0]]), normalize(x[pairs[rows, 1]])) for rows in some)
+    return np.concatenate([(u * v).sum(axis=1) for u, v in ends])
