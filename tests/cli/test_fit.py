@@ -244,7 +244,7 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--hop-weights", "nan"), ("hop_weights must be",)),
         (("--hidden", "16,,4"), ("--hidden must be",)),
         (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
-        (("--checkpoint-every", "0", "--checkpoint", "c"), ("checkpoint_every must be",)),
+        (("--checkpoint-every", "0", "--checkpoint", "c"), ("--checkpoint-every must be",)),
     ],
 )
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):

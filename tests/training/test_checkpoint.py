@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphs import clustered_graph
+import kernode as kn
+from graphs import CLUSTERS, clustered_graph
 from kernode.errors import FileError, InputError
 from kernode.node_classification.trainer import NodeLearner
 from kernode.training.checkpoint import Checkpoint
@@ -146,5 +147,38 @@ def test_resume_is_one_of_three(path):
 
 
 def test_every_is_counted_from_one(path):
-    with pytest.raises(InputError, match=r"checkpoint_every must be an integer ≥ 1\. Got 0"):
+    with pytest.raises(InputError, match=r"^every must be an integer ≥ 1\. Got 0"):
         Checkpoint(path, every=0)
+
+
+def test_replicas_go_on_in_other_stacks(path, monkeypatch):
+    """As on a CPU after a GPU, which trains more of them as one; the tenth stack is not the second."""
+    seeds = tuple(range(12))
+    whole = trained(JOINT, seeds=seeds)
+    stacks = [2**22, 1, 5 * 120 * 8]
+    for epochs, numbers in zip((4, 8, 12), stacks, strict=True):
+        monkeypatch.setattr("kernode.training.loop.STACK_NUMBERS", {"cpu": numbers})
+        training = replace(SHORT, epochs=epochs)
+        resumed = trained(JOINT, training, seeds=seeds, checkpoint=Checkpoint(path, resume="if there"))
+    assert np.array_equal(resumed.epochs, whole.epochs)
+    for key, values in whole.history.items():
+        assert np.allclose(resumed.history[key], values, atol=1e-9)
+
+
+def test_a_seed_that_nobody_chose_is_in_the_file(path):
+    """random_state=None takes another one each time: whoever wants to go on is told the first."""
+    nodes = np.arange(60)
+    asked = {"graph": CLUSTERS, "validation": np.arange(60, 90)}
+
+    def fit(random_state, resume):
+        model = kn.NodeKernelClassifier(
+            "n1", epochs=3, random_state=random_state, checkpoint=Checkpoint(path, resume=resume)
+        )
+        return model.fit(nodes, CLUSTERS.labels[nodes], **asked)
+
+    seed = fit(None, False).seeds_[0]
+    with pytest.raises(
+        InputError, match=rf"seeds differ\)\. Its first seed is {seed} \(random_state={seed},"
+    ):
+        fit(None, True)
+    assert fit(seed, True).seeds_ == (seed,)

@@ -18,6 +18,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
+    from kernode.compute.threads import Threads
     from kernode.graph import Graph
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
@@ -322,6 +323,10 @@ class RunOptions:
         """The device, after the threads are set."""
         return _place(self.threads, self.precision, self.device)
 
+    def of_training(self) -> Threads:
+        """The threads of a training: those that :meth:`place` has set, or as many as are worth having."""
+        return "measured" if self.threads is None else None
+
     def seeds(self) -> tuple[int, ...]:
         """One for each replica."""
         from kernode.compute.replicas import seeds_from
@@ -379,6 +384,8 @@ class CheckpointOptions:
                 raise InputError("--checkpoint-every needs --checkpoint FILE, the file to write.")
             return None
         check_writable(self.checkpoint)
+        if self.checkpoint_every is not None and self.checkpoint_every < 1:
+            raise InputError(f"--checkpoint-every must be an integer ≥ 1. Got {self.checkpoint_every}.")
         from kernode.training.checkpoint import Checkpoint
 
         every = 10 if self.checkpoint_every is None else self.checkpoint_every

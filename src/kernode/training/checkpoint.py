@@ -15,6 +15,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from kernode.compute.replicas import whole
 from kernode.errors import InputError, KernodeError
 from kernode.storage import read_tensors, write_tensors
 
@@ -40,8 +41,8 @@ class Checkpoint:
         if not isinstance(self.path, str | os.PathLike):
             raise InputError(f"a checkpoint needs the path of a file. Got {self.path!r}.")
         object.__setattr__(self, "path", Path(self.path))
-        if self.every < 1:
-            raise InputError(f"checkpoint_every must be an integer ≥ 1. Got {self.every}.")
+        if whole("every", self.every) < 1:
+            raise InputError(f"every must be an integer ≥ 1. Got {self.every}.")
         if self.resume not in (True, False, "if there"):
             raise InputError(f"resume must be True, False or 'if there'. Got {self.resume!r}.")
 
@@ -98,12 +99,15 @@ class Checkpoint:
         saved, written = read_tensors(self.path, "checkpoint")
         differing = sorted(name for name in facts if written.get(name) != facts[name])
         if differing:
+            seed = next(iter(written.get("seeds") or []), None)  # nobody knows a fresh one otherwise
+            first = f" Its first seed is {seed} (random_state={seed}, --seed {seed})."
             raise InputError(
-                f"{self.path} belongs to another run ({', '.join(differing)} differ). "
-                "Give the same settings, or another --checkpoint file."
+                f"{self.path} belongs to another run ({', '.join(differing)} differ)."
+                f"{first if 'seeds' in differing and seed is not None else ''} "
+                "Give the same settings, or another checkpoint file."
             )
-        for name, tensor in state.items():
-            tensor.detach().copy_(saved[name])
+        for name, values in _restacked(saved, state).items():
+            state[name].detach().copy_(values)
         device = next(iter(state.values())).device
         columns = {
             name.removeprefix(_HISTORY): value.to(device)
@@ -112,6 +116,26 @@ class Checkpoint:
         }
         epochs = len(next(iter(columns.values())))
         return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
+
+
+def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What a file holds of each replica, for stacks that may be others: a GPU trains more of them as one.
+
+    Names are ``stack_0.parameters.…``, and the first axis counts a stack's replicas.
+    """
+    stacks: dict[str, list[tuple[int, Tensor]]] = {}
+    for name, values in saved.items():
+        stack, _, what = name.partition(".")
+        if stack.startswith("stack_"):
+            stacks.setdefault(what, []).append((int(stack.removeprefix("stack_")), values))
+    left = {
+        what: torch.cat([v for _, v in sorted(parts, key=lambda p: p[0])]) for what, parts in stacks.items()
+    }
+    restacked = {}
+    for name, tensor in state.items():  # in the order of the stacks
+        what = name.partition(".")[2]
+        restacked[name], left[what] = left[what][: len(tensor)], left[what][len(tensor) :]
+    return restacked
 
 
 def held(files: Iterable[Checkpoint]) -> str:
