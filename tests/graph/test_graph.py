@@ -131,3 +131,10 @@ def test_graph_from_a_pickle_is_as_frozen_as_it_was():
         assert not array.flags.writeable
     larger = kn.Graph(again.adjacency, again.features, again.labels)
     assert larger.adjacency is again.adjacency  # known, so neither copied nor checked again
+
+
+def test_a_pickle_is_no_larger_for_what_was_looked_up():
+    graph = kn.Graph.from_edges([(0, 1)], np.eye(3), node_names=["b", "c", "a"])
+    fresh = len(pickle.dumps(graph))
+    assert graph.find(["a"]).tolist() == [2]
+    assert len(pickle.dumps(graph)) == fresh

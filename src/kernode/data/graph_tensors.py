@@ -6,6 +6,7 @@ Names are text, which no tensor holds, and counts are kept in types that not eve
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from kernode.data import kernode_npz
 from kernode.errors import FileError
 from kernode.graph import Graph
 
+_HEADER = 2**16 + 10  # bytes at most, before an array's own
+
 
 def graph_to_tensors(graph: Graph) -> dict[str, Tensor]:
     """Everything that a graph holds, as tensors of bytes."""
@@ -25,10 +28,7 @@ def graph_to_tensors(graph: Graph) -> dict[str, Tensor]:
 def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str) -> Graph:
     """The graph again, exactly; one with another fingerprint is not the one that was written."""
     try:
-        arrays = {
-            name: np.lib.format.read_array(io.BytesIO(tensor.numpy().tobytes()), allow_pickle=False)
-            for name, tensor in tensors.items()
-        }
+        arrays = {name: _array(tensor.numpy()) for name, tensor in tensors.items()}
         graph = kernode_npz.from_arrays(path, arrays)
     except (ValueError, EOFError, KeyError) as error:
         raise FileError(f"{path}: the graph in it is damaged ({error}). Write the file again.") from error
@@ -37,7 +37,18 @@ def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str)
     return graph
 
 
+def _array(written: np.ndarray) -> np.ndarray:
+    """What :func:`_npy` wrote, where it is: features may be most of what the memory holds."""
+    start = io.BytesIO(written[:_HEADER].tobytes())
+    if np.lib.format.read_magic(start) != (1, 0):
+        raise ValueError("an array of another layout")
+    shape, columns_first, dtype = np.lib.format.read_array_header_1_0(start)
+    array = np.frombuffer(written, dtype, math.prod(shape), start.tell())
+    array = array.reshape(shape, order="F" if columns_first else "C")
+    return np.require(array, requirements="A")  # a tensor may begin anywhere in a file
+
+
 def _npy(array: np.ndarray) -> np.ndarray:
     written = io.BytesIO()
-    np.lib.format.write_array(written, np.ascontiguousarray(array), allow_pickle=False)
+    np.lib.format.write_array(written, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
     return np.frombuffer(written.getbuffer(), np.uint8)

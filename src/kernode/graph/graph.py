@@ -160,6 +160,10 @@ class Graph:
             f"{self.n_features:,} features, {self.n_classes} classes)"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a pickle: without the sorted names, which are made again when somebody asks."""
+        return {name: value for name, value in vars(self).items() if name != "lookup"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From a pickle, whose arrays anybody could write to: as frozen as it was."""
         self.__dict__.update(state)
