@@ -22,8 +22,7 @@ def torch_has(monkeypatch):
 
     def has(number):
         torch.set_num_threads(number)
-        monkeypatch.setattr(threads, "_AT_IMPORT", number)
-        monkeypatch.setattr(threads, "_defaults", lambda: {number})
+        monkeypatch.setattr(threads, "_own_number", lambda: number)
 
     yield has
     torch.set_num_threads(before)
@@ -74,9 +73,9 @@ def test_what_the_user_set_stays(torch_has, taking, monkeypatch):
     torch.set_num_threads(3)
     with cpu_threads("measured", MUCH) as number:
         assert number == 3
-    monkeypatch.setattr(threads, "_AT_IMPORT", 3)  # set before kernode was imported
+    torch.set_num_threads(2)  # half of them is nobody's default
     with cpu_threads("measured", MUCH) as number:
-        assert number == 3
+        assert number == 2
     torch_has(4)
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     with cpu_threads("measured", MUCH) as number:
@@ -86,6 +85,15 @@ def test_what_the_user_set_stays(torch_has, taking, monkeypatch):
     with cpu_threads(None, MUCH) as number:
         assert number == 4
     assert clock[0] == 0
+
+
+@pytest.mark.parametrize(("mkl", "own"), [(True, 4), (False, 8)])
+def test_torchs_own_number_is_that_of_the_cores(monkeypatch, mkl, own):
+    """Eight threads on four cores: MKL counts the cores, other builds the threads."""
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(threads, "_siblings", lambda number: f"{number % 4},{number % 4 + 4}")
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: mkl)
+    assert threads._own_number() == own
 
 
 def test_what_is_over_in_a_moment_is_not_measured(torch_has, taking):
@@ -113,8 +121,8 @@ def test_an_estimator_gives_the_threads_back(torch_has):
     nodes = np.arange(30)
     model = kn.NodeKernelClassifier("n1", epochs=3, threads=1)
     model.fit(nodes, CLUSTERS.labels[nodes], graph=CLUSTERS, validation=np.arange(30, 60))
-    assert (model.model_.threads, torch.get_num_threads()) == (1, 2)
+    assert (model.threads_, torch.get_num_threads()) == (1, 2)
     links = kn.LinkPredictor(epochs=3, threads=1).fit(CLUSTERS)
-    assert (links.model_.threads, torch.get_num_threads()) == (1, 2)
+    assert (links.threads_, torch.get_num_threads()) == (1, 2)
     with pytest.raises(kn.InputError, match=r"threads must be an integer ≥ 1\. Got 0"):
         kn.LinkPredictor(threads=0).fit(CLUSTERS)

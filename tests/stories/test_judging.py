@@ -1,10 +1,13 @@
 """What a figure is worth: baselines on the same split, class by class, sizes and versions."""
 
+import re
+
 import numpy as np
 import pytest
 
 import kernode as kn
 from graphs import clustered_graph
+from kernode.link_prediction.baselines import link_baselines
 
 
 def test_a_report_says_when_edges_alone_do_better(desk):
@@ -94,3 +97,45 @@ def test_minus_one_and_one_are_two_classes_where_nothing_speaks_against_it():
     assert model.score(batch, y[batch]) > 0.5
     with pytest.raises(kn.InputError, match="or give classes as text if −1 is one"):
         model.fit(range(3), [-1, 0, 1], graph=graph)
+
+
+@pytest.mark.parametrize(("ends", "status"), [(MemoryError, 1), (KeyboardInterrupt, 130)])
+def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, status):
+    """Quin's run of a night was done when the baselines took the rest of the memory."""
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    rows = zip(shop.ids, shop.age, shop.taste, strict=True)
+    desk.table("people.csv", ("id", "age", "taste"), rows)
+
+    def fails(outcome):
+        raise ends
+
+    monkeypatch.setattr("kernode.node_classification.report.test_figures", fails)
+    monkeypatch.setattr("kernode.link_prediction.baselines.link_baselines", fails)
+    line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 3 --replicas 1"
+    answer = desk.kernode(f"{line} -q -o m.safetensors --predictions p.csv")
+    assert answer.status == status
+    assert "The model is saved in m.safetensors" in answer.err
+    assert len(desk.classes("p.csv")) == 60
+    said = desk.kernode("links edges.csv --nodes people.csv --epochs 3 --replicas 1 -q -o l.safetensors").err
+    assert "The model is saved in l.safetensors" in said
+    assert kn.load_model(
+        "m.safetensors", kn.read_table("edges.csv", "people.csv", label="taste")
+    ).classes_.size
+
+
+def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
+    """Rosa got other bits today: the machine was busy, and yesterday it was not."""
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
+    run = "edges.csv --nodes people.csv --label taste --epochs 3 --replicas 1"
+    assert " ms an epoch, 1 thread, " in desk.kernode(f"fit {run} --variant n1 --threads 1").out
+    assert re.search(r"time +\S+ s, 1 thread\n", desk.kernode(f"links {run} --threads 1").out)
+
+
+def test_python_has_the_report_of_links():
+    """Sven compares his AUC with what edges alone and features alone reach."""
+    links = kn.LinkPredictor(epochs=5).fit(clustered_graph())
+    report = links.report()
+    assert report["test"] == links.evaluate()
+    assert report["baselines"] == link_baselines(links.split_)
+    assert report["versions"]["kernode"] == kn.__version__

@@ -24,6 +24,7 @@ from kernode.cli.options import (
 )
 from kernode.cli.predictions import check_suffix, write_predictions
 from kernode.cli.reports.fit import print_report
+from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
 
 
@@ -71,7 +72,6 @@ def fit(
         check_writable(path)
     check_suffix(predictions)
 
-    from kernode.compute.threads import asked_for
     from kernode.node_classification.experiment import fit_all_labels, run_variant
     from kernode.node_classification.fitting import AGAIN
     from kernode.node_classification.report import test_figures
@@ -82,23 +82,22 @@ def fit(
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()
     graph.require_memory(methods.values(), place)
-    with (
-        checkpoint.opened(["", *methods, AGAIN]) as file,
-        progress(graph.name, quiet=output.silent) as begin,
-    ):
-        read = graph.graph()
-        require_labels(read, graph.label)
-        told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
-        runs = Run(run.seeds(), place, told, file, threads=asked_for(run.threads))
-        outcome = run_variant(read, variant, runs, split=split, changes=changes)
-        fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
-        report["test"] |= test_figures(outcome)
-        if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else they have all trained
-            fitted = fit_all_labels(read, fitted.model, runs)
-    model, replaced = fitted.model, out.exists()
-    model.save(out, read if with_graph else None)
-    if predictions is not None:
-        write_predictions(predictions, fitted)
+    with progress(graph.name, quiet=output.silent) as begin:
+        with checkpoint.opened(["", *methods, AGAIN]) as file:
+            read = graph.graph()
+            require_labels(read, graph.label)
+            told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
+            runs = Run(run.seeds(), place, told, file, threads=run.of_training())
+            outcome = run_variant(read, variant, runs, split=split, changes=changes)
+            fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
+            if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else all have trained
+                fitted = fit_all_labels(read, fitted.model, runs)
+        model, replaced = fitted.model, out.exists()
+        model.save(out, read if with_graph else None)
+        if predictions is not None:
+            write_predictions(predictions, fitted)
+        with saved_already(out):
+            report["test"] |= test_figures(outcome)
     report |= {
         "sizes": outcome.sizes,
         "versions": versions(),

@@ -23,7 +23,8 @@ from kernode.cli.options import (
     SettingsOption,
     WithGraphOption,
 )
-from kernode.cli.reports.fit import runs_and_seeds, said_replaced
+from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
+from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
 
 
@@ -64,7 +65,6 @@ def links(
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
-    from kernode.compute.threads import asked_for
     from kernode.link_prediction.baselines import link_baselines
     from kernode.link_prediction.experiment import run_link_variant
     from kernode.link_prediction.variants import configure_links
@@ -81,13 +81,14 @@ def links(
     ):
         read = graph.graph()
         told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(run.seeds(), place, told, file, threads=asked_for(run.threads))
+        runs = Run(run.seeds(), place, told, file, threads=run.of_training())
         outcome = run_link_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
     outcome.model.save(out, read if with_graph else None)
     report = outcome.report
+    with saved_already(out):
+        report["baselines"] = link_baselines(outcome.split)
     report |= {
-        "baselines": link_baselines(outcome.split),
         "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": peak_memory_mb(place),
@@ -122,5 +123,5 @@ def _print_report(report: dict[str, Any]) -> None:
             ahead = values[name] - report["test"][f"{name}_mean"]
             colour, note = ("yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
             say(f"  {'':<20} [{colour}]{values[name]:.2f} % {NAMES[which]}{note}[/]")
-    say(f"  {'time':<20} {report['seconds_total']:.1f} s")
+    say(f"  {'time':<20} {report['seconds_total']:.1f} s{said_threads(report)}")
     say(f"  {'model':<20} {escape(report['model'])}{said_replaced(report)}")

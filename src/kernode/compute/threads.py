@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from kernode.errors import InputError
 
 Threads = int | Literal["measured"] | None  # None: as many as torch has
 
-_AT_IMPORT = torch.get_num_threads()
 _SET_BY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS")
 _BUDGET = 0.1  # seconds of measuring at most
 _REMEMBERED = 60.0  # seconds that a measurement is believed
@@ -62,17 +62,28 @@ def cpu_threads(threads: Threads, worth: float = 0.0) -> Iterator[int]:
 
 
 def _set_by_user() -> bool:
-    """Whether somebody has set a number: it is not torch's own, which is that of the cores or of half."""
-    number = torch.get_num_threads()
-    changed = number != _AT_IMPORT or number not in _defaults()
-    return changed or any(os.environ.get(name) for name in _SET_BY)
+    """Whether somebody has set a number, or may have: it is not exactly torch's own on this machine."""
+    return torch.get_num_threads() != _own_number() or any(os.environ.get(name) for name in _SET_BY)
 
 
-def _defaults() -> set[int]:
-    cores = {os.cpu_count() or 1}
-    if hasattr(os, "sched_getaffinity"):
-        cores.add(len(os.sched_getaffinity(0)))
-    return cores | {(number + 1) // 2 for number in cores}
+def _own_number() -> int:
+    """The threads that torch has by itself: with MKL as many as there are cores, whose threads may be two.
+
+    Where the system does not say which threads share a core, all are taken for cores: at worst torch's own
+    number is taken for somebody's, and left alone.
+    """
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    if not torch.backends.mkl.is_available():
+        return len(usable)
+    return len({_siblings(number) for number in usable})
+
+
+def _siblings(number: int) -> str:
+    """The threads of the core that a thread is one of."""
+    try:
+        return Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list").read_text()
+    except OSError:
+        return str(number)
 
 
 def _best_of(most: int) -> int:

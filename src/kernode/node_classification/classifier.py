@@ -54,7 +54,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``class_weights``: "balanced" for rare classes.
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used:
-      ``random_state=seeds_[0]`` repeats the run.
+      ``random_state=seeds_[0]`` with ``threads=threads_`` repeats the run on the same machine.
     - ``folds``: parts of the training nodes that choose in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits; ``device``: "auto", "cpu", "cuda" or "cuda:1"; ``checkpoint``: a
       :class:`~kernode.training.checkpoint.Checkpoint`, for training that can be interrupted.

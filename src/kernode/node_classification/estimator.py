@@ -171,7 +171,8 @@ class NodeKernelEstimator(PartParameters):
     def _become(self, model: Model, classes: np.ndarray, device: str, on: ModelOnGraph | None = None) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
         self.model_, self.classes_, self.history_ = model, classes, model.history
-        self.seeds_ = model.seeds  # random_state=seeds_[0] repeats the run
+        # random_state=seeds_[0] and threads=threads_ repeat the run; a file does not say its threads.
+        self.seeds_, self.threads_ = model.seeds, model.threads
         self.n_features_in_ = 1  # X is one column: the node
         self._device, self._on_own_graph = device, on
         self._validation = np.empty((1, 0), np.int64), np.empty((1, 0), np.int64)  # nodes, class numbers

@@ -20,6 +20,7 @@ def print_report(report: dict[str, Any], files: list[str]) -> None:
     _print_figures(report)
     _print_classes(report["test"])
     cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
+    cost += said_threads(report)
     if report["peak_memory_mb"]:
         cost += f", {report['peak_memory_mb']:.0f} MB at most"
     say(f"  {'time and memory':<20} {cost}")
@@ -37,6 +38,13 @@ def runs_and_seeds(report: dict[str, Any]) -> str:
     """How many runs, and from which seeds."""
     r, seed = report["replicas"], report["seed"]
     return f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
+
+
+def said_threads(report: dict[str, Any]) -> str:
+    """How many threads a CPU had: the same seed gives the same bits only for the same number."""
+    if report["device"] != "cpu" or report["threads"] is None:
+        return ""
+    return f", {report['threads']} thread{'s' * (report['threads'] > 1)}"
 
 
 def said_replaced(report: dict[str, Any]) -> str:
