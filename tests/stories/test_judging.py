@@ -106,11 +106,11 @@ def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, 
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
     desk.table("people.csv", ("id", "age", "taste"), rows)
 
-    def fails(outcome):
+    def fails(*_):
         raise ends
 
     monkeypatch.setattr("kernode.node_classification.report.test_figures", fails)
-    monkeypatch.setattr("kernode.link_prediction.baselines.link_baselines", fails)
+    monkeypatch.setattr("kernode.link_prediction.baselines.link_metrics", fails)
     line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 3 --replicas 1"
     answer = desk.kernode(f"{line} -q -o m.safetensors --predictions p.csv")
     assert answer.status == status

@@ -126,9 +126,8 @@ class LinkPredictor(ClassifierMixin, PartParameters):
         pairs = as_pairs(X)
         graph = require_graph(graph)
         run = self._run()
-        found = graph.find(pairs)
         require_one_reading(graph, pairs, linked)
-        split, others = split_pairs(graph, found, linked, run.seeds[0])
+        split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
         return self._fit(LinkTask(split.graph, split, run, others, beside=graph))
 
     def _run(self) -> Run:

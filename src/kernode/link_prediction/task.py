@@ -67,7 +67,7 @@ def as_links(y: Any) -> np.ndarray:
 def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
     """Raise where integers are taken as names, but only as positions are the linked pairs edges.
 
-    ``given``: pairs as they came (m × 2), each of whose nodes the graph has by name.
+    ``given``: pairs as they came, m × 2.
     """
     plain = given.dtype.kind in "iu" and not isinstance(given, Positions)
     if not plain or not graph.lookup.has_integer_names or (linked is not None and len(linked) != len(given)):
@@ -75,7 +75,7 @@ def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | No
     pairs = given if linked is None else given[linked]
     if not len(pairs) or pairs.max() >= graph.n_nodes or not is_edge(graph.adjacency, pairs).all():
         return
-    if is_edge(graph.adjacency, graph.find(pairs)).mean() < 0.5:
+    if is_edge(graph.adjacency, graph.find(pairs.astype(str))).mean() < 0.5:
         raise InputError(
             f"most linked pairs are no edges of {graph.name!r} by name, and as positions they all are: write "
             "kn.positions(pairs), or give the names as text where names are meant."
