@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import time
 
 import pytest
 
@@ -83,3 +84,32 @@ def test_model_reads_other_files_in_their_own_encodings(tmp_path):
     assert kn.read_table(tmp_path / "f.csv", like=first).fingerprint == first.fingerprint
     (tmp_path / "g.csv").write_bytes("source,target\nŁódź,Müller\n".encode("cp1250"))
     assert kn.extend(first, None, tmp_path / "g.csv", encoding="cp1250").node_names.tolist()[-1] == "Łódź"
+
+
+def test_a_long_word_of_windows_is_shown_in_part_and_at_once(tmp_path):
+    path = tmp_path / "edges.csv"
+    long = f"{'w' * 30_000} {'x' * 30_000}ü{'y' * 30_000}"  # the first word took seconds, and was not it
+    path.write_bytes(f"source,target,note\na,b,{long}\n".encode("cp1252"))
+    started = time.perf_counter()
+    (note,) = (note for note in kn.read_table(path).notes if "Windows-1252" in note)
+    assert time.perf_counter() - started < 1
+    assert f"({'x' * 20}ü{'y' * 20})" in note
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "utf8", "U8"])
+def test_utf_8_is_utf_8_by_any_name(tmp_path, encoding, monkeypatch):
+    (tmp_path / "edges.csv").write_bytes(EDGES.encode())
+    monkeypatch.setattr("kernode.data.tables.decoding._content", None)  # nothing is to be decoded
+    assert kn.read_table(tmp_path / "edges.csv", encoding=encoding).n_nodes == 4
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("comment", ["", "# " + "ä" * 70_000 + "\n"])
+def test_a_header_is_read_to_its_end(tmp_path, encoding, comment):
+    names = [f"{at} {'ü' * 2000}" for at in range(40)]
+    text = f"{comment}id,{','.join(names)}\n" + "".join(f"n{at}{',7' * 39},{at}\n" for at in range(3))
+    (tmp_path / "n.csv").write_bytes(text.encode(encoding))
+    (tmp_path / "e.csv").write_text("source,target\nn0,n1\nn1,n2\n")
+    graph = kn.read_table(tmp_path / "e.csv", tmp_path / "n.csv")
+    assert graph.encoding.feature_names == ("constant", names[-1])  # the others are 7 throughout
+    assert graph.repairs == ()

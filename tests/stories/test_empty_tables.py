@@ -86,3 +86,31 @@ def test_numbers_over_words_are_asked_about(desk, header):
     """Years as names of columns, or ids of two kinds?"""
     desk.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
     assert "Pass --header or --no-header" in desk.kernode("data info edges.csv").refusal
+
+
+def test_a_table_with_a_very_long_header_is_read(desk):
+    """Uma's genes have long names: the header was cut at 64 KiB, every patient dropped, and an answer came."""
+    genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
+    desk.table(
+        "patients.csv",
+        ("id", "group", *genes),
+        [(f"p{i}", "AB"[i % 2], *[i % 2] * 150, *[i] * 150) for i in range(20)],
+    )
+    desk.table("met.csv", ("source", "target"), [(f"p{i}", f"p{i - 1}") for i in range(1, 20)])
+    facts = desk.kernode("data info met.csv --nodes patients.csv --label group --json").json
+    assert facts["classes"] == {"A": 10, "B": 10}
+    assert facts["features"] == 301
+    assert not any("dropped" in note for note in facts["notes"])
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [("n{i},A,7,9", "dropped 3 rows that did not have 3 values"), (",A,7", "dropped 3 rows that had no id")],
+)
+def test_a_table_of_which_nothing_is_left_is_refused(desk, row, why):
+    """Vic's export had a comma too many, or no ids: nobody was left, and neither was a class."""
+    desk.write("people.csv", "id,group,age\n" + "".join(row.format(i=i) + "\n" for i in range(3)))
+    desk.table("met.csv", ("source", "target"), [("n0", "n1"), ("n1", "n2")])
+    refusal = desk.kernode("data info met.csv --nodes people.csv --label group").refusal
+    assert f"people.csv: {why}" in refusal
+    assert "no other row is there" in refusal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
 _BLOCK = 2**24
 _START = 2**16
+_SPECIAL, _WORD = re.compile(r"[^\x00-\x7f]"), re.compile(r"\w*")
+_SHOWN = 20  # characters of a word on either side of the first that is not ASCII
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
     import pyarrow as pa
 
     with pa.input_stream(str(path)) as stream:
-        start: bytes = stream.read(_START)
+        start = _first_lines(stream)
     mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
     if mark:
         encoding = _MARKS[mark]
@@ -53,14 +56,26 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
             f"{path.name} has NUL bytes: it is no text, or text in UTF-16 without a mark. "
             'Save it as CSV in UTF-8, or pass encoding="utf-16-le".'
         )
-    if encoding in (None, "utf-8") and _is_utf8(path):
+    if (encoding is None or codecs.lookup(encoding).name == "utf-8") and _is_utf8(path):
         return TextFile(path, start.decode(errors="ignore").removeprefix("\ufeff"))
     raw = _content(path)
     if encoding is None:
         _refuse_damaged(path, raw)
     text = _decoded(path, raw, encoding or _WINDOWS, given=encoding is not None).removeprefix("\ufeff")
     note = () if encoding else (_said(path, text),)
-    return TextFile(path, text[:_START], text.encode(), note)
+    content = text.encode()
+    return TextFile(path, _first_lines(io.BytesIO(content)).decode(errors="ignore"), content, note)
+
+
+def _first_lines(stream: Any) -> bytes:
+    """The start of a file: at least two whole lines beside comments (#), however long they are."""
+    start: bytes = stream.read(_START)
+    while sum(not line.startswith(b"#") for line in start.splitlines()[:-1]) < 2:
+        more = stream.read(len(start))
+        if not more:
+            break
+        start += more
+    return start
 
 
 def require_encoding(name: Any) -> None:
@@ -101,7 +116,8 @@ def _refuse_damaged(path: Path, raw: bytes) -> None:
     """Raise where most of what is not ASCII is UTF-8: then a few bytes are broken, and the others mean it."""
     marked = raw.decode(errors="replace")
     broken = marked.count("\ufffd")
-    good = sum(len(part) for part in re.findall(r"[^\x00-\x7f\ufffd]+", marked))
+    ascii_only = len(marked.encode("ascii", errors="ignore"))
+    good = len(marked) - ascii_only - broken
     if good > broken:
         row = _row(marked.partition("\ufffd")[0])
         raise InputError(
@@ -131,8 +147,13 @@ def _row(before: str) -> int:
 
 
 def _said(path: Path, text: str) -> str:
-    words = list(dict.fromkeys(re.findall(r"\w*[^\x00-\x7f]\w*", text)))
-    more = ", …" if len(words) > 1 else ""
-    return (
-        f"{path.name}: is not UTF-8, read as Windows-1252 ({words[0]}{more}); pass encoding= if that is wrong"
-    )
+    """A note with the first word that has a character of Windows-1252."""
+    found = _SPECIAL.search(text)
+    assert found is not None  # else it were UTF-8
+    before = re.search(r"\w*$", text[max(found.start() - _SHOWN, 0) : found.start()])
+    after = _WORD.match(text, found.end(), found.end() + _SHOWN)
+    assert before is not None
+    assert after is not None
+    word = f"{before[0]}{found[0]}{after[0]}"
+    more = ", …" if _SPECIAL.search(text, after.end()) else ""
+    return f"{path.name}: is not UTF-8, read as Windows-1252 ({word}{more}); pass encoding= if that is wrong"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernode.data.tables.repairs import Repair
+from kernode.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class Table:
         if not bad.any():
             return self
         dropped = Repair.of(self.name, what, "dropped", self.rows[bad])
-        return replace(self.take(np.flatnonzero(~bad)), repairs=(*self.repairs, *dropped))
+        kept = np.flatnonzero(~bad)
+        require_rows(len(kept), dropped)
+        return replace(self.take(kept), repairs=(*self.repairs, *dropped))
 
     def take(self, kept: np.ndarray) -> Table:
         """The same table with only these of its rows, by position."""
@@ -78,6 +81,12 @@ class Table:
             notes=(*self.notes, data_note(self.name, row, why)),
             names_by_looks=None,
         )
+
+
+def require_rows(left: int, dropped: tuple[Repair, ...]) -> None:
+    """Raise where rows were dropped and none is left: then the table is not what it was taken for."""
+    if dropped and not left:
+        raise InputError(f"{dropped[0]}, and no other row is there. Check the file and its columns.")
 
 
 def data_note(table: str, row: int, why: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from kernode.data.tables.columns.values import numbers
 from kernode.data.tables.decoding import TextFile, open_text
 from kernode.data.tables.quotes import refuse_open_quote, warn_of_dropped, warn_of_swallowed
 from kernode.data.tables.repairs import Repair
-from kernode.data.tables.table import Table, data_note, left_out_note
+from kernode.data.tables.table import Table, data_note, left_out_note, require_rows
 from kernode.errors import InputError
 
 _DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever of these it has most of
@@ -75,7 +76,7 @@ class _Layout:
         given = ["" if headless else cell for cell in cells]
         missing = [not name or name.startswith("Unnamed: ") for name in given]
         names = [f"column {at + 1}" if lacks else given[at] for at, lacks in enumerate(missing)]
-        repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        repeated = next((name for name, count in Counter(names).items() if count > 1), None)
         if repeated is not None:
             raise InputError(
                 f"{where}: two columns are called {repeated!r}. Rename one of them, or pass header=False if "
@@ -144,6 +145,7 @@ def read_text(path: Path, usual: str, reading: Reading) -> Table:
             f"{path.name}: rows end in {layout.delimiter!r}, and the header does not; read without it"
         )
     repairs = Repair.of(path.name, f"did not have {len(layout.names)} values", "dropped", dropped)
+    require_rows(columns.num_rows, repairs)
     nameless = [name for name in layout.nameless if name not in reading.named]
     notes += [left_out_note(path.name, name) for name in nameless]
     return _without_empty(

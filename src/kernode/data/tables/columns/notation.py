@@ -249,12 +249,13 @@ def looks_like_floats(distinct: Any) -> bool:
 
 def rewritten(table: Any, notations: Iterable[Notation]) -> Any:
     """A table (pyarrow) with these columns as programs write them; columns that are no text stay."""
+    import pyarrow as pa
+
+    columns = dict(zip(table.column_names, table.columns, strict=True))
     for notation in notations:
-        values = table[notation.column]
-        if is_text(values):
-            at = table.column_names.index(notation.column)
-            table = table.set_column(at, notation.column, notation.plain(values))
-    return table
+        if is_text(columns[notation.column]):
+            columns[notation.column] = notation.plain(columns[notation.column])
+    return pa.table(columns) if columns else table
 
 
 def all_match(text: Any, pattern: str) -> bool:
