@@ -122,3 +122,16 @@ def test_unknown_needs_a_column_and_texts():
         kn.read_table(edges, {"id": ["a", "b"], "x": [1, 2]}, unknown="?")
     with pytest.raises(InputError, match="unknown must be a text"):
         read(["a", "b"], unknown=None.__class__)
+
+
+def test_an_infinite_class_and_an_unknown_that_is_nowhere_are_said():
+    graph = kn.read_table(
+        {"source": ["a"], "target": ["b"]},
+        {"id": ["a", "b", "c", "d"], "y": [1.0, 2.0, float("inf"), None]},
+        label="y",
+        unknown=["2", "99"],
+    )
+    assert graph.labels.tolist() == [0, -1, -1, -1]
+    assert "nodes: took 'y' as not known in 1 row that had no finite number there (row 2)" in graph.notes
+    assert "nodes: no row has '99' in column 'y', as unknown= says" in graph.notes
+    assert not any("'2', " in note for note in graph.notes)

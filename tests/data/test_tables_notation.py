@@ -99,7 +99,13 @@ DECIDED = [
     (["1.234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1234),
     (["1.234"], {"delimiter": ";"}, ",", 1234),
     (["1.234"], {"decimal": ","}, ",", 1234),
-    (["1.234", "12.5"], {"decimal": ","}, ".", 1.234),  # what is beyond doubt needs no deciding
+    (["1.234", *["1.5"] * 9], {}, ".", 1.234),
+    (["1.234"] * 20 + ["1,5"], {"decimal": "."}, ".", 1.234),  # what the user says counts before all else
+    (["1.234"] * 20 + ["1,5"], {"decimal": ","}, ",", 1234),
+    (["1.234"] * 20 + ["1.5"], {"decimal": ","}, ",", 1234),
+    (["1.234"] * 20 + ["1,5"], {"delimiter": ";"}, ",", 1234),  # a few show what the table says, too
+    (["1.234"] * 20 + ["1.5", "?", "ca. 5"], {}, ".", 1.234),  # or what is usual
+    (["12.5"], {"decimal": ","}, ".", 12.5),  # nothing in it is as the user says
     (["0,123"], {}, ",", 0.123),  # no thousands begin with 0
     (["1234,567"], {}, ",", 1234.567),
 ]
@@ -116,9 +122,14 @@ REFUSED = [
     (["1,234", "5"], {}, r"t\.csv: in column 'x' the comma of 1,234.*Pass decimal=\",\" or decimal=\"\.\""),
     (["1,234"], {"others": {"y": pa.array(["1,5"]), "z": pa.array(["1.5"])}}, "the comma of 1,234"),
     (["1,5", "1.5"], {}, "has decimal points and decimal commas"),
+    (["1.234"] * 20 + ["1,5"], {}, r"a few values, like 1,5, show the decimal sign, and most, like 1\.234"),
+    (["1,234"] * 20 + ["1,5"], {}, r"Pass decimal=\",\" or decimal=\"\.\""),
+    (["1.234", "12.5"], {"decimal": ","}, r"values like 12\.5, which decimal=\",\" does not fit"),
     (["5 €", "5 $"], {}, r"has numbers with \$ and €"),
     (["5 %", "0.05"], {}, "has numbers with % and without"),
     (["01/02/2024", "3/4/2024"], {}, r"dates like 01/02/2024 may.*dates=\"dmy\" or dates=\"mdy\""),
+    (["3/4/2024"] * 20 + ["13/4/2024"], {}, r"dates like 3/4/2024 may.*dates=\"dmy\" or dates=\"mdy\""),
+    (["13/4/2024"] * 20, {"dates": "mdy"}, r"values like 13/4/2024, which dates=\"mdy\" does not fit"),
     (["13/02/2024", "02/13/2024"], {}, "has dates with the day first and dates with the month first"),
 ]
 
@@ -189,3 +200,24 @@ def test_ids_and_chosen_kinds_are_never_rewritten():
 def test_wrong_options_are_one_sentence(option, sentence):
     with pytest.raises(InputError, match=sentence):
         kn.read_table(EDGES, {"id": ["a", "b"], "x": [1, 2]}, **option)
+
+
+@pytest.mark.parametrize(("said", "first"), [("dmy", 4), ("mdy", 3)])
+def test_the_order_that_the_user_says_counts_before_what_a_date_shows(said, first):
+    texts = pa.array(["3/4/2024"] * 20 + ["13/4/2024"])
+    found = find_notation("x", texts, None, Clues("t", dates=said))
+    assert found.plain(texts)[0].as_py() == f"2024-{first:02}-{7 - first:02}"
+
+
+def test_what_the_user_says_in_vain_is_said():
+    nodes = {"id": ["a", "b"], "x": ["1", "2"], "y": ["12.5", "7.5"]}
+    notes = kn.read_table(EDGES, nodes, decimal=",", dates="dmy").notes
+    assert 'no row has a number in text to which decimal="," applies' in notes
+    assert 'y: does not fit decimal=",", read as it is written' in notes
+    assert 'no row has a date in text to which dates="dmy" applies' in notes
+    nodes = {"id": ["a", "b"], "x": ["1,5", "2"], "d": ["1/2/2024", "2/3/2024"]}
+    needed = (
+        kn.read_table(EDGES, nodes, decimal=",", dates="dmy"),
+        kn.read_table({**EDGES, "weight": ["1,500"]}, decimal="."),
+    )
+    assert not any("applies" in note or "fit" in note for graph in needed for note in graph.notes)

@@ -89,7 +89,7 @@ def test_numbers_over_words_are_asked_about(desk, header):
 
 
 def test_a_table_with_a_very_long_header_is_read(desk):
-    """Uma's genes have long names: the header was cut at 64 KiB, every patient dropped, and an answer came."""
+    """Uma's genes have long names: the header was cut at 64 KiB, every patient dropped, and all seemed well."""
     genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
     desk.table(
         "patients.csv",

@@ -156,3 +156,17 @@ def test_weights_with_decimal_commas_are_weights(desk):
     assert "weight: numbers with decimal comma" in facts["notes"]
     with (desk.folder / "edges.csv").open() as file:
         assert next(csv.reader(file, delimiter=";")) == ["source", "target", "weight"]
+
+
+def test_one_slip_of_the_pen_does_not_turn_a_column(desk):
+    """Twenty weights of 1.234 kg and a "1,5" once weighed three tons, whatever Wim said."""
+    weights = [*(f"{1 + at / 1000:.3f}" for at in range(201, 221)), "1,5"]
+    desk.table("parcels.csv", ("id", "kg"), [(f"p{at}", kg) for at, kg in enumerate(weights)], separator="\t")
+    desk.table("edges.csv", ("source", "target"), [(f"p{at}", f"p{at - 1}") for at in range(1, 21)])
+    info = "data info edges.csv --nodes parcels.csv"
+    refusal = desk.kernode(info).refusal
+    assert "only a few values, like 1,5, show the decimal sign" in refusal
+    assert '--decimal ","' in refusal
+    notes = " | ".join(desk.kernode(f"{info} --decimal . --json").json["notes"])
+    assert "mean 1.21" in notes
+    assert "took 'kg' as missing in 1 row that had no number there (row 22)" in notes

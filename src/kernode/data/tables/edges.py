@@ -51,6 +51,7 @@ class Edges:
     repairs: tuple[Repair, ...]
     notes: tuple[str, ...]
     notation: NumberNotation | None = None  # of the weights, where it is not as programs write
+    written: Any = None  # the weights as the table has them
 
 
 def read_edges(
@@ -79,6 +80,7 @@ def read_edges(
         table, ends = table.without(lacking, "lacked one of the two nodes"), ends[~lacking]
     if weight is None:
         return Edges(source, target, None, ends, ids, None, table.repairs, notes)
+    as_written = table[weight]
     notation: Notation | None
     if isinstance(written, Clues):
         others = {name: table[name] for name in table.column_names if name not in (source, target)}
@@ -103,7 +105,9 @@ def read_edges(
         )
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
     kept = notation if isinstance(notation, NumberNotation) and not notation.is_plain else None
-    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept)
+    return Edges(
+        source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept, as_written
+    )
 
 
 def _with_first_edge(table: Table, listed: Any) -> Table:

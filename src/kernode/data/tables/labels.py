@@ -9,7 +9,7 @@ import numpy as np
 
 from kernode.data.tables.columns.notation import is_text, looks_like_floats
 from kernode.data.tables.columns.unknown import UnknownLabels
-from kernode.data.tables.columns.values import alike, numbers
+from kernode.data.tables.columns.values import alike, numbers, one_array
 from kernode.data.tables.nodes import Listed
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
@@ -53,7 +53,7 @@ def read_labels(
     written = unknown.without(alike(unknown.without(raw)))
     notes = _unknown_notes(table, column, raw, written, unknown)
     if known is None:
-        notes += _class_notes(table, column, written)
+        notes += (*_vain_notes(table, column, raw, unknown), *_class_notes(table, column, written))
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
@@ -64,7 +64,11 @@ def read_labels(
     there = np.flatnonzero(classes >= 0)[::-1]  # the last assignment stays, which is of the first row
     labels[node[there]] = classes[there]
     _refuse_two_classes(listed, labels, classes, names)
-    repairs = (*_said_missing(table, column, raw, written), *_from_repeats(table, column, node, classes))
+    repairs = (
+        *_said_missing(table, column, raw, written),
+        *_infinite(table, column),
+        *_from_repeats(table, column, node, classes),
+    )
     return Labels(labels, names, unknown, repairs, notes)
 
 
@@ -74,8 +78,7 @@ def _as_text(values: Any) -> Any:
     import pyarrow.compute as pc
 
     try:
-        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        values = one_array(values)
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
         if pa.types.is_floating(values.type):
@@ -135,6 +138,17 @@ def _unknown_notes(
     if unknown.exact:
         return (said,)
     return (f'{said}; to keep it as a class, pass unknown="", or the texts that mean not known as unknown=',)
+
+
+def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> tuple[str, ...]:
+    """Texts that the user says mean not known, and that no row has: perhaps another was meant."""
+    import pyarrow.compute as pc
+
+    if not unknown.exact:
+        return ()
+    there = {*pc.unique(raw).to_pylist(), *pc.unique(alike(unknown.without(raw))).to_pylist()}
+    vain = ", ".join(repr(text) for text in unknown.texts if text not in there)
+    return (f"{table.name}: no row has {vain} in column {column!r}, as unknown= says",) if vain else ()
 
 
 def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
@@ -199,6 +213,16 @@ def _said_missing(table: Table, column: str, raw: Any, written: Any) -> tuple[Re
     usual = UnknownLabels.usual().without(raw).is_null().to_numpy(zero_copy_only=False)
     rows = table.rows[said & usual]
     return Repair.of(table.name, "say that there is none", f"took {column!r} as not known in", rows)
+
+
+def _infinite(table: Table, column: str) -> tuple[Repair, ...]:
+    """Rows of numbers that are infinite, which no class is."""
+    import pyarrow as pa
+
+    if not pa.types.is_floating(table[column].type):
+        return ()
+    rows = table.rows[numbers(table[column])[1]]
+    return Repair.of(table.name, "had no finite number there", f"took {column!r} as not known in", rows)
 
 
 def _by_value(names: list[str]) -> Any:

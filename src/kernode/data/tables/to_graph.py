@@ -13,7 +13,7 @@ from scipy import sparse
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
 from kernode.data.tables.columns.encoding import Features, learn_columns
-from kernode.data.tables.columns.find_notation import Clues, find_notations
+from kernode.data.tables.columns.find_notation import Clues, find_notations, said_in_vain
 from kernode.data.tables.columns.notation import Notation, rewritten
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.decoding import require_encoding
@@ -117,6 +117,7 @@ def read_table(
     labels = found.labels(label, like, unknown)
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
+    vain = said_in_vain(found.columns(label), clues)
     columns = None if listed.table is None else learned.plain(listed.table.columns)
     repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *unreadable(learned, listed.table, columns))
     return Graph(
@@ -126,7 +127,7 @@ def read_table(
         class_names=labels.names,
         node_names=found.names,
         name=name or _name_of(edges, "edges"),
-        notes=(*found.notes, *label_notes, *labels.notes, *map(str, repairs), *learned.describe()),
+        notes=(*found.notes, *label_notes, *labels.notes, *vain, *map(str, repairs), *learned.describe()),
         origin=TableOrigin(learned, repairs),
     )
 
@@ -189,6 +190,13 @@ class _Found:
             *_said_alone(adjacency, listed),
         )
         return cls(listed, pairs, names, adjacency, notes)
+
+    def columns(self, label: str | None) -> dict[str, Any]:
+        """Columns of either table that may hold numbers or dates."""
+        table, weight = self.listed.table, self.pairs.weight
+        names = [] if table is None else table.column_names
+        nodes = {name: table[name] for name in names if table and name not in (self.listed.id, label)}
+        return nodes | ({} if weight is None else {weight: self.pairs.written})
 
     def aligned(self, columns: Any) -> Any:
         """Columns of the listed nodes with a row for each of the n, empty for those that are not listed."""

@@ -42,11 +42,7 @@ class Clues:
     def decimal_elsewhere(self) -> str | None:
         """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
         looks = (WrittenNumbers.of(values) for values in self.others.values() if is_text(values))
-        seen = {
-            look.decimal
-            for look in looks
-            if look.there and (look.fits(".") | look.fits(",")).sum() >= MOSTLY * look.there
-        } - {None}
+        seen = {look.decimal for look in looks if look.are_numbers and look.is_sure} - {None}
         if len(seen) == 1:
             return seen.pop()
         return "," if not seen and self.delimiter == ";" else None
@@ -54,8 +50,11 @@ class Clues:
     def order_elsewhere(self) -> str | None:
         """Whether day or month come first in the table's other columns."""
         looks = (WrittenDates.of(values) for values in self.others.values() if is_text(values))
-        seen = {look.order for look in looks if look.there and look.written.sum() >= MOSTLY * look.there}
-        seen -= {None}
+        seen = {
+            look.order
+            for look in looks
+            if look.there and look.is_sure and look.written.sum() >= MOSTLY * look.there
+        } - {None}
         return seen.pop() if len(seen) == 1 else None
 
 
@@ -66,6 +65,22 @@ def find_notations(
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     found = (find_notation(name, table[name], kind, clues) for name, kind in kinds.items())
     return tuple(filter(None, found))
+
+
+def said_in_vain(columns: Mapping[str, Any], clues: Clues) -> tuple[str, ...]:
+    """Notes on what the user says about numbers and dates where columns do not have it."""
+    texts_of = {name: values for name, values in columns.items() if is_text(values)}
+    notes: list[str] = []
+    if clues.decimal:
+        looks = {name: WrittenNumbers.of(values) for name, values in texts_of.items()}
+        signed = {name: look for name, look in looks.items() if look.are_numbers and look.signed.any()}
+        other = [name for name, look in signed.items() if not look.fits(clues.decimal)[look.signed].any()]
+        if len(other) == len(signed):
+            notes.append(f'no row has a number in text to which decimal="{clues.decimal}" applies')
+        notes += [f'{name}: does not fit decimal="{clues.decimal}", read as it is written' for name in other]
+    if clues.dates and not any(WrittenDates.of(values).written.any() for values in texts_of.values()):
+        notes.append(f'no row has a date in text to which dates="{clues.dates}" applies')
+    return tuple(notes)
 
 
 def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
@@ -88,7 +103,7 @@ def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> Num
     good = look.fits(decimal)
     if not sure and good.sum() < MOSTLY * look.there:
         if clues.decimal:
-            return None
+            raise _not_as_said(name, look.example(~good & readable), f'decimal="{decimal}"', clues)
         one, other = (look.example(look.fits(sign) & ~look.fits(rest)) for sign, rest in (".,", ",."))
         raise InputError(
             f"{clues.table}: column {name!r} has decimal points and decimal commas ({one}, {other}). "
@@ -111,8 +126,13 @@ def _is_plain(text: Any) -> bool:
 
 
 def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
-    if look.decimal or clues.decimal:
-        return look.decimal or clues.decimal or ""
+    if said := clues.decimal:
+        # A column in which nothing is written as the user says can be about another country.
+        return said if look.decimal is None or (look.signed & look.fits(said)).any() else look.decimal
+    if look.decimal and look.is_sure:
+        return look.decimal
+    if look.decimal:
+        return _shown_by_few(name, look, clues)
     if not look.doubtful.any():
         return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
     if found := clues.decimal_elsewhere():
@@ -123,6 +143,29 @@ def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
     raise InputError(
         f"{clues.table}: in column {name!r} the comma of {shown} may stand before decimals or between "
         'thousands. Pass decimal="," or decimal=".".'
+    )
+
+
+def _shown_by_few(name: str, look: WrittenNumbers, clues: Clues) -> str:
+    """The sign that a few values show, where the others are read no differently without them."""
+    assert look.decimal is not None
+    usual = clues.decimal_elsewhere() or ("." if not (look.doubtful & look.matches(",")).any() else None)
+    if usual == look.decimal:
+        return usual
+    one, few = (
+        look.example(look.doubtful),
+        look.example(look.fits(look.decimal) & ~look.doubtful & look.signed),
+    )
+    raise InputError(
+        f"{clues.table}: in column {name!r} only a few values, like {few}, show the decimal sign, and most, "
+        f'like {one}, mean another number with each. Pass decimal="," or decimal=".".'
+    )
+
+
+def _not_as_said(name: str, example: str, said: str, clues: Clues) -> InputError:
+    return InputError(
+        f"{clues.table}: column {name!r} has values like {example}, which {said} does not fit. Write them "
+        "alike, or leave the column out of features."
     )
 
 
@@ -144,11 +187,19 @@ def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateN
         return None
     if not look.written.any():
         return DateNotation(name)
-    return DateNotation(name, look.order or clues.dates or _order(name, look, clues))
+    if not clues.dates:
+        return DateNotation(name, _order(name, look, clues))
+    good = look.fits(clues.dates)
+    if not sure and good.sum() + look.year_first < MOSTLY * look.there:
+        shown = look.text[int(np.flatnonzero(look.written & ~good)[0])].as_py()
+        raise _not_as_said(name, shown, f'dates="{clues.dates}"', clues)
+    return DateNotation(name, clues.dates)
 
 
 def _order(name: str, look: WrittenDates, clues: Clues) -> str:
-    if (look.first > 12).any():  # and the second as well
+    if look.order and look.is_sure:
+        return look.order
+    if look.order is None and (look.first > 12).any():  # and the second as well
         day_first, month_first = (look.written & (month <= 12) for month in (look.second, look.first))
         if max(day_first.sum(), month_first.sum()) >= MOSTLY * look.there:
             return "dmy" if day_first.sum() > month_first.sum() else "mdy"
@@ -156,11 +207,11 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
             f"{clues.table}: column {name!r} has dates with the day first and dates with the month first. "
             "Write them alike, or leave the column out of features."
         )
-    if look.dotted:
-        return "dmy"  # nobody writes points after the month
-    if found := clues.order_elsewhere():
-        return found
-    shown = look.text[int(np.flatnonzero(look.written)[0])].as_py()
+    usual = "dmy" if look.dotted else clues.order_elsewhere()  # nobody writes points after the month
+    if usual and look.order in (None, usual):
+        return usual
+    either = look.fits("dmy") & look.fits("mdy")
+    shown = look.text[int(np.flatnonzero(either)[0])].as_py()
     raise InputError(
         f"{clues.table}: in column {name!r} dates like {shown} may have the day or the month first. "
         'Pass dates="dmy" or dates="mdy".'

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data.tables.columns.values import PLAIN_NUMBER, texts
+from kernode.data.tables.columns.values import MOSTLY, PLAIN_NUMBER, texts
 from kernode.recipe import Recipe
 
 _BLANK = "[ \t\u00a0\u2009\u202f]"
@@ -207,6 +207,16 @@ class WrittenNumbers:
         """How many values there are."""
         return len(self.text) - self.text.null_count
 
+    @property
+    def are_numbers(self) -> bool:
+        """Whether most values are numbers."""
+        return self.there > 0 and int(np.count_nonzero(self._point | self._comma)) >= MOSTLY * self.there
+
+    @cached_property
+    def signed(self) -> np.ndarray:
+        """Values that have a point or a comma: booleans."""
+        return (self._point | self._comma) & self.matches("[.,]")
+
     @cached_property
     def decimal(self) -> str | None:
         """The decimal sign that the column itself shows; None where it shows none."""
@@ -214,6 +224,11 @@ class WrittenNumbers:
         if only_point.any() == only_comma.any():
             return None
         return "." if only_point.any() else ","
+
+    @cached_property
+    def is_sure(self) -> bool:
+        """Whether half of the signs show it: one slip of the pen says little about the others."""
+        return 2 * int(np.count_nonzero(self._point ^ self._comma)) >= int(np.count_nonzero(self.signed))
 
     @cached_property
     def doubtful(self) -> np.ndarray:
@@ -305,3 +320,12 @@ class WrittenDates:
         if day_first == month_first:
             return None
         return "dmy" if day_first else "mdy"
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether half of the dates show it."""
+        return 2 * int(np.count_nonzero((self.first > 12) | (self.second > 12))) >= int(self.written.sum())
+
+    def fits(self, order: str) -> np.ndarray:
+        """Whether each value is a date in this order: booleans."""
+        return np.asarray(self.written & ((self.second if order == "dmy" else self.first) <= 12), bool)

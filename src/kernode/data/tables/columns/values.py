@@ -22,7 +22,7 @@ def texts(values: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _one_array(values)
+    values = one_array(values)
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
@@ -68,7 +68,7 @@ def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _one_array(values)
+    values = one_array(values)
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
         text = texts(values)
@@ -89,7 +89,7 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _one_array(values)
+    values = one_array(values)
     kind = values.type
     if pa.types.is_temporal(kind):
         dates, text = values, values
@@ -116,7 +116,7 @@ def flags(values: Any) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _one_array(values)
+    values = one_array(values)
     if pa.types.is_boolean(values.type):
         return _floats(values.cast(pa.float64()))
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
@@ -134,7 +134,7 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = _one_array(values)
+    values = one_array(values)
     if values.null_count == len(values):
         return np.full((len(values), width or 0), np.nan)
     n, lengths = len(values), pc.list_value_length(values)
@@ -155,7 +155,8 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
     return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, np.nan)
 
 
-def _one_array(values: Any) -> Any:
+def one_array(values: Any) -> Any:
+    """A column in one piece; twice, for some versions of pyarrow give chunks once more."""
     import pyarrow as pa
 
     if isinstance(values, pa.ChunkedArray):
