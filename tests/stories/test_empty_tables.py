@@ -77,7 +77,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
     desk.table("people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))])
     facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
     notes = " | ".join(facts["notes"])
-    assert "people.csv: row 1 is data, for header=False says so, though it looks like names" in notes
+    assert "people.csv: row 1 is data, for --no-header says so, though it looks like names" in notes
     assert "took 'column 2' as missing in 1 row that had no number there (row 1)" in notes
 
 
@@ -89,7 +89,7 @@ def test_numbers_over_words_are_asked_about(desk, header):
 
 
 def test_a_table_with_a_very_long_header_is_read(desk):
-    """Uma's genes have long names: the header was cut at 64 KiB, every patient dropped, and all seemed well."""
+    """Uma's genes have long names: the header was cut, every patient dropped, and all seemed well."""
     genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
     desk.table(
         "patients.csv",

@@ -28,7 +28,7 @@ def test_unknown_can_be_kept_as_a_class_or_be_another_word(desk, shop):
     """For Mia "unknown" is an answer, and "later" is none."""
     put_tables(desk, shop, [*shop.taste[:40], *["unknown"] * 12, *["later"] * 8])
     info = "data info edges.csv --nodes people.csv --label taste --json"
-    assert any('unknown=""' in note for note in desk.kernode(info).json["notes"])
+    assert any('--unknown ""' in note for note in desk.kernode(info).json["notes"])
     assert desk.kernode(info, "--unknown", "").json["classes"]["unknown"] == 12
     facts = desk.kernode(f"{info} --unknown later,never").json
     assert (facts["unlabelled"], facts["classes"]["unknown"]) == (8, 12)

@@ -163,3 +163,21 @@ def test_whoever_asks_about_all_pairs_of_a_large_graph_is_told_how_long_it_takes
     assert said.count("warning: 780 pairs are looked at, which will take about 0 minutes.") == 1
     assert "--node" in said
     assert friends.kernode(f"{asked} --node {friends.someone}").err == ""
+
+
+def test_the_next_command_that_links_prints_is_one(friends):
+    """Mojmír's friends have names of Windows-1250; what he was told to type next had no such option."""
+    names = ["Ťapa", "Žofie", *(f"f{at}" for at in range(38))]
+    random = np.random.default_rng(1)
+    pairs = [(names[i], names[j]) for i in range(40) for j in range(i) if random.random() < 0.3]
+    friends.table("friends.csv", ("source", "target"), [*pairs, ("Ťapa", "")], "cp1250")
+    said = friends.kernode("links friends.csv --epochs 5 --replicas 1 --encoding cp1250").out
+    following = said.split("Next: kernode ")[1].replace("\n", " ")
+    assert "--encoding cp1250" in following
+    answer = friends.kernode(f"{following} -k 400")
+    assert answer.status == 0, answer.err
+    assert "Žofie" in answer.out
+    assert "friends.csv: dropped 1 row that lacked one of the two nodes" in answer.err
+    assert friends.kernode(f"{following} -k 3 --quiet").err == ""
+    report = friends.kernode(f"{following} -k 3 --json").json
+    assert report["repairs"][0]["what"] == "lacked one of the two nodes"

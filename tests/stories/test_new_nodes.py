@@ -179,3 +179,65 @@ def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
         "was trained on 'cora': give that graph's file"
         in packages.kernode("predict model.safetensors").refusal
     )
+
+
+def odd_tables(packages):
+    """What arrives has a class that nobody has, a node without a row, and a row with a comma too many."""
+    packages.write("odd.csv", "id,lines,stars,needs\nfresh,115,50,purple\nbad,1,2,3,4\n")
+    packages.write("odd-imports.csv", "source,target\nfresh,p2\nfresh,nobody\n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["extend model.safetensors --edges odd-imports.csv", "predict model.safetensors odd-imports.csv"],
+)
+def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages, asked):
+    """Gus pipes his answers on, and never heard of what was dropped."""
+    packages.kernode(f"{FIT} --with-graph")
+    odd_tables(packages)
+    answer = packages.kernode(f"{asked} --nodes odd.csv")
+    assert [*rows(answer.out)] == ["fresh", "nobody"]
+    assert "kernode: on the way in: odd.csv: took 'purple' in column 'needs' as not known" in answer.err
+    assert "added 1 node that only edges mention, without features: nobody" in answer.err
+    assert "odd.csv: dropped 1 row that did not have 4 values (row 3)" in answer.err
+    assert "standardised" not in answer.err
+    assert packages.kernode(f"{asked} --nodes odd.csv --quiet").err == ""
+    assert packages.kernode("predict model.safetensors").err == ""
+
+
+def test_a_saved_model_is_named_with_what_it_replaced(packages):
+    """Hal saved over last month's model, and heard nothing."""
+    packages.kernode(f"{FIT} --with-graph")
+    extend = "extend model.safetensors --nodes new.csv --edges new-imports.csv --save larger.safetensors"
+    first = packages.kernode(extend)
+    assert "kernode: the model with the larger graph written to larger.safetensors\n" in first.err
+    again = "written to larger.safetensors, which replaced a file of that name"
+    assert again in packages.kernode(extend).err
+    assert again in packages.kernode(f"{extend} -o out.csv").out
+    assert packages.kernode(f"{extend} --json").json["replaced"] is True
+    assert packages.kernode(f"{extend} --quiet").err == ""
+
+
+def test_the_graphs_own_table_of_nodes_is_asked_for_by_its_option(packages):
+    """Ivy gave --nodes, and was told to give a table of nodes."""
+    packages.kernode(FIT)
+    asked = "extend model.safetensors --graph imports.csv --nodes new.csv --edges new-imports.csv"
+    assert "--graph-nodes" in packages.kernode(asked).refusal
+
+
+@pytest.mark.parametrize("graphs_own", ["cp1250", "utf-8"])
+def test_an_encoding_that_is_said_reaches_the_graphs_tables(packages, graphs_own):
+    """Jiří's packages are of Windows-1250, the old ones and the new ones, or the new ones only."""
+    for name in ("packages.csv", "imports.csv"):
+        text = (packages.folder / name).read_text().replace("p7,", "Ťapa,").replace(",p7\n", ",Ťapa\n")
+        packages.write(name, text, graphs_own)
+    assert packages.kernode(f"{FIT} --encoding {graphs_own}").status == 0
+    packages.table("new.csv", ("id", "lines", "stars"), [("Žofie", 115, 50)], "cp1250")
+    packages.table("new-imports.csv", ("source", "target"), [("Žofie", "Ťapa")], "cp1250")
+    asked = "extend model.safetensors --graph imports.csv --graph-nodes packages.csv --nodes new.csv"
+    answer = packages.kernode(f"{asked} --edges new-imports.csv --encoding cp1250")
+    assert [*rows(answer.out)] == ["Žofie"], answer.err
+    graph = kn.read_table("imports.csv", "packages.csv", label="needs", encoding=graphs_own)
+    model = kn.load_model("model.safetensors", graph)
+    grown = model.extend(None, "new.csv", "new-imports.csv", encoding="cp1250")
+    assert grown.predict(["Žofie"])[0] == rows(answer.out)["Žofie"]["class"]

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, new_table, print_json, print_table, progress, say
-from kernode.cli.graph_source import print_notes
+from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.options import GraphOptions, OutputOptions
 from kernode.errors import InputError
@@ -97,7 +97,7 @@ def _facts(graph: Graph) -> dict[str, Any]:
         "isolated": int((degrees == 0).sum()),
         "mean_degree": round(float(degrees.mean()), 3),
         "largest_degree": int(degrees.max(initial=0)),
-        "notes": list(graph.notes),
+        "notes": notes_of(graph),
         "fingerprint": graph.fingerprint,
     }
 
@@ -131,7 +131,7 @@ def convert(
         "features": read.n_features,
         "classes": list(read.class_names),
         "out": str(out),
-        "notes": list(read.notes),
+        "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
     if output.json:

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.graph_source import print_notes
+from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ def embed(
         "dimensions": len(matrix.columns),
         "bytes": size,
         "out": str(out),
-        "notes": list(opened.notes),
+        "notes": notes_of(opened),
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
-        if opened.sentence:
+        if opened.from_tables:
             print_notes(opened)
         say(
             f"{len(rows):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +11,11 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import print_notes
+from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
 from kernode.cli.model_source import extended, graph_at
 from kernode.cli.options import DATA_HELP, DeviceOption, EncodingOption, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_table
+from kernode.cli.reports.fit import said_replaced
 from kernode.cli.streams import write_data
 from kernode.errors import InputError, warn
 
@@ -68,19 +71,24 @@ def extend(
 
     with progress("extend", quiet=output.silent):
         trained = Model.load(model)
-        old = _learned_from(trained, model, graph, graph_nodes)
-        where = Place.of(trained.precision, device).device.type
+        old = _learned_from(trained, model, graph, graph_nodes, encoding)
+        where = str(Place.of(trained.precision, device).device)
         opened = extended(trained, old, nodes, edges, where, encoding)
         on, arrived = opened.on, opened.nodes
         table = predictions(on, None if everyone else arrived)
     if not len(arrived) and not everyone:
         warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
+    replaced, saved = save is not None and save.exists(), ""
     if save is not None:
         trained.save(save, on.graph)
+        saved = f"the model with the larger graph written to {save}{said_replaced({'replaced': replaced})}"
     if out is not None:
         write_table(out, table)
     elif not output.json:
         write_data(as_csv(table).decode())
+        if not output.quiet:
+            print_notes_on_rows(opened, on.graph)
+            sys.stderr.write(f"kernode: {saved}\n" if saved else "")
         return
     report: dict[str, Any] = {
         "model": str(model),
@@ -91,7 +99,8 @@ def extend(
         "classes": {str(name): table["class"].count(name) for name in trained.classes},
         "out": None if out is None else str(out),
         "saved": None if save is None else str(save),
-        "notes": list(opened.notes),
+        "replaced": replaced,
+        "notes": notes_of(opened),
         "repairs": [repair.to_json() for repair in opened.repairs],
     }
     if out is None:
@@ -103,17 +112,19 @@ def extend(
         name = escape(on.graph.name)
         say(f"{len(arrived):,} nodes arrived at the {old.n_nodes:,} of [bold]{name}[/]")
         say(f"{len(table['node']):,} nodes written to {escape(str(out))}")
-        if save is not None:
-            say(f"the model with the larger graph written to {escape(str(save))}")
+        if saved:
+            say(escape(saved))
 
 
-def _learned_from(model: Model, path: Path, data: str | None, nodes: Path | None) -> Graph:
+def _learned_from(
+    model: Model, path: Path, data: str | None, nodes: Path | None, encoding: str | None
+) -> Graph:
     """The model's own graph: from its file, by its name, or from where it is said to be."""
     from kernode.loading import own_graph
 
     if data is None and nodes is not None:
         raise InputError("--graph-nodes belongs to --graph, the table of edges. Give that, too.")
-    graph = own_graph(model) if data is None else graph_at(model, path, data, nodes)
+    graph = own_graph(model) if data is None else _read_again(model, path, data, nodes, encoding)
     if graph is None:
         raise InputError(
             f"{path} does not hold {model.dataset!r}, the graph it learned from. Say where that is, --graph "
@@ -130,3 +141,21 @@ def _learned_from(model: Model, path: Path, data: str | None, nodes: Path | None
             f"kernode.load_model({str(path)!r}).extend(None, features, edges)."
         )
     return graph
+
+
+def _read_again(model: Model, path: Path, data: str, nodes: Path | None, encoding: str | None) -> Graph:
+    """What the model learned from; ``encoding`` may be of these tables, or only of those that arrive."""
+    from kernode.data.tables import is_table
+
+    if not is_table(data) or model.encoding is None:
+        return graph_at(model, path, data, nodes)
+    if nodes is None and (needed := ", ".join(column.name for column in model.encoding.columns)):
+        raise InputError(
+            f"{path} learned from the columns {needed}. Give their table, too: --graph-nodes FILE."
+        )
+    if encoding is not None:
+        with suppress(InputError):
+            graph = graph_at(model, path, data, nodes)
+            if model.is_own(graph):
+                return graph
+    return graph_at(model, path, data, nodes, encoding)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, telling
-from kernode.cli.graph_source import print_notes, require_labels
+from kernode.cli.graph_source import notes_of, print_notes, require_labels
 from kernode.cli.options import (
     RUN,
     CheckpointOptions,
@@ -108,7 +108,7 @@ def fit(
         "replaced": replaced,  # whatever model had that name
         "trained_again_on": model.train.shape[1] if all_labels else None,
         "predictions": None if predictions is None else str(predictions),
-        "notes": list(read.notes),
+        "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
     if output.json:

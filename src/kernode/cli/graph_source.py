@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,20 @@ def require_labels(graph: Graph, label: str | None) -> None:
     raise InputError(f"no node has a class. Pass --nodes FILE and --label COLUMN{hint}.")
 
 
+def notes_of(read: Graph | Opened) -> list[str]:
+    """What was done to tables on the way in, with options where Python has keywords."""
+    return [as_options(note) for note in read.notes]
+
+
 def print_notes(read: Graph | Opened) -> None:
-    """What was done to tables on the way in."""
+    """The same on stdout."""
+    for note in notes_of(read):
+        say(f"  [dim]on the way in:[/] {escape(note)}")
+
+
+def print_notes_on_rows(read: Graph | Opened, graph: Graph) -> None:
+    """On stderr, beside data on stdout: what was done to rows, without what is done to every table's columns."""
+    usual = {"made undirected", *(graph.encoding.describe() if graph.encoding else ())}
     for note in read.notes:
-        say(f"  [dim]on the way in:[/] {escape(as_options(note))}")
+        if note not in usual:
+            sys.stderr.write(f"kernode: on the way in: {as_options(note)}\n")

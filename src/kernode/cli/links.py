@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, say, telling
-from kernode.cli.graph_source import print_notes
+from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import (
     RUN,
     CheckpointOptions,
@@ -94,7 +94,7 @@ def links(
         "peak_memory_mb": peak_memory_mb(place),
         "model": str(out),
         "replaced": replaced,  # whatever model had that name
-        "notes": list(read.notes),
+        "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
     if output.json:

@@ -10,14 +10,15 @@ from rich.markup import escape
 
 from kernode.cli.chosen_nodes import names_of, one_node
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import graph_from
-from kernode.cli.model_source import graph_at, own_graph_of
-from kernode.cli.options import DeviceOption, NodesOption, OutputOptions
+from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
+from kernode.cli.model_source import graph_of
+from kernode.cli.options import DeviceOption, EncodingOption, NodesOption, OutputOptions
 from kernode.cli.predictions import Table, as_csv, check_suffix, rows_of, write_table
 from kernode.cli.streams import write_data
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
+    from kernode.graph import Graph
     from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 
 
@@ -29,6 +30,7 @@ def missing(
         typer.Argument(help="Its graph; not needed where the model has it or it is a built-in one."),
     ] = None,
     nodes: NodesOption = None,
+    encoding: EncodingOption = None,
     node: Annotated[
         str | None, typer.Option(help="Links of this node; of the whole graph if not given.")
     ] = None,
@@ -52,16 +54,21 @@ def missing(
     check_writable(out)
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
+    from kernode.data.tables import is_table
+
     with progress("missing", quiet=output.silent):
-        on = _opened(model, data, nodes, device)
+        on, whole = _opened(model, data, nodes, encoding, device)
         graph = on.graph
         pairs, scores = on.missing_pairs(None if node is None else one_node(graph, node, "--node"), count)
+    from_tables = data is not None and is_table(data)
     first, other = (names_of(graph, ends).tolist() for ends in pairs.T)
     table: Table = {"node": first, "other": other, "probability": scores.tolist()}
     if out is not None:
         write_table(out, table)
     elif not output.json:
         write_data(as_csv(table).decode())
+        if from_tables and not output.quiet:
+            print_notes_on_rows(whole, whole)
         return
     report: dict[str, Any] = {
         "model": str(model),
@@ -69,17 +76,23 @@ def missing(
         "node": node,
         "count": len(pairs),
         "out": None if out is None else str(out),
+        "notes": notes_of(whole),
+        "repairs": [repair.to_json() for repair in whole.repairs],
     }
     if out is None:
         report["missing"] = rows_of(table)
     if output.json:
         print_json(report)
     elif not output.quiet:
+        if from_tables:
+            print_notes(whole)
         say(f"{len(pairs):,} missing links of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
 
 
-def _opened(path: Path, data: str | None, nodes: Path | None, device: str) -> LinkModelOnGraph:
-    """The link model of a file on the training edges of its graph."""
+def _opened(
+    path: Path, data: str | None, nodes: Path | None, encoding: str | None, device: str
+) -> tuple[LinkModelOnGraph, Graph]:
+    """The link model of a file on the training edges of its graph, and the whole graph."""
     from kernode.compute.place import Place
     from kernode.link_prediction import model_file as link_file
     from kernode.node_classification import model_file as node_file
@@ -89,12 +102,5 @@ def _opened(path: Path, data: str | None, nodes: Path | None, device: str) -> Li
     if facts["kind"] != link_file.KIND:
         raise InputError(f"{path} classifies nodes. Give a model of links, which `kernode links` writes.")
     model = link_file.as_link_model(tensors, facts, path)
-    if data is None and nodes is not None:
-        raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
-    if data is None:
-        whole = own_graph_of(model, path)
-    elif model.encoding is None:
-        whole = graph_from(data, nodes)
-    else:
-        whole = graph_at(model, path, data, nodes)
-    return model.on(model.split_of(whole), Place.of(model.precision, device).device.type)
+    whole = graph_of(model, path, data, nodes, encoding)
+    return model.on(model.split_of(whole), str(Place.of(model.precision, device).device)), whole

@@ -26,16 +26,16 @@ class Opened:
     nodes: Positions  # of those that are asked about
     notes: tuple[str, ...]
     repairs: tuple[Any, ...]
-    sentence: str = ""  # how tables were taken, where they could mean two things
+    from_tables: bool = False  # read just now: what was done to them is news
 
     @classmethod
-    def of(cls, on: ModelOnGraph, sentence: str = "") -> Opened:
-        """About every node of a graph."""
+    def of(cls, on: ModelOnGraph, sentence: str = "", *, from_tables: bool = False) -> Opened:
+        """About every node of a graph; ``sentence``: how tables were taken, where that is not evident."""
         from kernode.graph import positions
 
         graph = on.graph
         notes = (sentence, *graph.notes) if sentence else graph.notes
-        return cls(on, positions(range(graph.n_nodes)), notes, graph.repairs, sentence)
+        return cls(on, positions(range(graph.n_nodes)), notes, graph.repairs, from_tables)
 
 
 def open_model(
@@ -48,18 +48,25 @@ def open_model(
 
     model = Model.load(path)
     where = str(Place.of(model.precision, device).device)
-    if data is None:
-        if nodes is not None:
-            raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
-        if encoding is not None:
-            raise InputError("--encoding is for tables. Give them, too, after the model.")
-        return Opened.of(model.on(own_graph_of(model, path), where))
-    if is_table(data) and model.encoding is not None:
+    if data is not None and is_table(data) and model.encoding is not None:
         return _of_tables(model, path, data, nodes, whole, where, encoding)
-    return Opened.of(model.on(graph_at(model, path, data, nodes, encoding), where))
+    return Opened.of(model.on(graph_of(model, path, data, nodes, encoding), where))
 
 
-def own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
+def graph_of(
+    model: Model | LinkModel, path: Path, data: str | None, nodes: Path | None, encoding: str | None
+) -> Graph:
+    """The graph that is named after a model, or its own."""
+    if data is not None:
+        return graph_at(model, path, data, nodes, encoding)
+    if nodes is not None:
+        raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+    if encoding is not None:
+        raise InputError("--encoding is for tables. Give them, too, after the model.")
+    return _own_graph_of(model, path)
+
+
+def _own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
     """The graph in a model's file, or the built-in one it was trained on."""
     from kernode.loading import own_graph
 
@@ -80,7 +87,10 @@ def graph_at(
     from kernode.data.tables import is_table
 
     if is_table(data) and model.encoding is not None:
-        return read_table(data, nodes, like=model.encoding, encoding=encoding)
+        try:
+            return read_table(data, nodes, like=model.encoding, encoding=encoding)
+        except InputError as error:
+            raise InputError(as_options(str(error))) from error
     for option, value in (("nodes", nodes), ("encoding", encoding)):
         if value is not None:
             other = path if is_table(data) else data
@@ -101,7 +111,7 @@ def extended(
         raise InputError(as_options(str(error))) from error
     arrived = positions(range(graph.n_nodes, larger.n_nodes))
     notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
-    return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs)
+    return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs, from_tables=True)
 
 
 def _of_tables(
@@ -131,14 +141,14 @@ def _of_tables(
             f"that the model learned from, for edges mention {shared.only_mentioned:,} of those; answers are "
             "about the nodes that arrived (--whole takes the tables as a graph of their own)"
         )
-        return replace(opened, notes=(sentence, *opened.notes), sentence=sentence)
+        return replace(opened, notes=(sentence, *opened.notes))
     graph = read_table(edges, listed, like=model.encoding, name=name)
     if model.is_own(graph):
-        return Opened.of(model.on(graph, device))
+        return Opened.of(model.on(graph, device), from_tables=True)
     if own is None or whole:
         if shared.unlisted and not whole and model.encoding.columns:
             _warn_of_unlisted(model, path, data, nodes, shared.unlisted)
-        return Opened.of(model.on(graph, device))
+        return Opened.of(model.on(graph, device), from_tables=True)
     if shared.only_mentioned:
         _refuse_to_guess(own, path, data, nodes, shared.listed_again, shared.only_mentioned)
     if shared.listed_again:
@@ -151,7 +161,7 @@ def _of_tables(
             f"none of the nodes is among the {own.n_nodes:,} of {own.name!r}, the graph that the model "
             "learned from: taken as a graph of their own"
         )
-    return Opened.of(model.on(graph, device), sentence)
+    return Opened.of(model.on(graph, device), sentence, from_tables=True)
 
 
 def _refuse_to_guess(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import print_notes
+from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
 from kernode.cli.streams import write_data
@@ -45,8 +44,8 @@ def predict(
         table = predictions(on, nodes) if out is None else write_predictions(out, on, nodes)
     if out is None and not output.json:
         write_data(as_csv(table).decode())
-        if opened.sentence and not output.quiet:
-            sys.stderr.write(f"kernode: {opened.sentence}.\n")
+        if opened.from_tables and not output.quiet:
+            print_notes_on_rows(opened, on.graph)
         return
     trained, graph = on.model, on.graph
     report: dict[str, Any] = {
@@ -55,7 +54,7 @@ def predict(
         "nodes": len(nodes),
         "classes": {name: table["class"].count(name) for name in trained.classes},
         "out": None if out is None else str(out),
-        "notes": list(opened.notes),
+        "notes": notes_of(opened),
         "repairs": [repair.to_json() for repair in opened.repairs],
     }
     if out is None:

@@ -191,7 +191,9 @@ class NodeKernelEstimator(PartParameters):
         """
         return self.kernel_.similar(node, k)
 
-    def extend(self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None) -> Self:
+    def extend(
+        self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
+    ) -> Self:
         """The same model after nodes and edges arrived, as :func:`kernode.extend` takes them.
 
         Answers equal those computed on the whole larger graph, degrees of old neighbours included; computed
@@ -202,7 +204,9 @@ class NodeKernelEstimator(PartParameters):
         """
         known = self._on(graph)
         grown = copy(self)
-        grown._on_own_graph = known.extended(extend(known.graph, nodes, edges, names=names))
+        grown._on_own_graph = known.extended(
+            extend(known.graph, nodes, edges, names=names, encoding=encoding)
+        )
         grown._on_other_graph = None
         return grown
 

@@ -103,7 +103,7 @@ def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
         first, node = other[0], graph.lookup.name(nodes[told][other[0]])
         warn(
             f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is "
-            f"{y[told][first]!r} here and {own[first]!r} there. Check that nodes and y are in one order."
+            f"{y[told].tolist()[first]!r} here and {own.tolist()[first]!r} there. Check that nodes and y are in one order."
         )
 
 

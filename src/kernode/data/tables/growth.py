@@ -32,9 +32,10 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
     - ``nodes``: for a graph from tables a table with the same columns (a path, a data frame, a dictionary
       of columns), for any other an array with a row of features for each new node; None where none comes
       with features.
-    - ``edges``: a table for a graph from tables; for any other m × 2 nodes by name or index, new nodes
-      n, n + 1, … and with ``names`` where nodes have names.
-
+    - ``edges``: a table for a graph from tables; for any other m × 2 nodes. By name where nodes have names,
+      new ones by those in ``names``; integers are names, too, where any name is an integer, and positions
+      elsewhere. New nodes have the positions n, n + 1, …; ``kn.positions`` says that integers are positions.
+    - ``names``: of the new nodes, where the others have names and come from no tables.
     - ``encoding``: of text files, as in :func:`read_table`.
 
     What was done to the columns of the first tables is done to these. A new node's edges change the degree
