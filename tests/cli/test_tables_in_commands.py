@@ -2,10 +2,13 @@
 
 import json
 import shlex
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from commands import fails
+from kernode.errors import InputError
 
 SMALL = ("--epochs", "2", "--device", "cpu")
 COMMANDS = {
@@ -92,3 +95,24 @@ def test_the_next_command_of_fit_reads_the_tables_as_they_were(kernode, tables):
     for words in (("embed", "-o", "v.npz"), ("gram", "-o", "g.npz", "--only", "n1,n2")):
         report = json.loads(kernode(*words, "clusters.safetensors", *tables[:3], "--json")[1])
         assert report["dataset"] == "clusters"
+
+
+@pytest.mark.parametrize("name", ["extend", "missing"])
+def test_of_several_gpus_the_one_that_is_named_computes(kernode, tables, name, monkeypatch):
+    made = {"extend": "fit", "missing": "links"}[name]
+    assert kernode(*COMMANDS[made], *tables, "-o", "m.safetensors", "--with-graph")[0] == 0
+    monkeypatch.setattr(
+        "kernode.compute.place.Place.of", lambda *_: SimpleNamespace(device=torch.device("cuda", 1))
+    )
+    models = {
+        "extend": "kernode.node_classification.model.Model",
+        "missing": "kernode.link_prediction.model.LinkModel",
+    }
+
+    def on(model, graph, device):
+        raise InputError(f"on {device}")
+
+    monkeypatch.setattr(f"{models[name]}.on", on)
+    (kernode.folder / "e.csv").write_text("one,other\nn0,n9\n")
+    arriving = ("--edges", "e.csv") if name == "extend" else ()
+    fails(kernode(name, "m.safetensors", *arriving, "--device", "cuda:1"), 2, "on cuda:1")

@@ -99,7 +99,7 @@ def print_notes(read: Graph | Opened) -> None:
 
 
 def print_notes_on_rows(read: Graph | Opened, graph: Graph) -> None:
-    """On stderr, beside data on stdout: what was done to rows, without what is done to every table's columns."""
+    """On stderr, beside data on stdout: what was done to rows; what columns become is as it was."""
     usual = {"made undirected", *(graph.encoding.describe() if graph.encoding else ())}
     for note in read.notes:
         if note not in usual:
