@@ -75,6 +75,7 @@ def test_classes_in_other_words_are_translated_or_refused():
             judge(rest, ["tea"] * 20)
 
 
+@pytest.mark.filterwarnings("ignore:y is not what the graph has")
 def test_validation_nodes_that_train_and_numbers_of_ones_own_are_refused():
     """Sven validates on what he trains on; Tara numbers her classes otherwise than the graph does."""
     graph = clustered_graph()

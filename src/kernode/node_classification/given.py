@@ -101,9 +101,10 @@ def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
     other = np.flatnonzero(own != y[told])
     if len(other) > _MANY_OTHERS * len(own):
         first, node = other[0], graph.lookup.name(nodes[told][other[0]])
+        here, there = (classes.tolist()[first] for classes in (y[told], own))
         warn(
-            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is "
-            f"{y[told].tolist()[first]!r} here and {own.tolist()[first]!r} there. Check that nodes and y are in one order."
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here and "
+            f"{there!r} there. Check that nodes and y are in one order."
         )
 
 
