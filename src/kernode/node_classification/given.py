@@ -103,8 +103,8 @@ def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
         first, node = other[0], graph.lookup.name(nodes[told][other[0]])
         here, there = (classes.tolist()[first] for classes in (y[told], own))
         warn(
-            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here and "
-            f"{there!r} there. Check that nodes and y are in one order."
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
+            f"and {there!r} there. Check that nodes and y are in one order."
         )
 
 
