@@ -53,7 +53,7 @@ def said_replaced(report: dict[str, Any]) -> str:
 
 
 def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.node_classification.report import beside, percent, uncertain  # here: it waits for torch
+    from kernode.node_classification.report import FEW, beside, percent, uncertain  # here: it waits for torch
 
     r = report["replicas"]
     if report["chosen_by_validation"]:
@@ -76,7 +76,9 @@ def _print_figures(report: dict[str, Any]) -> None:
     if alike := report["test"]["similarity"]:
         precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
         ranked = _figure(alike, "map", "map_std", r)
-        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP, {precision} precision at 10")
+        # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
+        among_ten = f", {precision} precision at 10" if report["test"]["nodes"] >= FEW else ""
+        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP{among_ten}")
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
