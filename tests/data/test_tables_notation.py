@@ -152,9 +152,9 @@ def test_other_tables_are_read_in_the_notation_of_the_first():
     first = kn.read_table({**EDGES, "weight": ["1,5"]}, nodes)
     assert first.adjacency[0, 1] == 1.5
     later = {"id": ["a", "b"], "x": ["1.234", "13,5"], "d": ["1/2/2024", "31/1/2024"]}
-    again = kn.read_table({**EDGES, "weight": ["2.500"]}, later, like=first)
+    again = kn.read_table({**EDGES, "weight": ["2,500"]}, later, like=first)
     assert again.encoding == first.encoding
-    assert again.adjacency[0, 1] == 2500
+    assert again.adjacency[0, 1] == 2.5
     assert again.features[:, 1].tolist() == [5, 1]  # 1234 is cut at five deviations
     assert np.array_equal(again.features[::-1, 2], first.features[:, 2])
     more = kn.extend(
@@ -166,6 +166,8 @@ def test_other_tables_are_read_in_the_notation_of_the_first():
     assert more.adjacency[0, 2] == 2.5
     wrong = kn.read_table({**EDGES, "weight": ["2"]}, later | {"x": ["12.5", "13,5 $"]}, like=first)
     assert [list(repair.rows) for repair in wrong.repairs] == [[0, 1]]  # taken as missing, and named
+    with pytest.raises(InputError, match="has numbers like 2.500"):
+        kn.read_table({**EDGES, "weight": ["2.500"]}, later, like=first)
     with pytest.raises(InputError, match="decimal= is what like= has already"):
         kn.read_table(EDGES, nodes, like=first, decimal=",")
 

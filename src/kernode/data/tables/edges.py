@@ -9,6 +9,7 @@ import numpy as np
 
 from kernode.data.tables.choose import choose
 from kernode.data.tables.columns.find_notation import Clues, find_notation
+from kernode.data.tables.columns.later_tables import require_notation
 from kernode.data.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.data.tables.columns.values import numbers
 from kernode.data.tables.ids import coded_ids, places
@@ -88,6 +89,7 @@ def read_edges(
         notation = find_notation(weight, table[weight], "number", written)
     else:
         notation = written
+        require_notation(table.name, table.columns, [notation] if notation else [])
     table = replace(table, columns=rewritten(table.columns, [notation] if notation else []))
     try:
         with np.errstate(over="ignore"):

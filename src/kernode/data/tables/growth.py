@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.data.tables.columns import Encoding
+from kernode.data.tables.columns.later_tables import require_notation
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import read_like
@@ -134,6 +135,7 @@ def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
     listed = Listed.of(read_like(nodes, "nodes", encoding, codec), encoding.id)
     require_columns(listed.table, encoding)
     assert listed.table is not None
+    require_notation(listed.table.name, listed.table.columns, encoding.all_notations)
     return replace(listed, table=replace(listed.table, columns=encoding.plain(listed.table.columns)))
 
 

@@ -14,6 +14,7 @@ from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
 from kernode.data.tables.columns.encoding import Features, learn_columns
 from kernode.data.tables.columns.find_notation import Clues, find_notations, said_in_vain
+from kernode.data.tables.columns.later_tables import require_notation
 from kernode.data.tables.columns.notation import Notation, rewritten
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.decoding import require_encoding
@@ -118,6 +119,8 @@ def read_table(
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
     vain = said_in_vain(found.columns(label), clues)
+    if like is not None and listed.table is not None:
+        require_notation(listed.table.name, listed.table.columns, like.all_notations)
     columns = None if listed.table is None else learned.plain(listed.table.columns)
     repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *unreadable(learned, listed.table, columns))
     return Graph(

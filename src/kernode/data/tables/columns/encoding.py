@@ -62,14 +62,19 @@ class Encoding(Recipe):
         """How the edges' weights are written."""
         return self.weight_notation or (None if self.weight is None else NumberNotation(self.weight))
 
-    def plain(self, table: Any) -> Any:
-        """A table's columns (pyarrow) with numbers and dates as programs write them."""
+    @property
+    def all_notations(self) -> tuple[Notation, ...]:
+        """How every column of numbers or dates is written."""
         written = {notation.column: notation for notation in self.notations}
         usual: dict[type[Column], type[Notation]] = {Number: NumberNotation, Date: DateNotation}
         for column in self.columns:
             if type(column) in usual:
                 written.setdefault(column.name, usual[type(column)](column.name))
-        return rewritten(table, written.values())
+        return tuple(written.values())
+
+    def plain(self, table: Any) -> Any:
+        """A table's columns (pyarrow) with numbers and dates as programs write them."""
+        return rewritten(table, self.all_notations)
 
     def features(self, table: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
         """X of the n nodes of a table and a graph: n × f in float32, sparse where most of it is zero."""

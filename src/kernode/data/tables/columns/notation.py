@@ -30,6 +30,8 @@ _VALUE = (
 )
 _DATE = "^(?P<a>[0-9]{1,2})(?P<mark>[/.-])(?P<b>[0-9]{1,2})[/.-](?P<year>[0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[T ].*)?$"
+_SIGNS = {".": "point", ",": "comma"}
+_FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 _UNREADABLE = "(no number)"  # in place of what is none, lest it be read otherwise than the column is
 
 
@@ -56,6 +58,15 @@ class Notation(Recipe):
         """Values as programs write them: a large_string array."""
         raise NotImplementedError
 
+    @property
+    def usual(self) -> str:
+        """What it is, in words."""
+        raise NotImplementedError
+
+    def other(self, values: Any) -> str | None:
+        """What a column of text shows that this is not, in words; None where it shows nothing else."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class NumberNotation(Notation):
@@ -67,7 +78,7 @@ class NumberNotation(Notation):
     """
 
     decimal: str = "."
-    thousands: str = ""  # as the first table had it; any that goes with the decimal sign is read
+    thousands: str = ""  # as the first table had it; others are read where they can be nothing else
     unit: str = ""
 
     @property
@@ -83,7 +94,7 @@ class NumberNotation(Notation):
         if self.decimal == "." and self.unit != "%" and all_match(texts(values), PLAIN_NUMBER):
             return texts(values)
         look = WrittenNumbers.of(values)
-        good = look.fits(self.decimal)
+        good = look.fits(self.decimal) & ~self._doubted(look)
         if self.unit == "%":
             good &= look.units == "%"
         else:
@@ -96,6 +107,31 @@ class NumberNotation(Notation):
         written = _join(sign, digits)
         marked = pc.if_else(pa.array(good), written, pa.scalar(_UNREADABLE, pa.large_string()))
         return pc.if_else(look.text.is_valid(), marked, pa.scalar(None, pa.large_string()))
+
+    def _doubted(self, look: WrittenNumbers) -> np.ndarray:
+        """Values like 1,500 where only the decimal point was seen before: a comma may be either; booleans."""
+        mark = "," if self.decimal == "." else "."
+        if self.thousands == mark or (look.decimal == self.decimal and look.is_sure):
+            return np.zeros(len(look.text), bool)
+        return look.doubtful & look.matches(f"[{mark}]")
+
+    def other(self, values: Any) -> str | None:
+        """Another decimal sign, or a sign that may be one."""
+        look = WrittenNumbers.of(values)
+        sign = "," if self.decimal == "." else "."
+        strange = look.fits(sign) & ~look.fits(self.decimal)
+        if look.decimal == sign and (look.doubtful.any() or strange.sum() > (1 - MOSTLY) * look.there):
+            return f"a decimal {_SIGNS[sign]} ({look.example(strange)})"
+        doubted = self._doubted(look)
+        if 2 * doubted.sum() <= look.there:
+            return None
+        shown = look.example(doubted)
+        return f"numbers like {shown}, with a {_SIGNS[sign]} before decimals or between thousands"
+
+    @property
+    def usual(self) -> str:
+        """What it is, in words."""
+        return f"a decimal {_SIGNS[self.decimal]}{f' and {self.unit}' if self.unit else ''}"
 
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
@@ -133,8 +169,21 @@ class DateNotation(Notation):
             written = pc.coalesce(written, _joined(pc.extract_regex(text, _DATE), "year", month, day))
         return pc.coalesce(written, text).cast(pa.large_string())
 
+    def other(self, values: Any) -> str | None:
+        """Days where months should stand."""
+        look = WrittenDates.of(values)
+        if self.order == "ymd" or look.order in (None, self.order):
+            return None
+        shown = look.text[int(np.flatnonzero(look.written & ~look.fits(self.order))[0])].as_py()
+        return f"dates with the {_FIRST[look.order]} first ({shown})"
+
+    @property
+    def usual(self) -> str:
+        """What it is, in words."""
+        return f"dates with the {_FIRST[self.order]} first"
+
     def __str__(self) -> str:
-        return f"{self.column}: dates with the {'day' if self.order == 'dmy' else 'month'} first"
+        return f"{self.column}: {self.usual}"
 
 
 def _joined(parts: Any, year: str, month: str, day: str) -> Any:
