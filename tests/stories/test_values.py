@@ -54,3 +54,29 @@ def test_new_dates_with_the_month_first_are_not_read_with_the_day_first():
     """Trained in London, extended in Boston: half of the dates would have been read, and wrongly."""
     first = kn.read_table(EDGES, nodes(since=["31/01/2024", "14/02/2024", "20/03/2024", "01/04/2024"]))
     both_ways(first, {"since": ["03/04/2024", "03/25/2024"]}, "dates with the month first .03/25/2024.")
+
+
+def test_points_between_thousands_are_asked_about(desk):
+    """Greta's turnover of 930, 1.073 and 4.981 euros, tab-separated, had a mean of 62."""
+    desk.table("edges.tsv", ("source", "target"), [(i, i + 1) for i in range(5)], separator="\t")
+    rows = list(enumerate(["930", "1.073", "4.981", "12.400", "75", "2.310"]))
+    desk.table("shops.tsv", ("id", "turnover"), rows, separator="\t")
+    with pytest.raises(kn.InputError, match="the point of 1.073 may stand before decimals or between thou"):
+        kn.read_table("edges.tsv", "shops.tsv")
+    assert "mean 3628" in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=",").notes)
+    assert "mean 170.9" in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=".").notes)
+
+
+@pytest.mark.parametrize("other", ["1500", "0.512", "12.5"])
+def test_points_that_can_only_stand_before_decimals_are_not_asked_about(other):
+    """One value tells: a number from 1000 on without a point, or other decimals."""
+    graph = kn.read_table(EDGES, nodes(x=["1.073", "4.981", "2.310", other]))
+    assert any("x: number" in note for note in graph.notes)
+    elsewhere = nodes(x=["1.073", "4.981", "2.310", "930"], y=["12.5", "3.25", "1.5", "0.5"])
+    kn.read_table(EDGES, elsewhere)
+
+
+def test_points_between_thousands_of_weights_are_asked_about():
+    """The turnover between two shops is a weight."""
+    with pytest.raises(kn.InputError, match="the point of 1.073 may stand"):
+        kn.read_table({**EDGES, "weight": ["930", "1.073", "4.981", "12.400"]})

@@ -22,6 +22,8 @@ from kernode.errors import InputError
 
 _DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"  # plain, unless the point stands between thousands
 
+_FEW = 3  # values like 1.073: fewer may have three decimals by chance
+
 
 @dataclass(frozen=True)
 class Clues:
@@ -137,13 +139,21 @@ def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
         return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
     if found := clues.decimal_elsewhere():
         return found
-    if not (look.doubtful & look.matches(",")).any():
+    sign = "comma" if (look.doubtful & look.matches(",")).any() else "point"
+    if sign == "point" and not _may_be_thousands(look):
         return "."  # as every program writes
-    shown = look.example(look.doubtful & look.matches(","))
+    shown = look.example(look.doubtful & look.matches("," if sign == "comma" else r"\."))
     raise InputError(
-        f"{clues.table}: in column {name!r} the comma of {shown} may stand before decimals or between "
+        f"{clues.table}: in column {name!r} the {sign} of {shown} may stand before decimals or between "
         'thousands. Pass decimal="," or decimal=".".'
     )
+
+
+def _may_be_thousands(look: WrittenNumbers) -> bool:
+    """Whether points stand where they would between thousands, and no number from 1000 on lacks one."""
+    small = look.matches("^[0-9]{1,3}$")
+    numbers = int(np.count_nonzero(look.fits(".")))
+    return int(look.doubtful.sum()) >= _FEW and int(np.count_nonzero(look.doubtful | small)) == numbers
 
 
 def _shown_by_few(name: str, look: WrittenNumbers, clues: Clues) -> str:
