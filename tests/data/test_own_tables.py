@@ -65,7 +65,7 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     assert found == {
         ("nodes.csv", "did not have 4 values"): [11],
         ("nodes.csv", "had no id"): [31],
-        ("nodes.csv", "had no number there"): [21],
+        ("nodes.csv", "had no number there but 'long ago'"): [21],
         ("edges.csv", "did not have 2 values"): [6, 8],
         ("edges.csv", "lacked one of the two nodes"): [7],
     }

@@ -132,7 +132,7 @@ def test_every_bad_row_is_counted_and_named(tmp_path):
         ("nodes.csv", "did not have 4 values"): [7],
         ("nodes.csv", "had no id"): [4],
         ("nodes.csv", "repeated an id"): [6],
-        ("nodes.csv", "had no number there"): [5, 8],
+        ("nodes.csv", "had no number there but 'unknown', …"): [5, 8],
         ("nodes.csv", "say that there is none"): [8],
     }
     assert graph.node_names.tolist() == ["a", "b", "c", "d"]
@@ -479,7 +479,7 @@ def test_flags_gaps_and_noise():
     )
     strange = {"id": ["c", "d"], "f": ["maybe", "yes"], "v": [None, None], "x": [1, 2]}
     other = kn.read_table({"source": ["c"], "target": ["d"]}, strange, like=first)
-    assert repaired(other) == {("nodes", "had no flag there"): [0]}
+    assert repaired(other) == {("nodes", "had no flag there but 'maybe'"): [0]}
     assert kn.extend(first, None, {"source": ["new"], "target": ["a"]}).n_nodes == 3
     for nothing in ([0.1, 0.1], [np.nan, np.nan]):
         graph = kn.read_table(edges, {"id": ["a", "b"], "y": nothing, "x": [1, 2]})

@@ -164,9 +164,13 @@ def test_other_tables_are_read_in_the_notation_of_the_first():
     )
     assert np.array_equal(more.features[2], first.features[1])
     assert more.adjacency[0, 2] == 2.5
-    wrong = kn.read_table({**EDGES, "weight": ["2"]}, later | {"x": ["12.5", "13,5 $"]}, like=first)
-    assert [list(repair.rows) for repair in wrong.repairs] == [[0, 1]]  # taken as missing, and named
-    with pytest.raises(InputError, match="has numbers like 2.500"):
+    with pytest.raises(
+        InputError, match=r"has no number in 2 of 2 values but '12.5', …, and was read with a de"
+    ):
+        kn.read_table({**EDGES, "weight": ["2"]}, later | {"x": ["12.5", "13,5 $"]}, like=first)
+    wrong = kn.read_table({**EDGES, "weight": ["2"]}, later | {"x": ["13,5", "13,5 $"]}, like=first)
+    assert [list(repair.rows) for repair in wrong.repairs] == [[1]]  # taken as missing, and named
+    with pytest.raises(InputError, match=r"has numbers like 2.500"):
         kn.read_table({**EDGES, "weight": ["2.500"]}, later, like=first)
     with pytest.raises(InputError, match="decimal= is what like= has already"):
         kn.read_table(EDGES, nodes, like=first, decimal=",")
@@ -183,7 +187,9 @@ def test_thousands_that_only_a_later_table_has_are_read():
 def test_days_that_do_not_exist_are_no_dates():
     nodes = {"id": ["a", "b", "c"], "d": ["31.02.2024", "01.03.2024", "2024-03-05"]}
     graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes, features={"d": "date"})
-    assert [(repair.what, list(repair.rows)) for repair in graph.repairs] == [("had no date there", [0])]
+    assert [(repair.what, list(repair.rows)) for repair in graph.repairs] == [
+        ("had no date there but '31.02.2024'", [0])
+    ]
     assert graph.features[:, 1].tolist() == [0, -1, 1]
 
 

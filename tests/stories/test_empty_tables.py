@@ -78,7 +78,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
     facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
     notes = " | ".join(facts["notes"])
     assert "people.csv: row 1 is data, for --no-header says so, though it looks like names" in notes
-    assert "took 'column 2' as missing in 1 row that had no number there (row 1)" in notes
+    assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
 
 
 @pytest.mark.parametrize("header", ["1999,2000", "3,"])

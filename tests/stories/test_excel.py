@@ -169,4 +169,4 @@ def test_one_slip_of_the_pen_does_not_turn_a_column(desk):
     assert '--decimal ","' in refusal
     notes = " | ".join(desk.kernode(f"{info} --decimal . --json").json["notes"])
     assert "mean 1.21" in notes
-    assert "took 'kg' as missing in 1 row that had no number there (row 22)" in notes
+    assert "took 'kg' as missing in 1 row that had no number there but '1,5' (row 22)" in notes

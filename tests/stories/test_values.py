@@ -38,7 +38,7 @@ def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(desk):
     with pytest.raises(kn.InputError, match=sentence):
         kn.extend(first, "new.csv", None)
     desk.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;0,25\n")
-    with pytest.raises(kn.InputError, match="has a decimal comma .0,25., and was read with a decimal point"):
+    with pytest.raises(kn.InputError, match=r"has a decimal comma .0,25., and was read with a decimal point"):
         kn.extend(first, "new.csv", None)
 
 
@@ -61,10 +61,10 @@ def test_points_between_thousands_are_asked_about(desk):
     desk.table("edges.tsv", ("source", "target"), [(i, i + 1) for i in range(5)], separator="\t")
     rows = list(enumerate(["930", "1.073", "4.981", "12.400", "75", "2.310"]))
     desk.table("shops.tsv", ("id", "turnover"), rows, separator="\t")
-    with pytest.raises(kn.InputError, match="the point of 1.073 may stand before decimals or between thou"):
+    with pytest.raises(kn.InputError, match=r"the point of 1.073 may stand before decimals or between thou"):
         kn.read_table("edges.tsv", "shops.tsv")
     assert "mean 3628" in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=",").notes)
-    assert "mean 170.9" in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=".").notes)
+    assert "mean 171," in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=".").notes)
 
 
 @pytest.mark.parametrize("other", ["1500", "0.512", "12.5"])
@@ -78,5 +78,27 @@ def test_points_that_can_only_stand_before_decimals_are_not_asked_about(other):
 
 def test_points_between_thousands_of_weights_are_asked_about():
     """The turnover between two shops is a weight."""
-    with pytest.raises(kn.InputError, match="the point of 1.073 may stand"):
+    with pytest.raises(kn.InputError, match=r"the point of 1.073 may stand"):
         kn.read_table({**EDGES, "weight": ["930", "1.073", "4.981", "12.400"]})
+
+
+@pytest.mark.parametrize("written", ["0.5%", "about 3", "n/k"])
+def test_a_column_of_new_rows_that_cannot_be_read_is_refused(written):
+    """Half a percent is not a half, and the whole column was taken as missing in a side note."""
+    first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
+    both_ways(
+        first, {"x": [written] * 3 + ["1"]}, f"no number in 3 of 4 values but '{written}', and was read"
+    )
+
+
+def test_new_dates_with_the_year_last_are_refused_after_those_with_the_year_first():
+    """One system exports ISO dates, the other does not."""
+    first = kn.read_table(EDGES, nodes(since=["2024-01-31", "2024-02-14", "2024-03-20", "2024-04-01"]))
+    both_ways(first, {"since": ["03/04/2024", "04/04/2024"]}, "no date in 2 of 2 values but '03/04/2024', …")
+
+
+def test_a_few_new_values_that_cannot_be_read_are_shown():
+    """A slip of the pen is missing, and the note says what stood there."""
+    first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
+    larger = kn.extend(first, {"id": new(3), "x": ["1", "abot 3", "2"]}, None)
+    assert "nodes: took 'x' as missing in 1 row that had no number there but 'abot 3' (row 1)" in larger.notes

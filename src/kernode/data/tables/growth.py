@@ -99,7 +99,8 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
 
     assert graph.node_names is not None
     known = pa.array(graph.node_names.tolist(), pa.large_string())
-    listed = _listed(encoding, nodes, codec)
+    written = _listed(encoding, nodes, codec)
+    listed = _plain(encoding, written)
     _require_new(listed, known)
     labels = _labels(graph, encoding, listed)
     ids = pa.concat_arrays([known, listed.ids])
@@ -107,7 +108,7 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
     repairs = (
         *listed.repairs,
         *(labels.repairs if labels else ()),
-        *unreadable(encoding, listed.table, columns),
+        *unreadable(encoding, written.table, columns, later=True),
     )
     notes = (*listed.notes, *(labels.notes if labels else ()))
     if edges is None:
@@ -129,13 +130,20 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
 
 
 def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
-    """New nodes, their columns plain."""
+    """New nodes, their columns as they are written."""
     if nodes is None:
         return Listed.of(None, None)
     listed = Listed.of(read_like(nodes, "nodes", encoding, codec), encoding.id)
     require_columns(listed.table, encoding)
     assert listed.table is not None
     require_notation(listed.table.name, listed.table.columns, encoding.all_notations)
+    return listed
+
+
+def _plain(encoding: Encoding, listed: Listed) -> Listed:
+    """The same with numbers and dates as programs write them."""
+    if listed.table is None:
+        return listed
     return replace(listed, table=replace(listed.table, columns=encoding.plain(listed.table.columns)))
 
 

@@ -14,7 +14,7 @@ from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
 from kernode.data.tables.columns.encoding import Features, learn_columns
 from kernode.data.tables.columns.find_notation import Clues, find_notations, said_in_vain
-from kernode.data.tables.columns.later_tables import require_notation
+from kernode.data.tables.columns.later_tables import require_notation, require_readable, shown
 from kernode.data.tables.columns.notation import Notation, rewritten
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.decoding import require_encoding
@@ -122,7 +122,8 @@ def read_table(
     if like is not None and listed.table is not None:
         require_notation(listed.table.name, listed.table.columns, like.all_notations)
     columns = None if listed.table is None else learned.plain(listed.table.columns)
-    repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *unreadable(learned, listed.table, columns))
+    missing = unreadable(learned, listed.table, columns, later=like is not None)
+    repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *missing)
     return Graph(
         found.adjacency,
         learned.features(found.aligned(columns), found.adjacency, found.names),
@@ -362,16 +363,24 @@ def require_columns(table: Table | None, encoding: Encoding) -> None:
         require(table, [column.name for column in encoding.columns], "features")
 
 
-def unreadable(encoding: Encoding, table: Table | None, columns: Any) -> tuple[Repair, ...]:
-    """Values that are not of their column's kind, named as missing; ``columns``: the table's, plain."""
+def unreadable(encoding: Encoding, table: Table | None, columns: Any, *, later: bool) -> tuple[Repair, ...]:
+    """Values that are not of their column's kind, named as missing; ``columns``: the table's, plain.
+
+    ``later``: whether the kinds are those of an earlier table; then most values must be of them.
+    """
     if table is None:
         return ()
-    kinds = {column.name: column.kind for column in encoding.columns}
-    repairs = [
-        Repair.of(table.name, f"had no {kinds[name]} there", f"took {name!r} as missing in", table.rows[rows])
-        for name, rows in encoding.unreadable(columns).items()
-    ]
-    return tuple(repair for found in repairs for repair in found)
+    of = {column.name: column for column in encoding.columns}
+    usual = {notation.column: notation.usual for notation in encoding.all_notations}
+    repairs: list[Repair] = []
+    for name, rows in encoding.unreadable(columns).items():
+        if not len(rows):
+            continue
+        if later:
+            require_readable(table.name, of[name], usual.get(name, "yes or no"), table[name], rows)
+        what = f"had no {of[name].kind} there but {shown(table[name], rows)}"
+        repairs += Repair.of(table.name, what, f"took {name!r} as missing in", table.rows[rows])
+    return tuple(repairs)
 
 
 def said_added(ids: Any) -> tuple[str, ...]:
