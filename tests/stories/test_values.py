@@ -3,6 +3,7 @@
 import pytest
 
 import kernode as kn
+from kernode.errors import KernodeWarning
 
 EDGES = {"source": ["a", "b", "c", "d"], "target": ["b", "c", "d", "a"]}
 
@@ -102,3 +103,52 @@ def test_a_few_new_values_that_cannot_be_read_are_shown():
     first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
     larger = kn.extend(first, {"id": new(3), "x": ["1", "abot 3", "2"]}, None)
     assert "nodes: took 'x' as missing in 1 row that had no number there but 'abot 3' (row 1)" in larger.notes
+
+
+def test_new_categories_that_are_written_otherwise_are_warned_of():
+    """Red became RED in the new export, and every colour a zero."""
+    first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
+    later = {"id": new(4), "colour": ["RED", "Red", "rouge", "blue"]}
+    with pytest.warns(KernodeWarning, match="'red' for 'RED'"):
+        larger = kn.extend(first, later, None)
+    assert "nodes: colour: 3 of 4 values are new ('RED', 'Red', 'rouge') and count as none" in larger.notes
+    with pytest.warns(KernodeWarning, match="The first table had 'blue', 'red'"):
+        other = kn.read_table(
+            {"source": ["m0"], "target": ["m1"]}, {"id": new(2), "colour": ["rouge", "bleu"]}, like=first
+        )
+    assert "nodes: colour: 2 of 2 values are new ('rouge', 'bleu') and count as none" in other.notes
+
+
+def test_a_new_category_among_known_ones_is_a_note():
+    """A third colour that came up later alarms nobody."""
+    first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
+    larger = kn.extend(first, {"id": new(3), "colour": ["red", "green", "blue"]}, None)
+    assert "nodes: colour: 1 of 3 values is new ('green') and counts as none" in larger.notes
+
+
+@pytest.mark.parametrize("other", ["k.A.", "<0.5", "12 kg"])
+def test_a_column_of_numbers_with_many_others_says_why_it_is_none(other):
+    """Lena's lab writes <0.5 below the limit of detection, and her column was left out for want of words."""
+    x = [str(1.5 + i) if i % 6 else other for i in range(60)]
+    with pytest.warns(KernodeWarning, match=f"x: 50 of 60 values are numbers, the others such as '{other}'"):
+        graph = kn.read_table(EDGES, nodes(x=x))
+    assert any("taken as text; say x:number to take those as missing" in note for note in graph.notes)
+    assert "x" in kn.read_table(EDGES, nodes(x=x), features={"x": "number"}).encoding.feature_names
+
+
+@pytest.mark.parametrize("error", ["#DIV/0!", "#REF!", "n.a."])
+def test_what_excel_writes_for_a_failed_formula_is_missing(error):
+    """A fifth of the ratios divided by nothing, and the numbers became text of one word."""
+    x = [str(1.5 + i) if i % 5 else error for i in range(60)]
+    graph = kn.read_table(EDGES, nodes(x=x))
+    assert graph.encoding.feature_names == ("constant", "x", "x is missing")
+    assert f"x: took '{error}' as missing (12 rows)" in graph.notes
+
+
+def test_true_beside_other_values_is_true_alone():
+    """The first table had True, False and maybe; the new one only True, which was nothing."""
+    first = kn.read_table(
+        EDGES, nodes(sure=["True", "False", "maybe", "True"]), features={"sure": "category"}
+    )
+    larger = kn.extend(first, {"id": new(1), "sure": ["True"]}, None)
+    assert (larger.features[4] == first.features[0]).all()

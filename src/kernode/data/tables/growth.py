@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from kernode.data.tables.columns import Encoding
-from kernode.data.tables.columns.later_tables import require_notation
+from kernode.data.tables.columns.doubts import failed_formulas
+from kernode.data.tables.columns.later_tables import new_categories, require_notation
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import read_like
@@ -110,7 +111,14 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
         *(labels.repairs if labels else ()),
         *unreadable(encoding, written.table, columns, later=True),
     )
-    notes = (*listed.notes, *(labels.notes if labels else ()))
+    strange: tuple[str, ...] = ()
+    if written.table is not None:
+        names = [column.name for column in encoding.columns]
+        strange = (
+            *new_categories(written.table.name, columns, encoding.columns),
+            *failed_formulas(written.table.columns, names),
+        )
+    notes = (*listed.notes, *(labels.notes if labels else ()), *strange)
     if edges is None:
         return _Arrivals(ids, np.empty((0, 2), np.int64), None, listed, labels, repairs, notes)
     pairs = read_edges(

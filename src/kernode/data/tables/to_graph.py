@@ -12,9 +12,10 @@ from scipy import sparse
 
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns import Column, Encoding, Structure
+from kernode.data.tables.columns.doubts import failed_formulas
 from kernode.data.tables.columns.encoding import Features, learn_columns
 from kernode.data.tables.columns.find_notation import Clues, find_notations, said_in_vain
-from kernode.data.tables.columns.later_tables import require_notation, require_readable, shown
+from kernode.data.tables.columns.later_tables import new_categories, require_notation, require_readable, shown
 from kernode.data.tables.columns.notation import Notation, rewritten
 from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.decoding import require_encoding
@@ -121,7 +122,10 @@ def read_table(
     vain = said_in_vain(found.columns(label), clues)
     if like is not None and listed.table is not None:
         require_notation(listed.table.name, listed.table.columns, like.all_notations)
+        vain = (*vain, *new_categories(listed.table.name, listed.table.columns, like.columns))
     columns = None if listed.table is None else learned.plain(listed.table.columns)
+    if listed.table is not None:
+        vain = (*vain, *failed_formulas(listed.table.columns, [column.name for column in learned.columns]))
     missing = unreadable(learned, listed.table, columns, later=like is not None)
     repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *missing)
     return Graph(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernode.data.tables.columns.doubts import not_numbers
 from kernode.data.tables.columns.guess import guess_kind
 from kernode.data.tables.columns.kinds import KINDS, Column, Date, Flag, Number, Text
 from kernode.data.tables.columns.notation import DateNotation, Notation, NumberNotation, rewritten
@@ -40,7 +41,7 @@ class Encoding(Recipe):
     weight: str | None
     label: str | None
     classes: tuple[str, ...] = ()  # of the label column, in the order of their numbers
-    left_out: tuple[str, ...] = ()  # columns that say nothing, with the reason
+    left_out: tuple[str, ...] = ()  # columns that say nothing or less than they might, with the reason
     notations: tuple[Notation, ...] = ()  # how numbers and dates are written, where not as programs do
     weight_notation: NumberNotation | None = None
     unknown: UnknownLabels | None = None  # what in the label column means not known; None: as files before it
@@ -149,7 +150,7 @@ def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
 
 
 def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Columns of a table as features, and those that say nothing, with the reason.
+    """Columns of a table as features, and those that say nothing or less than they might, with the reason.
 
     ``features`` names the columns, or maps each to a kind (None: as it looks).
     """
@@ -168,10 +169,12 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
             raise InputError(
                 f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
             )
+        mixed = None if kind else not_numbers(column, values)
         if reason:
-            left_out.append(f"{name}: left out, {reason}")
+            left_out.append(f"{mixed} (left out, {reason})" if mixed else f"{name}: left out, {reason}")
         else:
             columns.append(column)
+            left_out += [mixed] if mixed else []
     return tuple(columns), tuple(left_out)
 
 

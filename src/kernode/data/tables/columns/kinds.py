@@ -158,7 +158,9 @@ class Category(Column):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        at = pc.index_in(categories(values), value_set=pa.array(self.values, pa.large_string()))
+        known = pa.array(self.values, pa.large_string())
+        # Either way of writing: what one table has throughout, another may have beside other values.
+        at = pc.coalesce(*(pc.index_in(read(values), value_set=known) for read in (categories, texts)))
         columns = at.fill_null(-1).to_numpy(zero_copy_only=False)
         known = columns >= 0
         indptr = np.concatenate([[0], np.cumsum(known)])
@@ -222,7 +224,7 @@ class Text(Column):
         return tuple(f"{self.name}: {word}" for word in self.words)
 
     def __str__(self) -> str:
-        return f"{self.name}: text, TF-IDF of {len(self.words):,} words"
+        return f"{self.name}: text, TF-IDF of {len(self.words):,} word{'s' * (len(self.words) != 1)}"
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data.tables.columns.kinds import Column
+from kernode.data.tables.columns.kinds import Category, Column
 from kernode.data.tables.columns.notation import Notation, is_text
 from kernode.data.tables.columns.values import one_array, texts
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
+
+_SHOWN = 3  # values in a sentence
 
 
 def require_notation(table: str, columns: Any, notations: Iterable[Notation]) -> None:
@@ -46,3 +48,42 @@ def shown(values: Any, rows: np.ndarray) -> str:
 
     distinct = pc.unique(one_array(values).take(rows)).to_pylist()
     return f"{str(distinct[0]).strip()!r}{', …' if len(distinct) > 1 else ''}"
+
+
+def new_categories(table: str, columns: Any, of: Iterable[Column]) -> tuple[str, ...]:
+    """Notes on values of categories that the first table did not have; warnings where these are many."""
+    found = (
+        _new_values(table, column, columns[column.name]) for column in of if isinstance(column, Category)
+    )
+    return tuple(note for note in found if note)
+
+
+def _new_values(table: str, column: Category, values: Any) -> str | None:
+    """What is said of one column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = texts(values)
+    there = written.drop_null()
+    new = written.filter(pa.array(np.diff(column.encode(values).indptr) == 0)).drop_null()
+    if not len(new):
+        return None
+    distinct = pc.unique(new).to_pylist()
+    some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
+    rare = " or rare" if column.others else ""
+    counts = "count as none" if len(new) > 1 else "counts as none"
+    are = "are" if len(new) > 1 else "is"
+    note = f"{column.name}: {len(new):,} of {len(there):,} values {are} new{rare} ({some}) and {counts}"
+    known = {_folded(value): value for value in reversed(column.values)}
+    twin = next((value for value in distinct if _folded(value) in known), None)
+    if twin is not None:
+        warn(f"{table}: {note}. Write them as the first table did: {known[_folded(twin)]!r} for {twin!r}.")
+    elif 2 * len(new) > len(there):
+        shown = ", ".join(map(repr, column.values[:_SHOWN])) + (", …" if len(column.values) > _SHOWN else "")
+        warn(f"{table}: {note}. The first table had {shown}.")
+    return f"{table}: {note}"
+
+
+def _folded(text: str) -> str:
+    """Without case and blanks."""
+    return "".join(text.casefold().split())

@@ -13,8 +13,10 @@ PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+(\.0+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
+# What Excel writes where a formula fails.
+EXCEL_ERRORS = ("#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!")
 # Written for "there is none", beside an empty cell; what pandas and R write and read.
-MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "")
+MISSING = ("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "", *EXCEL_ERRORS)
 
 
 def texts(values: Any) -> Any:
