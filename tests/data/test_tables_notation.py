@@ -84,7 +84,7 @@ def test_what_programs_write_stays_as_it_is(values):
     texts = pa.array([repr(value) for value in values])
     found = find_notation("x", texts, None, NO_CLUES)
     assert found.is_plain
-    assert numbers(found.plain(texts))[0].tolist() == numbers(texts)[0].tolist()
+    assert np.array_equal(numbers(found.plain(texts))[0], numbers(texts)[0], equal_nan=True)
 
 
 DECIDED = [

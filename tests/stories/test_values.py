@@ -152,3 +152,52 @@ def test_true_beside_other_values_is_true_alone():
     )
     larger = kn.extend(first, {"id": new(1), "sure": ["True"]}, None)
     assert (larger.features[4] == first.features[0]).all()
+
+
+@pytest.mark.parametrize("written", ["2024-03-01 {:02}:15", "01.03.2024 {:02}:15"])
+def test_times_of_one_day_are_not_all_the_same(written):
+    """A day of bookings: each has its hour, and the note said that all were the same."""
+    times = [written.format(hour) for hour in (8, 11, 14, 23)]
+    graph = kn.read_table(EDGES, nodes(at=times))
+    assert "at: the time of day is not read (left out, all are on one day)" in graph.notes
+
+
+def test_times_of_several_days_say_that_only_the_day_is_read():
+    """A week of bookings has days, and still loses its hours."""
+    times = [f"2024-03-0{day} 10:15" for day in (1, 2, 3, 4)]
+    assert "at: the time of day is not read" in kn.read_table(EDGES, nodes(at=times)).notes
+    midnights = [f"2024-03-0{day} 00:00:00+01:00" for day in (1, 2, 3, 4)]
+    assert not any("time of day" in note for note in kn.read_table(EDGES, nodes(at=midnights)).notes)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("as_text", [True, False])
+def test_an_immense_number_does_not_make_all_the_same(as_text):
+    """One sensor reported 1e300, and every value was the same."""
+    x = [1.5, 2.5, 3.5, 1e300]
+    graph = kn.read_table(EDGES, nodes(x=[*map(str, x)] if as_text else x), features={"x": "number"})
+    assert "took 'x' as missing in 1 row that had no number there but '1e+300' (row 3)" in " ".join(
+        graph.notes
+    )
+    assert "x: number, standardised (mean 2.5, " in " ".join(graph.notes)
+
+
+@pytest.mark.parametrize("written", ["-", "?", "None", "TBD"])
+def test_a_class_whose_name_may_mean_none_is_said(written):
+    """Ninety clients had no segment yet, and the model learned to find those."""
+    table = nodes(x=[1.0, 2, 3, 4, 5, 6], segment=["A", "B", "A", "B", written, written])
+    graph = kn.read_table(EDGES, table, label="segment")
+    assert graph.n_classes == 3
+    said = f"nodes: kept '{written}' in column 'segment' as a class (2 rows); unknown='{written}' if it means"
+    assert any(said in note for note in graph.notes)
+    told = kn.read_table(EDGES, table, label="segment", unknown=written)
+    assert told.n_classes == 2
+    assert not any("kept" in note for note in told.notes)
+
+
+def test_a_failed_formula_is_no_class():
+    """A lookup that failed in the spreadsheet is not a kind of client."""
+    table = nodes(x=[1.0, 2, 3, 4, 5, 6], segment=["A", "B", "A", "B", "#REF!", "#REF!"])
+    graph = kn.read_table(EDGES, table, label="segment")
+    assert graph.class_names == ("A", "B")
+    assert "took 'segment' as not known in 2 rows that say that there is none" in " ".join(graph.notes)

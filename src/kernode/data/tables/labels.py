@@ -20,6 +20,7 @@ LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
+_PERHAPS_UNKNOWN = ("-", "--", "?", "none", "tbd", "unbekannt")  # a class may well be called so
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ def read_labels(
     written = unknown.without(alike(unknown.without(raw)))
     notes = _unknown_notes(table, column, raw, written, unknown)
     if known is None:
-        notes += (*_vain_notes(table, column, raw, unknown), *_class_notes(table, column, written))
+        notes += (
+            *_vain_notes(table, column, raw, unknown),
+            *_kept_notes(table, column, written, unknown),
+            *_class_notes(table, column, written),
+        )
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
@@ -149,6 +154,22 @@ def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> 
     there = {*pc.unique(raw).to_pylist(), *pc.unique(alike(unknown.without(raw))).to_pylist()}
     vain = ", ".join(repr(text) for text in unknown.texts if text not in there)
     return (f"{table.name}: no row has {vain} in column {column!r}, as unknown= says",) if vain else ()
+
+
+def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels) -> tuple[str, ...]:
+    """Classes whose name may mean that there is none, where the user says nothing about it."""
+    import pyarrow.compute as pc
+
+    if unknown.exact:
+        return ()
+    counted = pc.value_counts(written.drop_null())
+    kept = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
+    return tuple(
+        f"{table.name}: kept {name!r} in column {column!r} as a class ({count:,} row{'s' * (count > 1)}); "
+        f"unknown={name!r} if it means not known"
+        for name, count in kept
+        if name.lower() in _PERHAPS_UNKNOWN
+    )
 
 
 def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:

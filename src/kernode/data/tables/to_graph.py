@@ -326,7 +326,7 @@ def _learned(
             others = {name: table[name] for name in table.column_names if name != listed.id}
             clues = replace(clues, table=table.name, delimiter=table.delimiter, others=others)
             notations = find_notations(table.columns, features, clues)
-            columns, left_out = learn_columns(rewritten(table.columns, notations), features)
+            columns, left_out = learn_columns(rewritten(table.columns, notations), features, table.columns)
             kept = {column.name for column in columns}
             notations = tuple(one for one in notations if one.column in kept and not one.is_plain)
     if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):

@@ -16,12 +16,13 @@ from kernode.data.tables.columns.kinds import KINDS, Column, Date, Flag, Number,
 from kernode.data.tables.columns.notation import DateNotation, Notation, NumberNotation, rewritten
 from kernode.data.tables.columns.structure import Structure
 from kernode.data.tables.columns.unknown import UnknownLabels
-from kernode.data.tables.columns.values import days, numbers, unreadable_flags
+from kernode.data.tables.columns.values import days, have_times, numbers, unreadable_flags
 from kernode.errors import InputError
 from kernode.progress import tell
 from kernode.recipe import Recipe
 
 Features = Sequence[str] | Mapping[str, str | None]
+_ALL_SAME = "every value is the same"
 _SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 
 
@@ -149,10 +150,11 @@ def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
         ) from error
 
 
-def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Columns of a table as features, and those that say nothing or less than they might, with the reason.
 
-    ``features`` names the columns, or maps each to a kind (None: as it looks).
+    ``features`` names the columns, or maps each to a kind (None: as it looks). ``written``: the table before
+    numbers and dates were written as programs do.
     """
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     columns, left_out = [], []
@@ -170,6 +172,9 @@ def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], t
                 f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
             )
         mixed = None if kind else not_numbers(column, values)
+        if isinstance(column, Date) and have_times(written[name]):
+            mixed = f"{name}: the time of day is not read"
+            reason = "all are on one day" if reason == _ALL_SAME else reason
         if reason:
             left_out.append(f"{mixed} (left out, {reason})" if mixed else f"{name}: left out, {reason}")
         else:
@@ -190,4 +195,4 @@ def _says_nothing(column: Column, values: Any) -> str | None:
         same = encoded.shape[1] == 1 and encoded.nnz == len(values)
     else:
         same = bool((encoded == encoded[0]).all())
-    return "every value is the same" if same else None
+    return _ALL_SAME if same else None

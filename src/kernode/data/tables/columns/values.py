@@ -12,6 +12,8 @@ MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+(\.0+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
+_TIME = r"^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}[T ]+[0-9:]*[1-9]"  # other than midnight
+_LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
 # What Excel writes where a formula fails.
 EXCEL_ERRORS = ("#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!")
@@ -66,7 +68,7 @@ def alike(written: Any) -> Any:
 
 
 def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Values as float64, NaN where there is none, and which of them are there but are no finite number."""
+    """Values as float64, NaN where there is none, and which are there but no number, or an immense one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -79,7 +81,7 @@ def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
     else:
         text, x = values, _floats(values.cast(pa.float64(), safe=False))
         x = x.copy()
-    x[~np.isfinite(x)] = np.nan
+    x[~(np.abs(x) <= _LARGEST)] = np.nan
     there = _booleans(text.is_valid())
     if pa.types.is_floating(kind):  # NaN is what pandas writes for a missing number
         there &= ~_booleans(pc.is_nan(values).fill_null(True))
@@ -106,6 +108,20 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
     seconds = dates.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
     x = np.floor(_floats(seconds.cast(pa.float64())) / 86400)
     return x, _booleans(text.is_valid()) & np.isnan(x)
+
+
+def have_times(values: Any) -> bool:
+    """Whether dates have a time of day beside them, other than midnight."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = one_array(values)
+    if pa.types.is_timestamp(values.type):
+        midnight = pc.floor_temporal(values, unit="day")
+        return pc.any(pc.not_equal(values, midnight)).as_py() is True
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return False
+    return pc.any(pc.match_substring_regex(texts(values), _TIME)).as_py() is True
 
 
 def unreadable_flags(values: Any) -> np.ndarray:
@@ -154,7 +170,7 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
     there = _booleans(values.is_valid())
     flat = pc.list_flatten(values.drop_null()) if there.any() else pa.array([], pa.float64())
     x[there] = _floats(flat.cast(pa.float64(), safe=False)).reshape(-1, width or 0)
-    return np.where(np.isfinite(x).all(axis=1, keepdims=True), x, np.nan)
+    return np.where((np.abs(x) <= _LARGEST).all(axis=1, keepdims=True), x, np.nan)
 
 
 def one_array(values: Any) -> Any:
