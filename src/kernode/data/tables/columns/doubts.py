@@ -12,6 +12,8 @@ from kernode.data.tables.columns.notation import WrittenNumbers, is_text
 from kernode.data.tables.columns.values import EXCEL_ERRORS
 from kernode.errors import warn
 
+_FEW = 3  # numbers: fewer stand among words by chance
+
 
 def not_numbers(column: Column, values: Any) -> str | None:
     """What to say of a column that was guessed to be text or a category, where half of it are numbers."""
@@ -21,7 +23,7 @@ def not_numbers(column: Column, values: Any) -> str | None:
     good = look.fits(".") | look.fits(",")
     count = int(np.count_nonzero(good))
     others = np.asarray(look.text.is_valid().to_numpy(zero_copy_only=False), bool) & ~good
-    if 2 * count < look.there or not others.any():
+    if count < _FEW or 2 * count < look.there or not others.any():
         return None
     said = (
         f"{column.name}: {count:,} of {look.there:,} values are numbers, the others such as "
