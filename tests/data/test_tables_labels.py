@@ -76,7 +76,7 @@ def test_what_is_not_known_is_stored_and_said():
 )
 def test_what_is_no_class_is_refused(classes, sentence):
     with pytest.raises(InputError, match=sentence):
-        read(classes)
+        read(classes, label="label")
 
 
 def test_many_integers_and_few_numbers_are_said():

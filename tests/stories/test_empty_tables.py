@@ -31,11 +31,14 @@ def test_numbers_in_the_first_row_are_an_edge(desk):
     assert any("edges.csv: row 1 is data" in note for note in facts["notes"])
 
 
-def test_names_0_and_1_are_asked_about(desk):
-    """A data frame without names, or an edge between 0 and 1?"""
+def test_names_0_and_1_are_an_edge_or_asked_about(desk):
+    """A data frame without names, or an edge between 0 and 1? Of nodes 0, 1 and 2 may be either."""
     desk.table("edges.csv", (0, 1), [(1, 2), (2, 0)])
-    refusal = desk.kernode("data info edges.csv").refusal
-    assert "Pass --header or --no-header" in refusal
+    facts = desk.kernode("data info edges.csv --json").json
+    assert facts["edges"] == 3
+    assert any("it is an edge; pass --header if 0 and 1 are names" in note for note in facts["notes"])
+    desk.table("vectors.csv", (0, 1, 2), [(1, 5, 7), (2, 6, 8)])
+    assert "--header or --no-header" in desk.kernode("data info edges.csv --nodes vectors.csv").refusal
     assert desk.kernode("data info edges.csv --header --json").json["edges"] == 2
     assert desk.kernode("data info edges.csv --no-header --json").json["edges"] == 3
     with_names = "data info edges.csv --nodes people.csv --label team --no-header --json"

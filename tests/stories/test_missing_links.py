@@ -137,7 +137,7 @@ def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
     with pytest.raises(kn.InputError, match=r"kn.positions\(pairs\)"):
         links.fit([*ring, (0, 2)], [1] * n + [0], graph=graph)
     by_name = graph.node_names[np.array(ring)].astype(int)
-    with pytest.warns(UserWarning, match="as the node of 'graph' called"):
+    with pytest.warns(UserWarning, match="integers were taken as names of nodes of 'graph'"):
         links.fit(by_name, graph=graph)
     for pairs in (kn.positions(ring), np.array(ring).astype(str)):
         links.fit(pairs, graph=graph)

@@ -82,6 +82,8 @@ def require_labels(graph: Graph, label: str | None) -> None:
         return
     if label is not None:
         raise InputError(f"column {label!r} of the nodes names no class. Fill it for some nodes.")
+    if passed_over := [note for note in graph.notes if note.startswith("did not take a column as label")]:
+        raise InputError(f"no node has a class: {passed_over[0]}")
     names = ", ".join(column.name for column in graph.encoding.columns)
     hint = f", one of {names}" if names else ""
     raise InputError(f"no node has a class. Pass --nodes FILE and --label COLUMN{hint}.")

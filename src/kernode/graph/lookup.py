@@ -56,8 +56,11 @@ class Lookup:
     def __init__(self, names: np.ndarray | None, n: int, of: str = "the graph") -> None:
         self.names, self.n, self.of = names, n, of
 
-    def find(self, nodes: Any) -> Positions:
-        """Positions of nodes; the shape stays, but for a mask, which gives those it marks."""
+    def find(self, nodes: Any, *, sure: bool = False) -> Positions:
+        """Positions of nodes; the shape stays, but for a mask, which gives those it marks.
+
+        ``sure``: whether integers are names beyond doubt, where names are integers.
+        """
         nodes = _as_array(nodes)
         if nodes.dtype.kind == "O" and all(isinstance(node, str) for node in nodes.flat):
             nodes = nodes.astype(str)
@@ -66,7 +69,7 @@ class Lookup:
         if nodes.dtype.kind in "UT" and nodes.size:
             return self._named(nodes.astype(str))
         if nodes.dtype.kind in "iu" and not isinstance(nodes, Positions) and self.has_integer_names:
-            return self._named_by_integers(nodes)
+            return self._named(nodes.astype(str)) if sure else self._named_by_integers(nodes)
         return checked_nodes(nodes, self.n).view(Positions)
 
     def name(self, node: int) -> str:
@@ -90,9 +93,8 @@ class Lookup:
         at = self._named(nodes.astype(str))
         others = np.flatnonzero(np.ravel(at != nodes))
         if len(others) and nodes.min() >= 0 and nodes.max() < self.n:
-            first = nodes.flat[others[0]]
-            warn(
-                f"took {first} as the node of {self.of} called {str(first)!r}, not as position {first}. "
+            warn(  # always in the same words, so that it is heard once
+                f"integers were taken as names of nodes of {self.of}, though they could be positions. "
                 "Pass names as text, or positions as kn.positions(…), to say which."
             )
         return at
@@ -127,22 +129,25 @@ class Lookup:
         return self.names[order], order
 
 
-def require_one_reading(lookup: Lookup, given: Any, y: np.ndarray, labels: np.ndarray) -> None:
+def require_one_reading(lookup: Lookup, given: Any, y: np.ndarray, labels: np.ndarray) -> bool:
     """Raise where integers are taken as names, but only as positions do the classes agree with the graph's.
 
     ``given``: m nodes as they came; ``y``: their classes as they came; ``labels``: the graph's own, n.
+    Returns whether they agree as names.
     """
     given = _as_array(given)
     plain = given.dtype.kind in "iu" and not isinstance(given, Positions) and given.size
     if not plain or not lookup.has_integer_names or given.shape != y.shape:
-        return
+        return False
     if given.min() < 0 or given.max() >= lookup.n:
-        return
-    if _agree(y, labels[given]) and not _agree(y, labels[lookup.find(given.astype(str))]):
+        return False
+    as_names = _agree(y, labels[lookup.find(given.astype(str))])
+    if _agree(y, labels[given]) and not as_names:
         raise InputError(
             f"nodes as names of {lookup.of} contradict its classes, and as positions they agree. "
             "Write kn.positions(nodes) where positions are meant."
         )
+    return as_names
 
 
 def _agree(y: np.ndarray, labels: np.ndarray) -> bool:

@@ -87,8 +87,8 @@ def found(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np
     """Positions of nodes (see :func:`as_nodes`) and their classes: beside a mask y may be of all nodes."""
     if nodes.dtype == bool and y.shape == nodes.shape:
         y = y[nodes]
-    require_one_reading(graph.lookup, nodes, y, graph.labels)
-    return graph.find(nodes), y
+    sure = require_one_reading(graph.lookup, nodes, y, graph.labels)
+    return graph.lookup.find(nodes, sure=sure), y
 
 
 def _plain(nodes: Any) -> np.ndarray:

@@ -104,7 +104,7 @@ def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
         here, there = (classes.tolist()[first] for classes in (y[told], own))
         warn(
             f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
-            f"and {there!r} there. Check that nodes and y are in one order."
+            f"and {there!r} there. Check that nodes and y are in one order, or else y is another target."
         )
 
 

@@ -39,6 +39,9 @@ _SHOWN = 5  # columns in a note
 _WEIGHTS = ("weight", "weights", "w")
 
 
+_OF_MANY = 5  # a column of ends names at least every so many-th listed node
+
+
 @dataclass(frozen=True)
 class Edges:
     """m pairs of ids and, where there are any, m weights."""
@@ -71,7 +74,7 @@ def read_edges(
     ``guess``: whether a column called weight is taken for one without being named.
     """
     table = _with_first_edge(table, listed)
-    source, target, notes = _ends(table, source, target, listed)
+    source, target, notes = _ends(table, source, target, weight, listed)
     weight = choose(table, weight, "weight", _WEIGHTS if guess else ())
     if guess:
         notes = (*notes, *_ignored(table, (source, target, weight)))
@@ -129,7 +132,7 @@ def _with_first_edge(table: Table, listed: Any) -> Table:
 
 
 def _ends(
-    table: Table, source: str | None, target: str | None, listed: Any
+    table: Table, source: str | None, target: str | None, weight: str | None, listed: Any
 ) -> tuple[str, str, tuple[str, ...]]:
     names = table.column_names
     if len(names) < 2:
@@ -141,7 +144,7 @@ def _ends(
     notes = table.notes
     if found[0] is None and found[1] is None:
         found = names[0], names[1]
-        _refuse_other_ends(table, found, listed)
+        _refuse_other_ends(table, found, weight, listed)
         notes = (*notes, f"{table.name}: took {names[0]!r} as source and {names[1]!r} as target")
     one, other = found
     if one is None or other is None or one == other:
@@ -152,32 +155,39 @@ def _ends(
     return one, other, notes
 
 
-def _refuse_other_ends(table: Table, ends: tuple[str, str], listed: Any) -> None:
-    """Raise where one of the first two columns holds no listed node, and a later column does."""
+def _refuse_other_ends(table: Table, ends: tuple[str, str], weight: str | None, listed: Any) -> None:
+    """Raise where one of the first two columns holds no listed node, and a later column does.
+
+    A rating or an hour may look like the ids of a few nodes; ends are ids of many.
+    """
     if listed is None or not len(listed):
         return
     strange = [name for name in ends if not _listed_share(table, name, listed)]
     if not strange:
         return
-    others = [name for name in table.column_names if name not in ends]
-    if not any(_listed_share(table, name, listed) >= 0.5 for name in others):
+    no_ends = {weight, *_WEIGHTS}
+    fits = [
+        name
+        for name in table.column_names
+        if name not in no_ends and name.lower() not in no_ends and _listed_share(table, name, listed) >= 0.5
+    ]
+    if set(fits) <= set(ends):
         return
-    fits = [name for name in table.column_names if _listed_share(table, name, listed) >= 0.5]
     hold = f"{_list(fits)} do" if len(fits) > 1 else f"{fits[0]!r} does"
     raise InputError(
-        f"{table.header}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, "
+        f"{table.name}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, "
         f"and {hold}. Pass source= and target=."
     )
 
 
 def _listed_share(table: Table, column: str, listed: Any) -> float:
-    """The share of a column's different values that are ids of listed nodes."""
+    """The share of a column's different values that are ids of listed nodes; 0 where these are few."""
     try:
         codes, ids = coded_ids(table, [column])
     except InputError:  # it cannot be an id
         return 0.0
     there = places(ids.take(np.unique(codes[codes >= 0])), listed) >= 0
-    return float(there.mean()) if len(there) else 0.0
+    return float(there.mean()) if _OF_MANY * there.sum() >= len(listed) else 0.0
 
 
 def _ignored(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ _SHOWN = 5  # texts in a note
 _PERHAPS_UNKNOWN = ("-", "--", "?", "none", "tbd", "unbekannt")  # a class may well be called so
 
 
+class NoClassesError(InputError):
+    """A column holds numbers or ids, and no classes."""
+
+
 @dataclass(frozen=True)
 class Labels:
     """The class of every node by number, −1 where it is not known, and the classes' names."""
@@ -182,13 +186,13 @@ def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
     many = 2 * len(distinct) > len(there)
     if looks_like_floats(distinct):
         if len(distinct) > _MANY or many:
-            raise InputError(
+            raise NoClassesError(
                 f"{where} looks like a number: regression is not offered. Name a column of classes, or write "
                 "ranges as text."
             )
         return (f"{where}: took {len(distinct)} different numbers as classes, by name and not by size",)
     if many and len(there) >= _FEW_ROWS:
-        raise InputError(
+        raise NoClassesError(
             f"{where} looks like an id, with {len(distinct):,} different values in {len(there):,} rows. "
             "Name a column of classes."
         )

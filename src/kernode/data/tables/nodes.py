@@ -16,6 +16,8 @@ from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
+_WEAK = ("key", "name")  # of the usual names
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -27,6 +29,7 @@ class Listed:
     every_row: Table | None = None  # also those that repeat an id
     node: np.ndarray | None = None  # of each of these rows
     as_read: Table | None = None  # where the column of the ids is only the first, not named so: every row
+    by_weak_name: Table | None = None  # the same where it is called name or key, as other columns are, too
 
     @classmethod
     def of(cls, table: Table | None, id: str | None) -> Listed:
@@ -39,6 +42,8 @@ class Listed:
             raise InputError(f"{table.name} has no columns. A table of nodes needs one for their ids.")
         found = choose(table, id, "id", IDS)
         as_read = table if found is None else None
+        weak = id is None and found is not None and found.lower() in _WEAK and found != table.column_names[0]
+        by_weak_name = table if weak else None
         if found is None:
             found = table.column_names[0]
             table = replace(table, notes=(*table.notes, f"{table.name}: took {found!r} as id"))
@@ -51,7 +56,7 @@ class Listed:
         repeated = np.ones(len(codes), bool)
         repeated[first] = False
         unique = table.without(repeated, "repeated an id")
-        return cls(found, written.take(codes[~repeated]), unique, table, node, as_read)
+        return cls(found, written.take(codes[~repeated]), unique, table, node, as_read, by_weak_name)
 
     def settled(self, mentioned: Any) -> Listed:
         """The same, unless the first column was taken for the ids and the edges show that it holds none.
@@ -59,6 +64,11 @@ class Listed:
         Then the column without a name is taken where it has all nodes that edges mention; else it is asked
         for where an id repeats.
         """
+        if self.by_weak_name is not None and not (places(mentioned, self.ids) >= 0).any():
+            table, first = self.by_weak_name, self.by_weak_name.column_names[0]
+            noted = replace(table, notes=(*table.notes, f"{table.name}: took {first!r} as id"))
+            by_first = Listed.of(noted, first)
+            return by_first if (places(mentioned, by_first.ids) >= 0).any() else self
         if self.as_read is None or self.every_row is None:
             return self
         n, index = len(self.every_row), self.as_read.index

@@ -32,6 +32,7 @@ class Reading:
     header: bool | None = None
     named: Collection[str] = field(default=())  # columns that the user, or a model, knows by name
     id: str | None = None  # of these, the column of ids
+    of_edges: bool = False
 
 
 AS_IT_LOOKS = Reading()
@@ -106,7 +107,11 @@ def _is_headless(
         return True, f"a column is to be called {numbered[0]!r}"
     if looks_like_names or named:
         return False, ""  # a name that is asked for and not there is said later
+    if not cells[0] and below and below[0]:
+        return False, ""  # pandas leaves the name of its index empty
     written = [cell for cell in cells if cell]
+    if reading.of_edges and written == ["0", "1"]:
+        return True, "it is an edge; pass header=True if 0 and 1 are names"
     if written == [str(at) for at in range(len(written))] and not described:
         raise InputError(
             f"{where}: {', '.join(written)} may be names of columns or data. "

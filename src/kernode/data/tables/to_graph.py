@@ -22,7 +22,7 @@ from kernode.data.tables.decoding import require_encoding
 from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import IDS, is_text_file, read
 from kernode.data.tables.ids import places
-from kernode.data.tables.labels import LABELS, Labels, read_labels
+from kernode.data.tables.labels import LABELS, Labels, NoClassesError, read_labels
 from kernode.data.tables.near_misses import ROUNDED, NearMisses
 from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
@@ -103,7 +103,7 @@ def read_table(
     of_nodes = Reading(encoding, header, named(id, label, *(features or ())), id)
     listed = Listed.of(None if nodes is None else read(nodes, "nodes", of_nodes), id)
     clues = Clues(decimal=decimal, dates=dates)
-    of_edges = Reading(encoding, header, named(source, target, weight))
+    of_edges = Reading(encoding, header, named(source, target, weight), of_edges=True)
     pairs = read_edges(
         read(edges, "edges", of_edges),
         source,
@@ -115,8 +115,15 @@ def read_table(
     )
     found = _Found.of(listed, pairs, id_is_named=id is not None)
     listed = found.listed
+    guessed = label is None
     label, label_notes = _label(listed.table, label, features, guess=like is None)
-    labels = found.labels(label, like, unknown)
+    try:
+        labels = found.labels(label, like, unknown)
+    except NoClassesError as error:
+        if not guessed:
+            raise
+        label, label_notes = None, (f"did not take a column as label by its name alone: {error}",)
+        labels = found.labels(None, like, unknown)
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
     vain = said_in_vain(found.columns(label), clues)
@@ -350,7 +357,7 @@ def _label(
     if found is None:
         return None, ()
     others = [name for name in table.column_names if name.lower() in LABELS and name != found]
-    if others and features is None:
+    if others and features is None and label is None:
         warn(
             f"{table.name}: {found!r} is the label, and {others[0]!r} is a feature, which may tell the "
             "answer. Pass label= for another column, or features= without it."

@@ -140,8 +140,9 @@ def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
     if found := clues.decimal_elsewhere():
         return found
     sign = "comma" if (look.doubtful & look.matches(",")).any() else "point"
-    if sign == "point" and not _may_be_thousands(look):
-        return "."  # as every program writes
+    # As every program writes. Who has points between thousands has no commas between cells.
+    if sign == "point" and (clues.delimiter == "," or not _may_be_thousands(look)):
+        return "."
     shown = look.example(look.doubtful & look.matches("," if sign == "comma" else r"\."))
     raise InputError(
         f"{clues.table}: in column {name!r} the {sign} of {shown} may stand before decimals or between "
