@@ -372,7 +372,7 @@ def test_integer_ids_are_names():
     edges = {"source": ids[:-1], "target": ids[1:]}
     graph = kn.read_table(edges, {"id": ids, "x": np.arange(20.0)})
     assert graph.find(graph.node_names).tolist() == list(range(20))
-    with pytest.warns(kn.KernodeWarning, match="not as position"):
+    with pytest.warns(kn.KernodeWarning, match="integers were taken as names"):
         assert graph.find(ids).tolist() == list(range(20))
 
 
