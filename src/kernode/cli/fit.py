@@ -74,7 +74,7 @@ def fit(
 
     from kernode.node_classification.experiment import fit_all_labels, run_variant
     from kernode.node_classification.fitting import AGAIN
-    from kernode.node_classification.report import test_figures
+    from kernode.node_classification.report import judge_outcome
     from kernode.node_classification.variants import candidates
     from kernode.training.run import Run
     from kernode.version import versions
@@ -97,7 +97,7 @@ def fit(
         if predictions is not None:
             write_predictions(predictions, fitted)
         with saved_already(out):
-            report["test"] |= test_figures(outcome)
+            report["test"] |= judge_outcome(outcome)
     report |= {
         "sizes": outcome.sizes,
         "versions": versions(),

@@ -121,7 +121,7 @@ def _print_report(report: dict[str, Any]) -> None:
         say(f"  {'test ' + title:<20} [bold]{report['test'][f'{name}_mean']:.2f}{spread} %[/]")
         for which, values in report["baselines"].items() if name == "auc" else ():
             ahead = values[name] - report["test"][f"{name}_mean"]
-            colour, note = ("yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
+            colour, note = ("bold yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
             say(f"  {'':<20} [{colour}]{values[name]:.2f} % {NAMES[which]}{note}[/]")
     say(f"  {'time':<20} {report['seconds_total']:.1f} s{said_threads(report)}")
     say(f"  {'model':<20} {escape(report['model'])}{said_replaced(report)}")

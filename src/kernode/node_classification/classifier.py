@@ -15,7 +15,7 @@ from kernode.graph.row_labels import require_aligned
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.given import require_classes
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.report import Report, judged
+from kernode.node_classification.report import Report, judge
 from kernode.node_classification.sample_weights import as_weights
 from kernode.node_classification.task import LabelledNodes
 from kernode.version import versions
@@ -110,7 +110,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         truth = np.array([numbers[one] for one in y.tolist()])
         model = self.model_
         given = LabelledNodes(model.train, model.train_labels, *self._validation)
-        figures = judged(known, np.asarray(nodes)[None], truth[None], given, names)
+        figures = judge(known, np.asarray(nodes)[None], truth[None], given, names)
         return Report(figures | {"versions": versions()})
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:

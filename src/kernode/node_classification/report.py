@@ -38,7 +38,7 @@ class Report:
         printer.text(str(self))
 
 
-def judged(
+def judge(
     on: ModelOnGraph, nodes: np.ndarray, truth: np.ndarray, given: LabelledNodes, names: Sequence[Any]
 ) -> dict[str, Any]:
     """Figures of r runs on nodes (q × t) whose true classes are given as numbers of ``names``.
@@ -62,7 +62,7 @@ def judged(
     }
 
 
-def test_figures(outcome: Outcome) -> dict[str, Any]:
+def judge_outcome(outcome: Outcome) -> dict[str, Any]:
     """An experiment's test nodes, judged; nothing where it has none."""
     on, model, labels = outcome.on, outcome.model, outcome.on.graph.labels
     parts = [split.test for split in outcome.splits]
@@ -72,15 +72,15 @@ def test_figures(outcome: Outcome) -> dict[str, Any]:
     others = [name for name in on.graph.class_names if name not in model.classes]
     names = [*model.classes, *others]
     numbers = np.array([names.index(name) for name in on.graph.class_names])
-    return judged(on, nodes, numbers[labels[nodes]], outcome.nodes, names)
+    return judge(on, nodes, numbers[labels[nodes]], outcome.nodes, names)
 
 
 def lines(figures: dict[str, Any]) -> list[str]:
     """A report in words, for a terminal."""
     r = len(figures["runs"])
     found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
+    found += [f"{'':<20} {line}" for line, _ in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
-    found += [f"{'':<20} {line}" for line, _ in beside(figures)]
     widest = max(len(str(one["class"])) for one in figures["classes"])
     found.append(f"{'class':<{widest}}  precision  recall      F1  support")
     for one in figures["classes"]:
@@ -105,7 +105,7 @@ def uncertain(figures: dict[str, Any]) -> str:
     return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
 
 
-def beside(figures: dict[str, Any]) -> list[tuple[str, bool]]:
+def baseline_lines(figures: dict[str, Any]) -> list[tuple[str, bool]]:
     """The baselines, each in a line, and whether it is ahead of the figure on the same splits."""
     found = []
     for name, one in figures["baselines"].items():

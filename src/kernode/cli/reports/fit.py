@@ -53,7 +53,12 @@ def said_replaced(report: dict[str, Any]) -> str:
 
 
 def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.node_classification.report import FEW, beside, percent, uncertain  # here: it waits for torch
+    from kernode.node_classification.report import (  # here: it waits for torch
+        FEW,
+        baseline_lines,
+        percent,
+        uncertain,
+    )
 
     r = report["replicas"]
     if report["chosen_by_validation"]:
@@ -70,8 +75,8 @@ def _print_figures(report: dict[str, Any]) -> None:
         unsure = uncertain(values) if part == "test" else ""
         say(f"  {part + ' accuracy':<20} [bold]{percent(values, 'accuracy', r)}[/]{note}{unsure}")
         if part == "test":
-            for line, is_ahead in beside(values):
-                say(f"  {'':<20} [{'yellow' if is_ahead else 'dim'}]{line}[/]")
+            for line, is_ahead in baseline_lines(values):
+                say(f"  {'':<20} [{'bold yellow' if is_ahead else 'dim'}]{line}[/]")
             say(f"  {'macro F1':<20} {percent(values, 'macro_f1', r)}")
     if alike := report["test"]["similarity"]:
         precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)

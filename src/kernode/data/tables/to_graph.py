@@ -115,15 +115,7 @@ def read_table(
     )
     found = _Found.of(listed, pairs, id_is_named=id is not None)
     listed = found.listed
-    guessed = label is None
-    label, label_notes = _label(listed.table, label, features, guess=like is None)
-    try:
-        labels = found.labels(label, like, unknown)
-    except NoClassesError as error:
-        if not guessed:
-            raise
-        label, label_notes = None, (f"did not take a column as label by its name alone: {error}",)
-        labels = found.labels(None, like, unknown)
+    label, labels, label_notes = _labels(found, label, features, like, unknown)
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
     vain = said_in_vain(found.columns(label), clues)
@@ -345,6 +337,20 @@ def _learned(
     return Encoding(
         columns, structure, *roles, labels.names, left_out, notations, pairs.notation, labels.unknown
     )
+
+
+def _labels(
+    found: _Found, label: str | None, features: Features | None, like: Encoding | None, unknown: Any
+) -> tuple[str | None, Labels, tuple[str, ...]]:
+    """The column of the classes, the classes, and notes; a column that has only the name is passed over."""
+    column, notes = _label(found.listed.table, label, features, guess=like is None)
+    try:
+        return column, found.labels(column, like, unknown), notes
+    except NoClassesError as error:
+        if label is not None:
+            raise
+        passed_over = f"did not take a column as label by its name alone: {error}"
+        return None, found.labels(None, like, unknown), (passed_over,)
 
 
 def _label(
