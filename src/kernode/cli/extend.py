@@ -11,10 +11,10 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
+from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.model_source import extended, graph_at
 from kernode.cli.options import DATA_HELP, DeviceOption, EncodingOption, OutputOptions
-from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_table
+from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_table
 from kernode.cli.reports.fit import said_replaced
 from kernode.cli.streams import write_data
 from kernode.errors import InputError, warn
@@ -90,23 +90,18 @@ def extend(
             print_notes_on_rows(opened, on.graph)
             sys.stderr.write(f"kernode: {saved}\n" if saved else "")
         return
-    report: dict[str, Any] = {
+    facts = {
         "model": str(model),
         "dataset": on.graph.name,
         "nodes": on.graph.n_nodes,
         "arrived": len(arrived),
         "recomputed": on.graph.n_nodes if on.recomputed is None else len(on.recomputed),
         "classes": {str(name): table["class"].count(name) for name in trained.classes},
-        "out": None if out is None else str(out),
         "saved": None if save is None else str(save),
         "replaced": replaced,
-        "notes": notes_of(opened),
-        "repairs": [repair.to_json() for repair in opened.repairs],
     }
-    if out is None:
-        report["predictions"] = rows_of(table)
     if output.json:
-        print_json(report)
+        print_json(report_of(facts, opened, table, out, "predictions"))
     elif not output.quiet:
         print_notes(opened)
         name = escape(on.graph.name)

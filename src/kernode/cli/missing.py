@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.chosen_nodes import names_of, one_node
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
+from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.model_source import graph_of
 from kernode.cli.options import DeviceOption, EncodingOption, NodesOption, OutputOptions
-from kernode.cli.predictions import Table, as_csv, check_suffix, rows_of, write_table
+from kernode.cli.predictions import Table, as_csv, check_suffix, report_of, write_table
 from kernode.cli.streams import write_data
 from kernode.errors import InputError
 
@@ -70,19 +70,9 @@ def missing(
         if from_tables and not output.quiet:
             print_notes_on_rows(whole, whole)
         return
-    report: dict[str, Any] = {
-        "model": str(model),
-        "dataset": graph.name,
-        "node": node,
-        "count": len(pairs),
-        "out": None if out is None else str(out),
-        "notes": notes_of(whole),
-        "repairs": [repair.to_json() for repair in whole.repairs],
-    }
-    if out is None:
-        report["missing"] = rows_of(table)
     if output.json:
-        print_json(report)
+        facts = {"model": str(model), "dataset": graph.name, "node": node, "count": len(pairs)}
+        print_json(report_of(facts, whole, table, out, "missing"))
     elif not output.quiet:
         if from_tables:
             print_notes(whole)

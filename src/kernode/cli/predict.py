@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_writable, print_json, progress, say
-from kernode.cli.graph_source import notes_of, print_notes, print_notes_on_rows
+from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.cli.predictions import as_csv, check_suffix, predictions, rows_of, write_predictions
+from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_predictions
 from kernode.cli.streams import write_data
 
 
@@ -48,19 +48,14 @@ def predict(
             print_notes_on_rows(opened, on.graph)
         return
     trained, graph = on.model, on.graph
-    report: dict[str, Any] = {
+    facts = {
         "model": str(model.model),
         "dataset": graph.name,
         "nodes": len(nodes),
         "classes": {name: table["class"].count(name) for name in trained.classes},
-        "out": None if out is None else str(out),
-        "notes": notes_of(opened),
-        "repairs": [repair.to_json() for repair in opened.repairs],
     }
-    if out is None:
-        report["predictions"] = rows_of(table)
     if output.json:
-        print_json(report)
+        print_json(report_of(facts, opened, table, out, "predictions"))
     elif not output.quiet:
         if graph.encoding is not None:
             print_notes(opened)

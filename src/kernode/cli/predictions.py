@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernode.cli.graph_source import notes_of
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +67,16 @@ def write_table(path: Path, table: Table) -> None:
 def rows_of(table: Table) -> list[dict[str, Any]]:
     """Row by row."""
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def report_of(facts: dict[str, Any], read: Any, table: Table, out: Path | None, rows: str) -> dict[str, Any]:
+    """What ``--json`` prints: facts, what was done to tables that were ``read``, rows that no file has."""
+    report = facts | {
+        "out": None if out is None else str(out),
+        "notes": notes_of(read),
+        "repairs": [repair.to_json() for repair in read.repairs],
+    }
+    return report if out is not None else report | {rows: rows_of(table)}
 
 
 def as_csv(table: Table) -> bytes:

@@ -1,0 +1,32 @@
+"""What judges an experiment says the same as the experiment, and as loops over its runs."""
+
+import numpy as np
+import pytest
+
+from graphs import CLUSTERS
+from kernode.compute.place import Place
+from kernode.node_classification.experiment import run_variant
+from kernode.node_classification.report import baseline_lines, judge_outcome
+from kernode.training.run import Run
+
+
+def test_figures_are_those_of_the_experiment_and_means_over_its_runs():
+    run = Run((0, 1, 2), Place.of(32, "cpu"))
+    outcome = run_variant(CLUSTERS, "n1", run, split="0.2/0.2/0.6", changes={"epochs": 4})
+    figures, ours = judge_outcome(outcome), outcome.report["test"]
+    assert figures["accuracy_std"] > 0  # runs differ, so that a mean is not any of them
+    for name in ("accuracy_mean", "accuracy_std", "runs"):
+        assert figures[name] == pytest.approx(ours[name])
+    assert figures["accuracy_mean"] == pytest.approx(np.mean(figures["runs"]), abs=1e-3)
+    found = outcome.on.probabilities(np.stack([split.test for split in outcome.splits])).argmax(axis=-1)
+    counts = np.zeros((3, 3), int)
+    for run_found, split in zip(found, outcome.splits, strict=True):
+        for node, answer in zip(split.test, run_found, strict=True):
+            counts[CLUSTERS.labels[node], answer] += 1
+    assert np.array_equal(figures["confusion"], counts)
+
+
+def test_a_baseline_is_ahead_on_the_splits_that_it_has():
+    one = {"accuracy_mean": 60.0, "accuracy_std": 0.0, "runs": [60.0], "settings": [""], "splits": 2}
+    lines = baseline_lines({"accuracy_mean": 70.0, "runs": [50.0, 90.0], "baselines": {"edges": one}})
+    assert lines == [("60.00 % edges alone (label propagation), 1 of 2 splits: ahead by 10.00", True)]
