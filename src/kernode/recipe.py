@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kernode.errors import InputError
+
+# Of a setting that a released kind did not have, with what it always was as its default. It is written only
+# where it is something else, so that files and stored results of before stay the same.
+LATER = {"later": True}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +36,20 @@ class Recipe:
                 f"Give {_place(cls)} another name."
             )
         Recipe.kinds[cls.__name__] = cls
+        cls.__repr__ = Recipe.__repr__  # type: ignore[method-assign] # else each dataclass writes its own
 
     def to_json(self) -> dict[str, Any]:
-        """Settings as plain values, with the kind's name."""
-        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {"kind": type(self).__name__, **{name: _plain(value) for name, value in settings.items()}}
+        """Settings as plain values, with the kind's name; a later one only where it is set."""
+        return {"kind": type(self).__name__, **{name: _plain(value) for name, value in self._settings()}}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._settings())})"
+
+    def _settings(self) -> Iterator[tuple[str, Any]]:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not (field.metadata.get("later") and value == field.default):
+                yield field.name, value
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:

@@ -23,6 +23,7 @@ from kernode.maps import (
     FastGCN,
     Free,
     HopMLP,
+    HopStages,
     JKConcat,
     Presmoothed,
     Smoother,
@@ -138,8 +139,8 @@ def test_operator_is_a_word_and_why(feature_map):
 @every_map
 def test_search_space_is_of_the_maps_own_fields(feature_map):
     names = {field.name for field in fields(feature_map)}
-    assert set(type(feature_map).search_space) <= names
-    for name, choices in type(feature_map).search_space.items():
+    assert set(feature_map.search_space) <= names
+    for name, choices in feature_map.search_space.items():
         assert len(set(choices)) == len(choices) > 1
         for choice in choices:
             widths = (choice,) * len(feature_map.hidden) if name == "hidden" else choice
@@ -147,8 +148,8 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 
 
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
-    with_space = {type(one) for one in MAPS if type(one).search_space}
-    assert with_space == {HopMLP, Presmoothed, GCN, FastGCN, APPNP, GAT, JKConcat}
+    with_space = {type(one) for one in MAPS if one.search_space}
+    assert with_space == {HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, JKConcat}
     assert not BareMap.search_space
 
 
@@ -156,7 +157,7 @@ def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
 
 OTHERWISE = {
     "epochs": 3, "learning_rate": 0.05, "weight_decay": 0.1, "dropout": 0.1, "input_dropout": 0.3,
-    "patience": 1, "selection": "last", "select_by": "map",
+    "patience": 1, "selection": "last", "select_by": "map", "averaging": 0.5,
 }  # fmt: skip
 USUAL = Training(epochs=2, dropout=0.6)
 TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best changes something, too

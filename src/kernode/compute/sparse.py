@@ -94,6 +94,17 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     return _csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
+def row_blocks(matrix: Tensor) -> list[Tensor]:
+    """The square matrices that stand on top of each other in a CSR tensor, in the same memory."""
+    n, starts = matrix.shape[1], matrix.crow_indices()
+    blocks = []
+    for first in range(0, matrix.shape[0], n):
+        own = starts[first : first + n + 1]
+        entries = slice(int(own[0]), int(own[-1]))
+        blocks.append(_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], (n, n)))
+    return blocks
+
+
 def with_values(pattern: Tensor, values: Tensor) -> Tensor:
     """A CSR tensor with other values."""
     return unchecked_csr(pattern.crow_indices(), pattern.col_indices(), values, pattern.shape)

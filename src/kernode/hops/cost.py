@@ -93,6 +93,8 @@ class HopCost:
 
     def reason(self) -> str:
         """Why the cheaper one is cheaper, in a sentence."""
+        if self.powers == "plain":
+            return f"factored: {self.factored:,.0f} multiply-adds per column, in {self.hops} products with Ā"
         sign = "" if self.exact else "about "
         return (
             f"{self.kind}: {sign}{min(self.factored, self.explicit):,.0f} multiply-adds per column, "
@@ -130,6 +132,8 @@ def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
     known = (float(n), float(step.nnz))
     if hops == 1:
         return HopCost(n, known, True, powers)
+    if powers == "plain":  # H products with Ā always: no pattern within more hops is ever held
+        return HopCost(n, (*known, *(known[1:] * (hops - 1))), True, powers)
     rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.int64))
     chunks = -(-len(rows) // max(1, SAMPLED_ENTRIES // (2 * n)))
     counts, counted = np.zeros(hops - 1), 0

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from kernode.compute.fused import fused
 from kernode.compute.place import Place
-from kernode.compute.sparse import product, to_torch, top_rows
+from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
 from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
 from kernode.hops.local_terms import local_terms
@@ -42,9 +42,18 @@ class HopOperator:
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
 
+    @abstractmethod
+    def joined(self, parts: list[Tensor]) -> Tensor:
+        """Σ_h T_h x_h of a part for each hop (n × w each): n × w."""
+
     def __call__(self, z: Tensor, hop_weights: Tensor) -> Tensor:
         """Aggregate once: z is n × r × d, hop_weights r × (H+1) (ω_h, Eq. 7); gives n × r × d."""
         return _HopSum.apply(self, z, hop_weights)
+
+    def join(self, parts: list[Tensor]) -> Tensor:
+        """Aggregate once what is another for each hop: n × r × d each; gives n × r × d."""
+        out: Tensor = _HopJoin.apply(self, *parts)
+        return out
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,17 @@ class ExplicitHops(HopOperator):
         """T_h x for h = 0 … H: n × w each."""
         products = product(self.terms, x).split(len(x))
         return [x, *products] if self.identity_first else list(products)
+
+    @cached_property
+    def blocks(self) -> list[Tensor]:
+        """Every term that is held, in the same memory."""
+        return row_blocks(self.terms)
+
+    def joined(self, parts: list[Tensor]) -> Tensor:
+        """One product for each term."""
+        terms = zip(self.blocks, parts[self.identity_first :], strict=True)
+        products = [product(term, part) for term, part in terms]
+        return sum(products, parts[0]) if self.identity_first else sum(products[1:], products[0])
 
 
 @dataclass(frozen=True)
@@ -94,6 +114,11 @@ class FactoredHops(HopOperator):
         """N or Ā: the first rows of ``near``, in the same memory."""
         return top_rows(self.near, self.near.shape[1])
 
+    @cached_property
+    def local(self) -> list[Tensor]:
+        """C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1): the other rows, in the same memory."""
+        return row_blocks(self.near)[1:]
+
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
         first, *local = product(self.near, x).split(len(x))
@@ -108,6 +133,21 @@ class FactoredHops(HopOperator):
         if self.hops > 1:
             powers.append(product(self.step, powers[-1]))
         return [*local, powers[-1]] if self.powers == "last" else powers
+
+    def joined(self, parts: list[Tensor]) -> Tensor:
+        """Horner's rule: x_0 + N (x_1 + N (x_2 + …)), and the corrections."""
+        total = parts[-1]
+        for part in reversed(parts[:-1]):
+            total = product(self.step, total)
+            if self.powers != "last":
+                total += part
+        if self.powers == "each":
+            for correction, part in zip(self.local, parts[2:], strict=True):
+                total -= product(correction, part)
+        if self.powers == "last":
+            for shell, part in zip(self.local, parts[:-1], strict=True):
+                total += product(shell, part)
+        return total
 
 
 class _HopSum(torch.autograd.Function):
@@ -125,6 +165,21 @@ class _HopSum(torch.autograd.Function):
         n, r, d = z.shape
         by_hop = [part.view(n, r, d) for part in ctx.operator.by_hop(upstream[0].reshape(n, r * d))]
         return None, *weighted(by_hop, hop_weights, z if ctx.needs_input_grad[2] else None)
+
+
+class _HopJoin(torch.autograd.Function):
+    """Σ_h T_h x_h. Every T_h is symmetric, so that the gradient of x_h is T_h G."""
+
+    @staticmethod
+    def forward(ctx: Any, operator: HopOperator, *parts: Tensor) -> Tensor:
+        ctx.operator, shape = operator, parts[0].shape
+        return operator.joined([part.flatten(1).contiguous() for part in parts]).view(shape)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, ...]:
+        shape = upstream[0].shape
+        by_hop = ctx.operator.by_hop(upstream[0].flatten(1))
+        return None, *(part.view(shape) for part in by_hop)
 
 
 def weighted(

@@ -41,17 +41,22 @@ class HopRows:
 
     def __call__(self, z: Tensor, hop_weights: Tensor, place: Place) -> Tensor:
         """Aggregate once: z is k × r × d, hop_weights r × (H+1) (ω_h, Eq. 7); gives m × r × d."""
-        k, r, d = z.shape
-        powers = [z.reshape(k, r * d)]
+        by_hop = self.by_hop(z.flatten(1), place)
+        return weighted([part.view(len(part), *z.shape[1:]) for part in by_hop], hop_weights)[0]
+
+    def by_hop(self, x: Tensor, place: Place) -> list[Tensor]:
+        """T_h x at the rows for h = 0 … H: m × w each, from x on the columns (k × w)."""
+        powers = [x]
         step = to_torch(self.step, place)
         for _ in range(self.hops):
             powers.append(product(step, powers[-1]))
-        parts = [z.new_empty(0, r, d)]
+        blocks = [[x.new_empty(0, x.shape[1])] for _ in powers]
         for at in self._blocks():
             rows = torch.from_numpy(at).to(place.device)
-            by_hop = self._by_hop([power[rows] for power in powers], self._near(at), powers[0], place)
-            parts.append(weighted([part.view(-1, r, d) for part in by_hop], hop_weights)[0])
-        return torch.cat(parts)
+            found = self._by_hop([power[rows] for power in powers], self._near(at), x, place)
+            for block, part in zip(blocks, found, strict=True):
+                block.append(part)
+        return [torch.cat(block) for block in blocks]
 
     def _by_hop(
         self, powers: list[Tensor], near: sparse.csr_array | None, x: Tensor, place: Place

@@ -62,9 +62,9 @@ class LinkLearner(Learner):
     @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
         """AUC and cross-entropy on the validation edges and non-edges."""
-        embedded, _ = self.method.embed(self.parameters, self.prepared)
-        linked = self.method.logits(self.parameters, embedded, self.validation)
-        others = self.method.logits(self.parameters, embedded, self.validation_negatives)
+        embedded, _ = self.method.embed(self.current, self.prepared)
+        linked = self.method.logits(self.current, embedded, self.validation)
+        others = self.method.logits(self.current, embedded, self.validation_negatives)
         return {
             "validation_auc": auc(linked, others),
             "validation_loss": self.method.loss.on(linked, others),

@@ -7,6 +7,7 @@ from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.hop_mlp import HopMLP
+from kernode.maps.hop_stages import HopStages
 from kernode.maps.jk import JKConcat
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
@@ -20,6 +21,7 @@ __all__ = [
     "FeatureMap",
     "Free",
     "HopMLP",
+    "HopStages",
     "JKConcat",
     "ModuleMap",
     "Parameters",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -17,20 +17,28 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
 from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
+from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features, placed_features
+from kernode.maps.layers.linear import initial_weights
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import features_held, trained
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
+from kernode.recipe import LATER
+
+Term = Literal["identity", "loop", "both"]
 
 
 @dataclass(frozen=True)
 class HopInputs:
-    """What Eq. 7 takes from the graph: X and the exact-hop operator."""
+    """What Eq. 7 takes from the graph: X, the exact-hop operator, and what its settings ask for beside."""
 
     features: Tensor | SparseMatrix  # n × f
     operator: HopOperator
+    loops: Tensor | None = None  # n: Ā's diagonal
+    statistics: np.ndarray | None = None  # 2 × f: of X's columns
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,19 @@ class HopMLP(StagedMap):
     - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
     - ``powers``: ``"each"`` as in the paper, ``"last"`` as in its released code, ``"plain"`` for Ā^h without
       masks (:func:`kernode.hops.hop_matrices`).
-    - ``hop_weights``: ``"learned"``, or a number c for the fixed weights c^h.
+    - ``hop_weights``: ``"learned"``, a number c for the fixed weights c^h, or ``"pagerank"`` for those of
+      personalised PageRank, a(1 − a)^h and (1 − a)^H for the last.
     - ``normalize_rows``: scale each row of X to sum 1.
+
+    Beyond the paper, and all of it still linear in what the MLP gives for each neighbour:
+
+    - ``teleport``: a. With learned weights, they begin as personalised PageRank's: with plain powers and ten
+      hops GPRGNN (Chien et al. 2021), and with ``hop_weights="pagerank"`` APPNP.
+    - ``self_term``: what stands for a node itself: T_0, in the paper the ``"identity"``, Ā's diagonal (1 over
+      the degree and one: GCN's self-loop, ``"loop"``), or ``"both"``, each with a weight.
+    - ``per_hop``: an output layer for each hop, ``Σ_h ω_h (Ā^h ⊙ M^(h)) MLP_h(X)``.
+    - ``biases``, ``norm`` (LayerNorm), ``residual``: in the MLP's hidden layers.
+    - ``standardize``: every column of X to mean 0 and deviation 1, after its rows were scaled or not.
 
     >>> from kernode.maps import HopMLP
     >>> HopMLP(hidden=(512,), outputs=128, hops=3).layers
@@ -54,22 +73,47 @@ class HopMLP(StagedMap):
     outputs: int | None = None
     hops: int = 2
     powers: Powers = "each"
-    hop_weights: Literal["learned"] | float = "learned"
+    hop_weights: Literal["learned", "pagerank"] | float = "learned"
     normalize_rows: bool = True  # not stated in the paper; its released code does it
-
-    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
+    teleport: float | None = field(default=None, metadata=LATER)
+    self_term: Term = field(default="identity", metadata=LATER)
+    per_hop: bool = field(default=False, metadata=LATER)
+    biases: bool = field(default=False, metadata=LATER)
+    norm: bool = field(default=False, metadata=LATER)
+    residual: bool = field(default=False, metadata=LATER)
+    standardize: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_hops(self.hops, self.powers)
         check_widths(self.hidden, self.outputs)
-        c = self.hop_weights
-        if c != "learned" and not (isinstance(c, Real) and math.isfinite(c)):
-            raise InputError(f"hop_weights must be 'learned' or a finite number c. Got {c!r}.")
+        c, a = self.hop_weights, self.teleport
+        if c not in ("learned", "pagerank") and not (isinstance(c, Real) and math.isfinite(c)):
+            raise InputError(f"hop_weights must be 'learned', 'pagerank' or a finite number c. Got {c!r}.")
+        if a is not None and not (isinstance(a, Real) and 0 < a <= 1):
+            raise InputError(f"teleport must be in (0, 1], or None. Got {a!r}.")
+        if (c == "pagerank") > (a is not None) or (a is not None and c not in ("learned", "pagerank")):
+            raise InputError(
+                "teleport belongs to hop_weights='learned' or 'pagerank', which needs it. "
+                f"Got {c!r} and {a!r}."
+            )
+        if self.self_term not in get_args(Term):
+            raise InputError(f"self_term must be 'identity', 'loop' or 'both'. Got {self.self_term!r}.")
+
+    @property
+    def search_space(self) -> dict[str, tuple[Any, ...]]:  # type: ignore[override]
+        """Widths, hops and rows, and weights that stay where they begin."""
+        fixed = 1.0 if self.teleport is None else "pagerank"
+        return {**WIDTHS, **HOPS, "hop_weights": ("learned", fixed), **ROWS}
 
     @property
     def layers(self) -> int:
         """Number of layers of the MLP."""
         return len(self.hidden) + 1
+
+    @property
+    def terms(self) -> int:
+        """What ω weighs: hops 0 … H, and after them Ā's diagonal where it stands beside the identity."""
+        return self.hops + 1 + (self.self_term == "both")
 
     @property
     def reach(self) -> int:
@@ -80,7 +124,7 @@ class HopMLP(StagedMap):
         """X and, one after the other, building the hop operator and training with it."""
         cost = cost_of(sizes, self.hops, self.powers)
         building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-        training = trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        training = trained((sizes.features, *self.hidden, self._last_width), sizes, place)
         training += cost.least_held_bytes(place.dtype.itemsize)
         return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
 
@@ -91,17 +135,23 @@ class HopMLP(StagedMap):
     def prepare(self, graph: Graph, place: Place) -> HopInputs:
         """X and the hop operator of a graph."""
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
-        return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
+        loops = self._loops(np.asarray(graph.adjacency.sum(axis=1)), place)
+        operator = HopOperator.of(graph, self.hops, self.powers, place)
+        return HopInputs(features, operator, loops, column_statistics(graph, self))
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
-        """Xavier weights, no biases, and ω_h = 1 (not stated in the paper; its released code's start)."""
+        """Xavier weights, and ω_h = 1 (not stated in the paper; its released code's start)."""
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
-        parameters = initial_mlp(widths, draws, place)
-        if self.hop_weights == "learned":
-            parameters["hop_weights"] = torch.ones(
-                len(draws.seeds), self.hops + 1, dtype=place.dtype, device=place.device
+        parameters = initial_mlp(widths, draws, place, biases=self.biases, norm=self.norm)
+        if self.per_hop:
+            last = f"weight_{self.layers - 1}"
+            parameters[last] = initial_weights(
+                widths[-2], widths[-1], self.terms, self.layers - 1, draws, place
             )
-        return parameters
+        if self.hop_weights == "learned":
+            start = self.first_weights(place).expand(len(draws.seeds), -1).contiguous()
+            parameters["hop_weights"] = start
+        return parameters | initial_columns(prepared.statistics, len(draws.seeds), place)
 
     def beginning(
         self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None
@@ -113,8 +163,13 @@ class HopMLP(StagedMap):
         self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """Eq. 7: r × n × d."""
-        x = finish_mlp(parameters, beginning, dropout)  # n × r × d
-        return prepared.operator(x, self._hop_weights(parameters, x)).transpose(0, 1)
+        z = finish_mlp(parameters, beginning, dropout, residual=self.residual)  # n × r × d
+        weights = self._hop_weights(parameters, z)
+        if self._plain:
+            return prepared.operator(z, weights).transpose(0, 1)
+        by_hop, own = self._parts(z, weights, prepared.loops)
+        g = prepared.operator.join(by_hop)
+        return (g if own is None else g + own).transpose(0, 1)
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
@@ -124,11 +179,61 @@ class HopMLP(StagedMap):
             return super().rows(parameters, graph, nodes, place)
         near = hop_rows(graph, self.hops, self.powers, nodes)
         x = placed_features(graph.features[near.columns], place, normalize_rows=self.normalize_rows)
-        z = finish_mlp(parameters, first_layer(parameters, x), None)  # k × r × d
-        return near(z, self._hop_weights(parameters, z), place).transpose(0, 1)
+        z = finish_mlp(parameters, first_layer(parameters, x), None, residual=self.residual)  # k × r × d
+        weights = self._hop_weights(parameters, z)
+        if self._plain:
+            return near(z, weights, place).transpose(0, 1)
+        parts, own = self._parts(z, weights, self._loops(degrees(graph, near.columns), place))
+        together = torch.stack(parts, dim=1)  # T_h of all parts, of which each needs its own
+        by_hop = near.by_hop(together.flatten(1), place)
+        chosen = [part.view(len(part), *together.shape[1:])[:, h] for h, part in enumerate(by_hop)]
+        if own is not None:
+            chosen.append(own[torch.from_numpy(near.at).to(place.device)])
+        return sum(chosen[1:], chosen[0]).transpose(0, 1)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether all terms weigh the same z: Eq. 7 as the paper has it."""
+        return not self.per_hop and self.self_term == "identity"
+
+    def _loops(self, degrees: np.ndarray, place: Place) -> Tensor | None:
+        """Ā's diagonal, where it is used: one over the degree and the self-loop."""
+        if self.self_term == "identity":
+            return None
+        return torch.from_numpy(1 / (degrees.astype(np.float64) + 1)).to(place.dtype).to(place.device)
+
+    def _parts(self, z: Tensor, weights: Tensor, loops: Tensor | None) -> tuple[list[Tensor], Tensor | None]:
+        """What T_0 … T_H are applied to, each weighted, and what a node adds itself: n × r × d each."""
+        if self.per_hop:
+            n, r, width = z.shape
+            parts = list((z.view(n, r, self.terms, width // self.terms) * weights[..., None]).unbind(dim=2))
+        else:
+            parts = [z * weight[:, None] for weight in weights.T]
+        if loops is None:
+            return parts, None
+        loop = loops[:, None, None]
+        if self.self_term == "both":
+            return parts[:-1], loop * parts[-1]
+        return [torch.zeros_like(parts[0]), *parts[1:]], loop * parts[0]
+
+    @property
+    def _last_width(self) -> int:
+        return width_of(self) * (self.terms if self.per_hop else 1)
 
     def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
         if self.hop_weights == "learned":
-            return parameters["hop_weights"]  # ω_h, Eq. 7: r × (H+1)
-        hops = torch.arange(self.hops + 1, dtype=like.dtype, device=like.device)
-        return (float(self.hop_weights) ** hops).expand(like.shape[1], -1)
+            return parameters["hop_weights"]  # ω_h, Eq. 7: r × terms
+        place = Place(like.dtype, like.device)
+        return self.first_weights(place).expand(like.shape[1], -1)
+
+    def first_weights(self, place: Place) -> Tensor:
+        """Where ω begins, or stays: as many as there are terms."""
+        hops = torch.arange(self.hops + 1, dtype=place.dtype, device=place.device)
+        if self.teleport is not None:
+            weights = (1 - self.teleport) ** hops
+            weights[:-1] *= self.teleport
+        else:
+            weights = (1.0 if self.hop_weights == "learned" else float(self.hop_weights)) ** hops
+        # Beside the identity Ā's diagonal begins with the same weight; PageRank has it inside its powers.
+        loop = weights[:1] if self.teleport is None else torch.zeros_like(weights[:1])
+        return torch.cat([weights, loop]) if self.self_term == "both" else weights

@@ -16,6 +16,7 @@ from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
+from kernode.maps import HopMLP
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
@@ -156,10 +157,9 @@ class Model:
         if learned is not None:
             return learned.numpy()
         hop_map = getattr(self.method, "map", None)
-        constant = getattr(hop_map, "hop_weights", None)
-        if constant is None:
+        if not isinstance(hop_map, HopMLP):
             return None
-        return np.tile(float(constant) ** np.arange(hop_map.hops + 1), (len(self.seeds), 1))  # type: ignore[union-attr]
+        return np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
 
     def validation_accuracy(self) -> float:
         """Percent, each replica at the epoch that it kept, their mean; 0 where nothing validated."""

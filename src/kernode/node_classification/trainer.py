@@ -76,23 +76,24 @@ class NodeLearner(Learner):
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
         beginning = None
-        if not self.capturable:  # a replayed epoch cannot take a tensor from the one before
+        # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
+        if not self.capturable and self.average is None:
             beginning = self.method.beginning(self.parameters, self.prepared)
             self._left = None if beginning is None else (beginning, self.adam.flat._version)
         return self._evaluate_from(None if beginning is None else beginning.detach())
 
     @torch.no_grad()
     def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
-        g = self.method.embed(self.parameters, self.prepared, None, beginning)
+        g = self.method.embed(self.current, self.prepared, None, beginning)
         values = {}
         if self.validation.shape[1]:
-            scores = self.method.scores(self.parameters, g, self.training_nodes, self.validation)
+            scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
             values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
             if self.training.select_by == "map":
                 values["validation_map"] = self._validation_map(g)
-        if "map.hop_weights" in self.parameters:
-            values["hop_weights"] = self.parameters["map.hop_weights"].detach().clone()
+        if "map.hop_weights" in self.current:
+            values["hop_weights"] = self.current["map.hop_weights"].detach().clone()
         return values
 
     @torch.no_grad()
@@ -103,7 +104,7 @@ class NodeLearner(Learner):
 
     def _validation_map(self, g: Tensor) -> Tensor:
         """Mean average precision of K̄ among the validation nodes: one number per replica."""
-        own, chosen = part(self.parameters, "kernel."), take(g, self.validation)
+        own, chosen = part(self.current, "kernel."), take(g, self.validation)
         precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
         return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 

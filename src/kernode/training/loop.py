@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.adam import Adam
+from kernode.compute.average import Average
 from kernode.compute.capture import captured
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
@@ -50,7 +51,13 @@ class Learner(ABC):
         self.parameters, self.training = self.adam.parameters, training
         for parameter in self.parameters.values():
             parameter.requires_grad_()
+        self.average = Average(self.adam, training.averaging) if training.averaging else None
         self.best = BestEpoch.before_training(self.parameters, len(own["learning_rate"]), place)
+
+    @property
+    def current(self) -> Parameters:
+        """What is evaluated and may be kept: the parameters, or their average where there is one."""
+        return self.parameters if self.average is None else self.average.parameters
 
     @abstractmethod
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
@@ -68,6 +75,8 @@ class Learner(ABC):
             loss, list(self.parameters.values()), torch.ones_like(loss), allow_unused=True
         )
         self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
+        if self.average is not None:
+            self.average.update(epoch)
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
@@ -78,7 +87,7 @@ class Learner(ABC):
         record = self.step(epoch) | self.evaluate()
         score = record.get(self.score, self.best.score)
         self.best.update(
-            epoch, self.parameters, score, record.get("validation_loss", self.best.loss), self.training
+            epoch, self.current, score, record.get("validation_loss", self.best.loss), self.training
         )
         return record
 
@@ -95,6 +104,7 @@ class Learner(ABC):
             "parameters": self.parameters,
             "adam_first": self.adam.first,
             "adam_second": self.adam.second,
+            **({} if self.average is None else {"average": self.average.parameters}),
             "best": best.parameters,
             "kept": {"score": best.score, "loss": best.loss, "epoch": best.epoch},
         }
@@ -122,7 +132,9 @@ def run_epochs(
     told = 0.0
     with Keeping(checkpoint, state, history, facts) as keeping:
         for epoch in range(len(history) + 1, epochs + 1):
-            if epoch > 1 and all(one.best.stopped(epoch - 1, training.patience) for one in learners):
+            if _may_stop(epoch, learners) and all(
+                one.best.stopped(epoch - 1, training.patience) for one in learners
+            ):
                 break
             with keeping.whole_epoch():
                 history.append(_in_block(_joined([act(epoch) for act in advance]), blocks, epoch, epochs))
@@ -143,6 +155,11 @@ def run_epochs(
         seconds=time.perf_counter() - started,
         threads=torch.get_num_threads(),
     )
+
+
+def _may_stop(epoch: int, learners: Sequence[Learner]) -> bool:
+    """Whether to ask if patience has run out: on a GPU not in each epoch, since asking waits for it."""
+    return epoch > 1 and (not learners[0].adam.flat.is_cuda or epoch % 20 == 1)
 
 
 def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -12,12 +13,14 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.errors import InputError
-from kernode.recipe import Recipe
+from kernode.recipe import LATER, Recipe
 
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
-OF_LEARNING = frozenset({"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience"})
+OF_LEARNING = frozenset(
+    {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "averaging"}
+)
 
 
 def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:
@@ -41,6 +44,7 @@ class Training(Recipe):
     patience: int | None = None  # stop a replica after so many epochs without a better one
     input_dropout: PerReplica = 0.0  # on the entries of X; not in the paper
     select_by: Literal["accuracy", "map"] = "accuracy"  # what of validation is best; "map" not in the paper
+    averaging: float = field(default=0.0, metadata=LATER)  # β of a moving average of the parameters; 0: none
 
     def __post_init__(self) -> None:
         for name in PER_REPLICA:
@@ -55,6 +59,8 @@ class Training(Recipe):
             raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
         if self.select_by not in ("accuracy", "map"):
             raise InputError(f"select_by must be 'accuracy' or 'map'. Got {self.select_by!r}.")
+        if not (isinstance(self.averaging, Real) and 0 <= self.averaging < 1):
+            raise InputError(f"averaging must be a number in [0, 1). Got {self.averaging!r}.")
         if self.patience is not None and self.selection == "last":
             raise InputError("patience belongs to selection='best'. Leave it out with selection='last'.")
 
@@ -63,7 +69,15 @@ class Training(Recipe):
         """Settings that have no effect beside the others."""
         unused = {"select_by"} if self.selection == "last" else set()
         if self.epochs == 0:
-            unused |= {"learning_rate", "weight_decay", "dropout", "input_dropout", "patience", "select_by"}
+            unused |= {
+                "learning_rate",
+                "weight_decay",
+                "dropout",
+                "input_dropout",
+                "patience",
+                "select_by",
+                "averaging",
+            }
         return frozenset(unused)
 
     def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""LayerNorm of a stack of replicas: every node's vector to mean 0 and deviation 1, then scaled and shifted."""
+"""LayerNorm of a stack of replicas: each vector to mean 0 and deviation 1, then scaled and shifted."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def node_space(method: Method, training: Training) -> Space:
     """What to try for a method that learns the classes of nodes."""
     own = _own_values(method, training)
     of_loss = tuple(name for name in ("margin", "kernel_weight") if name in own)
-    return _space(type(method.map).search_space, method.map, own, of_loss)
+    return _space(method.map.search_space, method.map, own, of_loss)
 
 
 def link_space(method: LinkMethod, training: Training, choices: Mapping[str, Choices]) -> Space:

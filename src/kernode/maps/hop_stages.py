@@ -1,0 +1,108 @@
+"""Eq. 7 in stages with a nonlinearity between: not the paper's map, and not linear in the neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
+from kernode.graph import Graph
+from kernode.hops import HopOperator, Powers, check_hops, cost_of
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.hop_mlp import HopInputs
+from kernode.maps.layers.columns import column_statistics, initial_columns
+from kernode.maps.layers.features import node_features
+from kernode.maps.layers.linear import initial_weights, multiply_stacked
+from kernode.maps.layers.mlp import activated, first_layer
+from kernode.maps.layers.normalization import initial_norm
+from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+
+
+@dataclass(frozen=True)
+class HopStages(StagedMap):
+    """``H ← relu(norm(Σ_h T_h H W_h))``, stage by stage, and the last without relu: T_h = Ā^h ⊙ M^(h).
+
+    Each stage is Eq. 7 with a layer of its own for each hop, so that T_0 = I is a residual with weights.
+
+    - ``hidden``: width of each stage but the last; ``(256,)`` is two stages.
+    - ``hops``: H of every stage; all stages together reach as far as their sum.
+    - ``norm``: LayerNorm before relu.
+    - ``outputs``, ``powers``, ``normalize_rows``, ``standardize``: as in :class:`~kernode.maps.HopMLP`.
+    """
+
+    hidden: tuple[int, ...] = (256,)
+    outputs: int | None = None
+    hops: int = 1
+    powers: Powers = "each"
+    norm: bool = True
+    normalize_rows: bool = False
+    standardize: bool = False
+
+    search_space: ClassVar = {**WIDTHS, "hops": (1, 2), "norm": (True, False), **ROWS}
+
+    def __post_init__(self) -> None:
+        check_hops(self.hops, self.powers)
+        check_widths(self.hidden, self.outputs)
+
+    @property
+    def reach(self) -> int:
+        """H for each stage."""
+        return self.hops * (len(self.hidden) + 1)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X and, one after the other, building the hop operator and training with it."""
+        cost = cost_of(sizes, self.hops, self.powers)
+        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
+        training = trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        training += cost.least_held_bytes(place.dtype.itemsize)
+        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Explicit or factored, whichever is cheaper."""
+        return cost_of(sizes, self.hops, self.powers).reason()
+
+    def prepare(self, graph: Graph, place: Place) -> HopInputs:
+        """X and the hop operator of a graph."""
+        features = node_features(graph, place, normalize_rows=self.normalize_rows)
+        operator = HopOperator.of(graph, self.hops, self.powers, place)
+        return HopInputs(features, operator, statistics=column_statistics(graph, self))
+
+    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights with gain 1, as those of H + 1 layers add up."""
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        parameters = initial_columns(prepared.statistics, len(draws.seeds), place)
+        for stage, (rows, columns) in enumerate(pairwise(widths)):
+            weight = initial_weights(rows, columns, self.hops + 1, stage, draws, place, gain=1)
+            parameters[f"weight_{stage}"] = weight
+            if stage < len(self.hidden):
+                zeros = torch.zeros(len(draws.seeds), columns, dtype=place.dtype, device=place.device)
+                parameters[f"bias_{stage}"] = zeros
+                parameters |= initial_norm(columns, stage, draws, place) if self.norm else {}
+        return parameters
+
+    def beginning(
+        self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None
+    ) -> Tensor:
+        """The first stage before its relu."""
+        return self._aggregated(first_layer(parameters, prepared.features, dropout), prepared)
+
+    def finish(
+        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """The last stage: r × n × d."""
+        x = beginning
+        for stage in range(1, len(self.hidden) + 1):
+            x = activated(parameters, x, stage, dropout)
+            x = self._aggregated(multiply_stacked(x, parameters[f"weight_{stage}"]), prepared)
+        return x.transpose(0, 1)
+
+    def _aggregated(self, z: Tensor, prepared: HopInputs) -> Tensor:
+        """Σ_h T_h z_h, with z_0 … z_H side by side: n × r × (H+1)·d → n × r × d."""
+        return prepared.operator.join(list(z.chunk(self.hops + 1, dim=-1)))

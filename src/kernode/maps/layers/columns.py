@@ -1,0 +1,47 @@
+"""Standardised features: every column of X to mean 0 and deviation 1 on the graph that was learned from.
+
+Mean and deviation travel with the parameters, but are not trained: other graphs are read on the same scale.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
+from kernode.graph import Graph
+from kernode.maps.layers.features import scaled_features
+
+FIXED = ("column_mean", "column_scale")  # parameters that no gradient reaches
+
+
+def column_statistics(graph: Graph, feature_map: Any) -> np.ndarray | None:
+    """Of X as a map sees it: each column's mean, and one over its deviation (1 where it is constant).
+
+    2 × f, in float64; None for a map that does not standardise.
+    """
+    if not feature_map.standardize:
+        return None
+    x = scaled_features(graph, normalize_rows=feature_map.normalize_rows)
+    n = max(1, x.shape[0])
+    mean = np.asarray(x.sum(axis=0)).ravel() / n
+    if sparse.issparse(x):
+        squares = np.asarray(x.power(2).sum(axis=0)).ravel() / n
+        variance = np.maximum(squares - mean**2, 0)
+    else:
+        variance = np.var(x, axis=0)
+    spread = np.sqrt(variance)
+    return np.stack([mean, 1 / np.where(spread > 1e-12 * np.abs(mean), spread, 1)])
+
+
+def initial_columns(statistics: np.ndarray | None, replicas: int, place: Place) -> Parameters:
+    """``column_mean`` and ``column_scale``, the same for every replica: r × f each, or none."""
+    if statistics is None:
+        return {}
+    mean, scale = torch.from_numpy(statistics).to(place.dtype).to(place.device)
+    values = (one.expand(replicas, -1).contiguous() for one in (mean, scale))
+    return dict(zip(FIXED, values, strict=True))
