@@ -187,12 +187,35 @@ def test_more_nodes_than_labelled_ones_is_refused_with_both_figures(small):
         ("-1/2/3", "three numbers ≥ 0"),
         ("nan/0.1/0.1", "three numbers ≥ 0"),
         ("0/5/5", "leaves no training nodes"),
+        ("0-per-class", "leaves no training nodes"),
+        ("1/2/3-per-class", "nodes per class are written 20-per-class"),
+        ("-1-per-class", "nodes per class are written 20-per-class"),
         ("0.01/0.5/0.4", "leaves no training nodes"),
     ],
 )
 def test_a_split_that_cannot_be_is_refused(small, how, sentence):
     with pytest.raises(InputError, match=sentence):
         split_nodes(small, how, [0])
+
+
+@pytest.mark.parametrize(("how", "wanted"), [("20-per-class", (20, 30)), ("5/10-per-class", (5, 10))])
+def test_per_class_every_class_trains_and_validates_alike_and_the_rest_is_tested(cora, how, wanted):
+    first, again, other = split_nodes(cora, how, [3, 3, 4])
+    for part, count in zip(("train", "validation"), wanted, strict=True):
+        assert (np.bincount(cora.labels[getattr(first, part)]) == count).all()
+    assert sum(sizes(first)) == cora.n_nodes
+    assert (first.train == again.train).all()
+    assert (first.train != other.train).any()
+
+
+def test_per_class_a_class_that_is_too_small_is_named(small):
+    with pytest.raises(InputError, match=r"The class .* has \d+ nodes: too few for 20 that train, 30 that"):
+        split_nodes(small, "20-per-class", [0])
+
+
+def test_per_class_nodes_without_label_are_in_no_part(small):
+    (split,) = split_nodes(small, "1/1-per-class", [0])
+    assert sum(sizes(split)) == (small.labels >= 0).sum()
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, "0", None, True])

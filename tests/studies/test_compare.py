@@ -18,7 +18,8 @@ from kernode.errors import InputError
 from kernode.metrics.significance import holm, paired
 from kernode.node_classification.experiment import run_method
 from kernode.node_classification.method import PER_REPLICA
-from kernode.node_classification.variants import WORDS, configure
+from kernode.node_classification.variants import candidates, configure
+from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
 from kernode.studies.compare.matches import Match, play
@@ -88,23 +89,23 @@ def test_holm_is_between_nothing_and_bonferroni(p_values):
 
 def test_every_method_has_the_same_budget():
     budgets = {name: len(one.candidates()) for name, one in CONTESTANTS.items()}
-    assert budgets.pop("default") == 1
+    budgets.pop("default")  # it brings its own
     assert set(budgets.values()) == {BUDGET}
 
 
-def test_the_default_is_what_fit_uses_on_words():
-    one, k3 = CONTESTANTS["default"], {"hidden": 64, "weight_decay": 1e-5, "input_dropout": 0.5}
-    assert configure(one.variant, WORDS) == configure("k3", **k3)
-    assert configure(one.variant, "cora", tuned=False) == configure("k3", **k3)
-    assert configure(one.variant, "cora") != configure("k3", **k3)
+def test_the_default_is_what_fit_uses_where_nothing_is_set(graph):
+    made = candidates_of(CONTESTANTS["default"], graph)
+    wanted = candidates("auto")  # the graph's features are no words, and no search has seen it
+    assert [(one.settings["variant"], one.method, one.training) for one in made] == [
+        (name, *parts) for name, parts in wanted.items()
+    ]
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)
-def test_every_candidate_is_a_method(name):
-    one = CONTESTANTS[name]
-    made = [configure(one.variant, **{**one.changes, **values}) for values in one.candidates()]
+def test_every_candidate_is_a_method(name, graph):
+    made = [(one.method, one.training) for one in candidates_of(CONTESTANTS[name], graph)]
     assert all(made.count(each) == 1 for each in made)  # no candidate is tried twice
-    if name not in ("sgc", "gat"):
+    if name not in ("default", "sgc", "gat"):
         assert all(method.map.hidden[0] >= 64 for method, _ in made)
 
 
@@ -122,7 +123,7 @@ def test_any_variant_can_be_compared_and_others_are_named():
 
 
 def test_contest_is_what_single_runs_and_validation_give(graph):
-    found = contest(graph, SMALL, split_nodes(graph, SPLIT, range(3)), DOUBLE)
+    found = contest(graph, SMALL, split_nodes(graph, SPLIT, range(3)), DOUBLE, choose_on=0)
     assert 1 in found["chosen"]
     for s in range(3):
         alone = []

@@ -32,17 +32,32 @@ def compare(
         typer.Option(help="The variant all others are compared with.", show_default="the first"),
     ] = None,
     splits: Annotated[int, typer.Option(help="Random splits, the same for every variant.")] = 30,
-    split: Annotated[str, typer.Option(help="Their sizes: training/validation/test.")] = "0.6/0.2/0.2",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="Their sizes: training/validation/test; or 20-per-class: 20 nodes of each class train, 30 "
+            "validate, the rest is tested."
+        ),
+    ] = "0.6/0.2/0.2",
+    choose_on: Annotated[
+        str,
+        typer.Option(
+            metavar="N|all",
+            help="How many splits choose a variant's candidate, by mean validation accuracy, for all splits. "
+            "all: each split chooses for itself.",
+        ),
+    ] = "5",
     results: ResultsOption = None,
     device: DeviceOptions,
     output: OutputOptions,
 ) -> None:
     """Find out which variant is really better on your graphs, and by how much.
 
-    Every variant is trained on the same random splits, with the same number of candidate settings; on each
-    split validation picks one, and test nodes are scored once. Differences are tested in pairs (Nadeau and
-    Bengio's correction for overlapping splits, Holm's for the number of tests). Interrupt it at any time:
-    the same command goes on.
+    Every variant is trained on the same random splits. Of its candidate settings validation picks one on the
+    first five splits, and that one is trained on all; the default picks on each split anew, as it does for
+    you. Test nodes are scored once. A candidate that diverges or does not fit into memory is lost, and the
+    others go on. Differences are tested in pairs (Nadeau and Bengio's correction for overlapping splits,
+    Holm's for the number of tests). Interrupt it at any time: the same command goes on.
 
     Options about tables are about each table among the DATA.
 
@@ -61,6 +76,7 @@ def compare(
     if results is not None and results.exists() and not results.is_dir():
         raise InputError(f"{results} is not a folder. Give another --results.")
     _check_split(split)
+    choosing = _choosing(choose_on)
 
     from kernode.studies.compare.contestants import contestant
     from kernode.studies.compare.matches import matches, play
@@ -74,7 +90,7 @@ def compare(
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         raise InputError("two graphs have the same name. Rename one of the files, or name it once.")
-    todo = list(matches(graphs, list(chosen.values()), splits, split))
+    todo = list(matches(graphs, list(chosen.values()), splits, split, choosing))
     if any(store.find(match) is None for match in todo):
         check_writable(store.folder / "result.json")
     figures: dict[str, dict[str, Any]] = {}
@@ -90,11 +106,28 @@ def compare(
 
 def _check_split(split: str) -> None:
     """Only random splits can be compared in pairs, and every part of them has a use."""
-    from kernode.data.node_split import parse_sizes
+    from kernode.data.node_split import is_per_class, parse_per_class, parse_sizes
 
-    sizes = (0.6, 0.2, 0.2) if split == "jk" else parse_sizes(split)
+    sizes: tuple[float, ...]
+    if is_per_class(split):
+        sizes = parse_per_class(split)  # the rest is tested
+    else:
+        sizes = (0.6, 0.2, 0.2) if split == "jk" else parse_sizes(split)
     if not all(size > 0 for size in sizes):
         raise InputError(f"--split must have training, validation and test nodes. Got {split!r}.")
+
+
+def _choosing(given: str) -> int:
+    """How many splits choose; 0 where each does for itself."""
+    if given.strip().lower() == "all":
+        return 0
+    try:
+        found = int(given)
+    except ValueError:
+        found = -1
+    if found < 0:
+        raise InputError(f"--choose-on must be a number of splits, or all. Got {given!r}.")
+    return found
 
 
 def _telling(begin: Begin) -> Callable[[int, str], Callable[[int, dict[str, Any]], None]]:

@@ -15,6 +15,8 @@ from kernode.graph import Graph, positions
 
 _FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
 _JK = (0.6, 0.2, 0.2)
+_PER_CLASS = "-per-class"
+_CLASS_VALIDATION = 30  # nodes of each class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,10 +134,59 @@ def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: in
     return Split(order[:first], order[first:second], order[second : second + test])
 
 
+def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
+    """So many random nodes of every class to train and to validate; all other labelled nodes are tested.
+
+    20 and 30 is the custom since Shchur et al., "Pitfalls of graph neural network evaluation", 2018.
+
+    >>> from kernode.data import load_graph
+    >>> per_class(load_graph("cora"), 20, 30, seed=0)
+    Split(140 training, 210 validation, 2,358 test nodes)
+    """
+    whole = random_split(graph.labels, (1.0, 0.0, 0.0), seed)  # for what it refuses
+    random = np.random.Generator(np.random.PCG64(int(seed)))
+    parts: list[list[np.ndarray]] = [[], [], []]
+    for label in np.unique(graph.labels[whole.train]):
+        nodes = random.permutation(np.flatnonzero(graph.labels == label))
+        if len(nodes) <= train + validation:
+            raise InputError(
+                f"The class {graph.class_names[label]!r} has {len(nodes):,} nodes: too few for {train} that "
+                f"train, {validation} that validate and one to test. Ask for fewer per class."
+            )
+        for part, found in zip(parts, np.split(nodes, [train, train + validation]), strict=True):
+            part.append(found)
+    return Split(*(np.concatenate(part) for part in parts))
+
+
+def is_per_class(how: str | None) -> bool:
+    """Whether a split is told by nodes per class: "20-per-class", "5/30-per-class"."""
+    return how is not None and how.endswith(_PER_CLASS)
+
+
+def parse_per_class(text: str) -> tuple[int, int]:
+    """Read how many nodes of each class train and validate; 30 validate where only one number is given.
+
+    >>> parse_per_class("20-per-class"), parse_per_class("5/10-per-class")
+    ((20, 30), (5, 10))
+    """
+    counts = text.removesuffix(_PER_CLASS).split("/")
+    if len(counts) > 2 or not all(count.isascii() and count.isdecimal() for count in counts):
+        raise InputError(
+            "nodes per class are written 20-per-class (20 train, 30 validate) or 20/10-per-class. "
+            f"Got '{text}'."
+        )
+    train, validation = [*map(int, counts), _CLASS_VALIDATION][:2]
+    if train == 0:
+        raise InputError(f"The split {text} leaves no training nodes. Raise its first number.")
+    return train, validation
+
+
 def split_nodes(graph: Graph, how: str | None, seeds: Iterable[int]) -> list[Split]:
     """Split a graph once per seed: "fastgcn", "public", "jk", or by sizes.
 
-    Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", or counts, "140/500/1000". None stands for
+    Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", counts, "140/500/1000", or counts per class:
+    "20-per-class" trains on 20 nodes of each and validates on 30, "20/10-per-class" on 10, and all others
+    are tested. None stands for
     fastgcn where the graph has that split, and for jk elsewhere. The fixed splits know no seed, so every
     entry is then the same object.
 
@@ -149,6 +200,9 @@ def split_nodes(graph: Graph, how: str | None, seeds: Iterable[int]) -> list[Spl
     if how in fixed:
         split = fixed[how](graph)
         return [split for _ in seeds]
+    if is_per_class(how):
+        train, validation = parse_per_class(how)
+        return [per_class(graph, train, validation, seed) for seed in seeds]
     sizes = _JK if how == "jk" else parse_sizes(how)
     return [random_split(graph.labels, sizes, seed) for seed in seeds]
 
@@ -165,7 +219,8 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
         )
     except ValueError:
         raise InputError(
-            "split must be fastgcn, public, jk, or three sizes such as 0.6/0.2/0.2 or 140/500/1000. "
+            "split must be fastgcn, public, jk, or three sizes such as 0.6/0.2/0.2 or 140/500/1000, or nodes "
+            "per class such as 20-per-class. "
             f"Got '{text}'."
         ) from None
     return train, validation, test

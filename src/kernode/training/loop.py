@@ -187,14 +187,30 @@ def _is_due(record: dict[str, Tensor], told: float) -> bool:
     return not record["loss"].is_cuda or time.monotonic() - told > 0.1
 
 
+class DivergedError(KernodeError):
+    """Of some replicas training left nothing to keep; ``replicas`` says of which."""
+
+    def __init__(self, epoch: int, replicas: list[int]) -> None:
+        super().__init__(f"training diverged at epoch {epoch}. Lower the learning rate.")
+        self.replicas = replicas
+
+
 def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Tensor]]) -> None:
     broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
     if not broken:
         return
-    kept_nothing = any((one.best.epoch == 0).any() for one in learners)
-    if kept_nothing or not all(p.isfinite().all() for one in learners for p in one.best.parameters.values()):
-        raise KernodeError(f"training diverged at epoch {broken[0]}. Lower the learning rate.")
+    kept = torch.cat([_has_kept(one.best) for one in learners])
+    if not kept.all():
+        raise DivergedError(broken[0], (~kept).nonzero().flatten().tolist())
     warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.")
+
+
+def _has_kept(best: BestEpoch) -> Tensor:
+    """Which replicas have an epoch to keep, and numbers in it."""
+    kept = best.epoch > 0
+    for value in best.parameters.values():
+        kept &= value.isfinite().reshape(len(kept), -1).all(dim=1)
+    return kept
 
 
 # Replicas train as one stack while their widest layer holds at most so many numbers in all; beyond that

@@ -29,10 +29,18 @@ def _print_figures(data: dict[str, Any]) -> None:
         left=("variant",),
         title=f"{name}: {data['splits']} random splits, mean ± standard deviation, %",
     )
+    names = ("accuracy", "map", "precision_at_10", "validation")
+    best = {
+        name: max((row[name]["mean"] for row in data["variants"] if row[name]), default=None)
+        for name in names
+    }
     for row in data["variants"]:
-        cells = [_figure(row[name]) for name in ("accuracy", "map", "precision_at_10", "validation")]
+        cells = [_figure(row[name], best[name]) for name in names]
         table.add_row(escape(row["title"]), *cells, f"{row['seconds']:.0f}")
     print_table(table)
+    for row in data["variants"]:
+        for line in _losses(row):
+            say(escape(f"{row['title']}: {line}"))
 
 
 def _print_differences(title: str, entries: list[dict[str, Any]], other: str | None) -> None:
@@ -53,5 +61,20 @@ def _short(name: str) -> str:
     return name.partition(":")[0]  # of a synthetic graph's long name
 
 
-def _figure(figure: dict[str, Any] | None) -> str:
-    return f"{figure['mean']:.2f} ± {figure['std']:.2f}" if figure else "–"
+def _figure(figure: dict[str, Any] | None, best: float | None) -> str:
+    """Mean and spread; the highest mean of a column is bold, whoever has it."""
+    if not figure:
+        return "–"
+    text = f"{figure['mean']:.2f} ± {figure['std']:.2f}"
+    return f"[bold]{text}[/]" if figure["mean"] == best else text
+
+
+def _losses(row: dict[str, Any]) -> list[str]:
+    """What befell a variant's candidates, and that there are no figures where none is left."""
+    lost = [one for one in row["tried"] or [] if one["lost"]]
+    lines = [f"candidate {_settings(one['settings'])} was lost: {one['lost']}" for one in lost]
+    return [*lines, f"no figures, {row['failed']}."] if row["failed"] else lines
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "as it is"

@@ -1,7 +1,8 @@
-"""One method on one graph: all splits and candidates as stacks, validation picks, test scored once."""
+"""One method on one graph: candidates trained as stacks, validation picks, test scored once."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -9,100 +10,102 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.data import Split
 from kernode.graph import Graph
-from kernode.node_classification.experiment import retrieval_of_run, settings_key
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.method import PER_REPLICA
-from kernode.node_classification.model import Model
+from kernode.node_classification.experiment import retrieval_of_run
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.task import NodeTask
-from kernode.node_classification.variants import configure
+from kernode.node_classification.variants import AUTO
+from kernode.studies.compare.candidates import candidates_of
+from kernode.studies.compare.choice import (
+    CHOOSE_ON,
+    EVERY_SPLIT,
+    as_auto,
+    best_validation,
+    by_first_splits,
+    on_every_split,
+)
 from kernode.studies.compare.contestants import Contestant
-from kernode.training.run import Run, Telling
+from kernode.studies.compare.trials import Trials, accuracies
+from kernode.training.run import Telling
+
+FIGURES = ("accuracy", "map", "precision_at_10")
+
+
+def rule_of(contestant: Contestant, candidates: int, choose_on: int) -> dict[str, Any]:
+    """How a contestant chooses, as far as that decides its figures."""
+    if contestant.variant == AUTO:
+        return {"choice": AUTO}
+    # Nothing to choose, or a choice on every split: results of before there was another rule are these.
+    return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}
 
 
 def contest(
-    graph: Graph, method: Contestant, splits: list[Split], place: Place, progress: Telling | None = None
+    graph: Graph,
+    contestant: Contestant,
+    splits: list[Split],
+    place: Place,
+    progress: Telling | None = None,
+    choose_on: int = CHOOSE_ON,
 ) -> dict[str, Any]:
-    """Figures of a method, one per split, of the candidate that validation picks there."""
-    candidates = method.candidates()
-    found: list[tuple[np.ndarray, ModelOnGraph, list[int]]] = []
-    for numbers in _by_structure(candidates):
-        on = _train(graph, method, [candidates[i] for i in numbers], splits, place, progress)
-        found.append((_validation(on.model).reshape(len(splits), len(numbers)), on, numbers))
-    by_candidate = np.empty((len(splits), len(candidates)))
-    for values, _, numbers in found:
-        by_candidate[:, numbers] = values
-    picked = by_candidate.argmax(axis=1)
-    figures: dict[str, Any] = {
-        "validation": [round(float(v), 4) for v in by_candidate[np.arange(len(splits)), picked]],
-        "chosen": picked.tolist(),
-        "accuracy": [0.0] * len(splits),
-    }
-    similar: dict[int, list[float]] = {}
-    for _, on, numbers in found:
-        own = [s for s in range(len(splits)) if picked[s] in numbers]
-        if own:
-            rows = [s * len(numbers) + numbers.index(int(picked[s])) for s in own]
-            _score(figures["accuracy"], similar, on.of_replicas(rows), own, splits)
-    for at, name in enumerate(("map", "precision_at_10")):  # empty where K̄ is none, or nodes are too many
-        figures[name] = [round(similar[s][at], 4) for s in sorted(similar)]
+    """Figures of a method, one per split, and what was tried.
+
+    Where no candidate is left, ``failed`` says why, and there are no figures.
+    """
+    candidates = candidates_of(contestant, graph)
+    trials = Trials(graph, candidates, splits, place, progress, contestant.name)
+    rule = rule_of(contestant, len(candidates), choose_on)
+    if "choose_on" in rule:
+        picked = by_first_splits(trials, choose_on)
+    else:
+        picked = on_every_split(trials, as_auto if rule else best_validation)
+    figures: dict[str, Any] = {"tried": _tried(trials)}
+    if picked is None:
+        return figures | _failed(trials)
+    scored = _score(trials, picked)
+    figures["chosen"] = picked
+    figures["validation"] = [round(trials.validation(s, c), 4) for s, c in enumerate(picked)]
+    for at, name in enumerate(FIGURES):  # the last two are empty where K̄ is none, or nodes are too many
+        figures[name] = [round(found[at], 4) for found in scored if len(found) > at]
     return figures
 
 
-def _by_structure(candidates: list[dict[str, Any]]) -> list[list[int]]:
-    """Candidates that can be one stack: those that differ only in what replicas may differ in."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, one in enumerate(candidates):
-        key = tuple((name, value) for name, value in one.items() if name not in PER_REPLICA)
-        groups.setdefault(key, []).append(i)
-    return list(groups.values())
+def _tried(trials: Trials) -> list[dict[str, Any]]:
+    """Every candidate with its validation accuracy on each split that it was trained on, and what befell it.
+
+    None stands for a split on which it was lost.
+    """
+    tried = []
+    for number, one in enumerate(trials.candidates):
+        seen = [
+            s for s in range(len(trials.splits)) if (s, number) in trials.trained.keys() | trials.lost.keys()
+        ]
+        values = [round(v, 4) if (v := trials.validation(s, number)) >= 0 else None for s in seen]
+        lost = [trials.lost[s, number] for s in seen if (s, number) in trials.lost]
+        tried.append(
+            {"settings": one.settings, "validation": values, "lost": lost[0].sentence if lost else None}
+        )
+    return tried
 
 
-def _train(
-    graph: Graph,
-    method: Contestant,
-    candidates: list[dict[str, Any]],
-    splits: list[Split],
-    place: Place,
-    progress: Telling | None,
-) -> ModelOnGraph:
-    """Replica s · candidates + c has split s and candidate c; the seed is the split's."""
-    structure = {name: value for name, value in candidates[0].items() if name not in PER_REPLICA}
-    own: dict[str, Any] = {
-        name: tuple(candidate[name] for _ in splits for candidate in candidates)
-        for name in candidates[0]
-        if name in PER_REPLICA
-    }
-    recipe, training = configure(
-        method.variant, settings_key(graph), tuned=False, **{**method.changes, **structure, **own}
-    )
-    repeated = [split for split in splits for _ in candidates]
-    seeds = tuple(s for s in range(len(splits)) for _ in candidates)
-    task = NodeTask.of_splits(graph, repeated, Run(seeds, place, progress))
-    return fit_method(task, recipe, training, variant=method.name, split="random").settled()
+def _failed(trials: Trials) -> dict[str, Any]:
+    """What stands in place of figures where every candidate was lost."""
+    why = {lost.why for lost in trials.lost.values()}
+    sentence = {
+        frozenset({"diverged"}): "every candidate diverged",
+        frozenset({"memory"}): "no candidate fits into memory",
+    }.get(frozenset(why), "every candidate diverged or did not fit into memory")
+    empty: dict[str, Any] = {name: [] for name in ("chosen", "validation", *FIGURES)}
+    return empty | {"failed": {"why": "memory" if "memory" in why else "diverged", "sentence": sentence}}
 
 
-def _validation(model: Model) -> np.ndarray:
-    """Validation accuracy of every replica at the epoch it kept."""
-    history = model.history.get("validation_accuracy")
-    if history is None:  # nothing is trained, so there is nothing to choose
-        return np.zeros(len(model.seeds))
-    values: np.ndarray = history[model.kept_epochs - 1, np.arange(history.shape[1])]
-    return values
-
-
-def _score(
-    accuracy: list[float],
-    similar: dict[int, list[float]],
-    on: ModelOnGraph,
-    own: list[int],
-    splits: list[Split],
-) -> None:
-    """Score the test nodes of some splits, once; replica i has the i-th of them."""
-    nodes = np.stack([splits[s].test for s in own])
-    classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
-    right = classes[on.probabilities(nodes).argmax(axis=-1)] == on.graph.labels[nodes]
-    for i, s in enumerate(own):
-        accuracy[s] = round(100 * float(right[i].mean()), 4)
-        if (found := retrieval_of_run(on, i, nodes[i])) is not None:
-            similar[s] = found
+def _score(trials: Trials, picked: list[int]) -> list[list[float]]:
+    """Accuracy and, where there is a kernel, retrieval on the test nodes of each split: scored here, once."""
+    stacks: dict[int, list[int]] = defaultdict(list)  # splits by the stack that answers for them
+    for s, c in enumerate(picked):
+        stacks[id(trials.trained[s, c].on)].append(s)
+    found: dict[int, list[float]] = {}
+    for own in stacks.values():
+        chosen = [trials.trained[s, picked[s]] for s in own]
+        on: ModelOnGraph = chosen[0].on.of_replicas([trial.replica for trial in chosen])
+        nodes = [trials.splits[s].test for s in own]
+        for i, (s, accuracy) in enumerate(zip(own, accuracies(on, nodes), strict=True)):
+            found[s] = [float(accuracy), *(retrieval_of_run(on, i, np.asarray(nodes[i])) or [])]
+    return [found[s] for s in range(len(picked))]

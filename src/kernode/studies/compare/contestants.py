@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from kernode.errors import InputError
-from kernode.node_classification.variants import VARIANTS
+from kernode.node_classification.variants import AUTO, VARIANTS
 
 BUDGET = 4  # candidates of every method
 
@@ -40,8 +40,9 @@ CONTESTANTS = {
     one.name: one
     for one in (
         Contestant("k3", "K3", "k3", _WIDE, _USUAL),
-        # `kernode fit` where nothing is said, without what was searched for on a data set: one candidate.
-        Contestant("default", "the default", "k3-tuned"),
+        # `kernode fit` where nothing is said, without what was searched for on a data set; its candidates are
+        # those of "auto", and it chooses among them on each split alone, as it does for a user.
+        Contestant("default", "the default", AUTO),
         Contestant("n1", "N1: K3 without L_K", "n1", _WIDE, _USUAL),
         Contestant("k3-c1", "K3 with ω = 1, not learned", "k3", _WIDE | {"hop_weights": 1.0}, _USUAL),
         Contestant("k3-plain", "K3 without exact-hop masks", "k3", _WIDE | {"powers": "plain"}, _USUAL),
@@ -68,7 +69,7 @@ def contestant(name: str) -> Contestant:
     """A contestant by name: one of ours, or any variant as it is."""
     if name in CONTESTANTS:
         return CONTESTANTS[name]
-    if name in VARIANTS:
+    if name in (AUTO, *VARIANTS):
         return Contestant(name, name, name)
     known = (*CONTESTANTS, *(variant for variant in VARIANTS if variant not in CONTESTANTS))
     raise InputError(f"{name!r} is not a variant to compare. Choose some of {', '.join(known)}.")

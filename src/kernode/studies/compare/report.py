@@ -29,7 +29,7 @@ def report(figures: Figures, methods: Mapping[str, Contestant], against: str) ->
         "data": [
             {
                 "dataset": dataset,
-                "splits": len(next(iter(by_method.values()))["accuracy"]),
+                "splits": max(len(result["accuracy"]) for result in by_method.values()),
                 "variants": [
                     {"variant": name, "title": methods[name].title, **_summary(result)}
                     for name, result in by_method.items()
@@ -66,8 +66,7 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
             a, b = by_method[one][metric], by_method[other][metric]
             if not a or not b:
                 continue
-            nodes = by_method[one]["nodes"]
-            test = paired([x - y for x, y in zip(a, b, strict=True)], nodes["test"] / nodes["train"])
+            test = paired([x - y for x, y in zip(a, b, strict=True)], _overlap(by_method[one]))
             found.append((dataset, one, other, test))
     corrected = holm([test.p for *_, test in found])
     return [
@@ -81,10 +80,18 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
     ]  # fmt: skip
 
 
+def _overlap(result: Mapping[str, Any]) -> float:
+    """Test nodes per training node, or what the result says itself; those of before do not."""
+    nodes = result["nodes"]
+    return float(result.get("overlap", nodes["test"] / nodes["train"]))
+
+
 def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in ("accuracy", "map", "precision_at_10", "validation"):
         runs = result[name]
         mean, std = mean_and_std(runs) if runs else (None, None)
         values[name] = runs and {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}  # type: ignore[arg-type]
-    return values | {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}
+    values |= {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}
+    # Results of before have no word on what was tried.
+    return values | {"tried": result.get("tried"), "failed": result.get("failed", {}).get("sentence")}

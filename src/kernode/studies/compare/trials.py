@@ -1,0 +1,144 @@
+"""Candidates trained on splits, as many at once as can be; one that fails is lost, and the others go on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from kernode.compute.place import Place
+from kernode.data import Split
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.task import NodeTask
+from kernode.studies.compare.candidates import Candidate, by_structure, stacked
+from kernode.training.loop import DivergedError
+from kernode.training.memory_check import require_memory
+from kernode.training.run import Run, Telling
+
+Cell = tuple[int, int]  # a split and a candidate, by their numbers
+
+
+class Trial(NamedTuple):
+    """A candidate trained on a split: a replica of a stack."""
+
+    on: ModelOnGraph
+    replica: int
+    validation: float  # accuracy in percent at the epoch that was kept
+    history: np.ndarray  # the same by epoch
+
+
+class Lost(NamedTuple):
+    """Why a candidate could not be trained on a split."""
+
+    why: Literal["diverged", "memory"]
+    sentence: str
+
+
+@dataclass
+class Trials:
+    """All that was tried on a graph; a cell is trained once."""
+
+    graph: Graph
+    candidates: list[Candidate]
+    splits: list[Split]
+    place: Place
+    progress: Telling | None = None
+    name: str = ""  # for whoever waits
+    trained: dict[Cell, Trial] = field(default_factory=dict)
+    lost: dict[Cell, Lost] = field(default_factory=dict)
+
+    def run(self, cells: Iterable[Cell]) -> None:
+        """Train what has not been tried, a stack for each structure; the seed of a replica is its split's."""
+        todo = [cell for cell in cells if cell not in self.trained and cell not in self.lost]
+        for numbers in by_structure(self.candidates):
+            if own := [cell for cell in todo if cell[1] in numbers]:
+                self._train(own)
+
+    def validation(self, split: int, candidate: int) -> float:
+        """Validation accuracy; −1, worse than any, for what was lost."""
+        trial = self.trained.get((split, candidate))
+        return -1.0 if trial is None else trial.validation
+
+    def _train(self, cells: list[Cell]) -> None:
+        method, training = stacked([self.candidates[c] for _, c in cells])
+        try:
+            require_memory(GraphSizes.of(self.graph), method, training, self.place)
+        except InputError as refusal:
+            self._lose(cells, Lost("memory", str(refusal)))
+            return
+        together = len(cells)
+        while cells:
+            stack = cells[:together]
+            try:
+                self._keep(stack, self._fit(stack))
+            except DivergedError as error:
+                self._lose([stack[i] for i in error.replicas], Lost("diverged", str(error)))
+            except (RuntimeError, MemoryError) as error:
+                if not _out_of_memory(error):
+                    raise
+                together = len(stack) // 2
+                if together == 0:
+                    self._lose(cells, Lost("memory", "not even one run at a time fits into memory."))
+            if stack[0] not in self.trained:
+                _release()  # here, where no error holds tensors any more
+            cells = [cell for cell in cells if cell not in self.trained and cell not in self.lost]
+
+    def _fit(self, cells: list[Cell]) -> ModelOnGraph:
+        method, training = stacked([self.candidates[c] for _, c in cells])
+        run = Run(tuple(s for s, _ in cells), self.place, self.progress)
+        task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
+        on = fit_method(task, method, training, variant=self.name, split="random").settled()
+        # What waits for its test does so beside the next stack's training: not on the GPU.
+        return on if on.known_g is None else replace(on, known_g=on.known_g.cpu())
+
+    def _keep(self, cells: list[Cell], on: ModelOnGraph) -> None:
+        by_epoch = self._histories(cells, on)
+        epochs = np.maximum(1, np.minimum(on.model.kept_epochs, len(by_epoch)))
+        patience = on.model.training.patience
+        for i, cell in enumerate(cells):
+            # In a stack a replica goes on after it has stopped; what it does then is not its own.
+            ran = len(by_epoch) if patience is None else epochs[i] + patience
+            value = float(by_epoch[epochs[i] - 1, i])
+            self.trained[cell] = Trial(on, i, value, by_epoch[:ran, i].copy())
+
+    def _histories(self, cells: list[Cell], on: ModelOnGraph) -> np.ndarray:
+        """Validation accuracy by epoch and replica; a single row of a method that has no epochs."""
+        known = on.model.history.get("validation_accuracy")
+        if known is not None and len(known):
+            return known
+        return accuracies(on, [self.splits[s].validation for s, _ in cells])[None]
+
+    def _lose(self, cells: list[Cell], lost: Lost) -> None:
+        self.lost |= dict.fromkeys(cells, lost)
+
+
+def accuracies(on: ModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
+    """Accuracy in percent of every replica, each on nodes of its own."""
+    rows = np.stack(nodes)
+    classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
+    right = classes[on.probabilities(rows).argmax(axis=-1)] == on.graph.labels[rows]
+    return 100 * right.mean(axis=1)
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out, at first: inside a capture it ends in another error than it began with."""
+    while error is not None:
+        if isinstance(error, torch.OutOfMemoryError | MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _release() -> None:
+    """Give back what a training that failed has held."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
