@@ -9,6 +9,7 @@ from typing import Any
 
 from kernode.metrics.accuracy import mean_and_std
 from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.studies.compare.matches import SPLIT
 from kernode.studies.compare.report import QUESTIONS, differences
 from kernode.studies.results import SHIPPED, read_record
 
@@ -16,70 +17,117 @@ TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
     "coauthor_cs": "CS", "wordnet30_synsets": "WordNet",
 }  # fmt: skip
-OTHERS = ("gcn", "gat", "sgc", "appnp")
+OURS = ("default", "k3", "n1")  # and all that is called after K3
+FEW_LABELS = {"5-per-class": "5 labels", "20-per-class": "20 labels"}
+By = dict[str, dict[str, Any]]  # results by data set and method
 
 
-def comparison_tables() -> dict[str, Callable[[], str]]:
+def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[[], str]]:
     """All tables by name."""
-    return {
-        "compare_accuracy": partial(figures_table, "accuracy"),
-        "compare_map": partial(figures_table, "map"),
-        "compare_validation": partial(figures_table, "validation"),
-        "compare_default": partial(differences_table, [("default", other) for other in OTHERS], "accuracy"),
-        "compare_default_map": partial(differences_table, [("default", other) for other in OTHERS], "map"),
-        "compare_questions": questions_table,
+    figures = cache(partial(stored_figures, folder))
+    tables: dict[str, Callable[[], str]] = {
+        f"compare_{metric}": partial(_figures_of_split, figures, metric)
+        for metric in ("accuracy", "map", "validation")
+    }
+    few = {split: found for split in FEW_LABELS if (found := figures(split))}
+    if few:
+        tables["compare_few_labels"] = lambda: few_labels_table(few)
+    return tables | {
+        "compare_default": lambda: default_table(figures(), "accuracy"),
+        "compare_default_map": lambda: default_table(figures(), "map"),
+        "compare_questions": lambda: questions_table(figures()),
     }
 
 
-@cache
-def _figures(folder: Path = SHIPPED / "compare") -> dict[str, dict[str, Any]]:
-    """Results by data set and method."""
-    found: dict[str, dict[str, Any]] = {dataset: {} for dataset in TITLES}
+def stored_figures(folder: Path, split: str = SPLIT) -> By:
+    """Results of one kind of split; two of one cell are refused, since one of them is out of date."""
+    found: By = {}
     for path in sorted(folder.glob("*.json")):
-        name = path.stem.rpartition("-")[0]
-        dataset = next(one for one in TITLES if name.startswith(f"{one}-"))
-        found[dataset][name.removeprefix(f"{dataset}-")] = read_record(path)
-    return found
+        record = read_record(path)
+        if record["settings"]["split"] != split:
+            continue
+        dataset = record["settings"]["dataset"]
+        method = path.stem.rpartition("-")[0].removeprefix(f"{dataset}-")
+        if method in found.setdefault(dataset, {}):
+            raise ValueError(f"{path} is the second result of {method} on {dataset}: delete the older one.")
+        found[dataset][method] = record
+    return {dataset: found[dataset] for dataset in TITLES if dataset in found}
+
+
+def _figures_of_split(figures: Callable[[], By], metric: str) -> str:
+    return figures_table({TITLES[dataset]: results for dataset, results in figures().items()}, metric)
+
+
+def few_labels_table(by_split: dict[str, By]) -> str:
+    """Accuracy with a few labels per class, a column for each graph and number of labels."""
+    columns = {
+        f"{title}, {FEW_LABELS[split]}": by_split[split][dataset]
+        for dataset, title in TITLES.items()
+        for split in by_split
+        if dataset in by_split[split]
+    }
+    return figures_table(columns, "accuracy")
 
 
 def _markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
-def figures_table(metric: str) -> str:
-    """Mean and spread over the splits; the highest mean of a data set in bold."""
-    figures = _figures()
-    methods = [name for name in CONTESTANTS if all(name in by_method for by_method in figures.values())]
-    shown = [dataset for dataset in TITLES if figures[dataset]["k3"][metric]]
-    means = {
-        (name, dataset): mean_and_std(figures[dataset][name][metric]) for name in methods for dataset in shown
+def figures_table(columns: By, metric: str) -> str:
+    """Mean and spread over the splits; the highest mean of a column in bold, whoever has it."""
+    methods = [name for name in CONTESTANTS if all(name in results for results in columns.values())]
+    shown = {
+        title: results for title, results in columns.items() if any(results[name][metric] for name in methods)
     }
+    means = {
+        (name, title): mean_and_std(results[name][metric])
+        for name in methods
+        for title, results in shown.items()
+        if results[name][metric]
+    }
+    best = {title: max(mean for (_, at), (mean, _) in means.items() if at == title) for title in shown}
     rows = []
     for name in methods:
         cells = []
-        for dataset in shown:
-            mean, std = means[name, dataset]
-            best = mean == max(means[other, dataset][0] for other in methods)
-            cells.append(f"**{mean:.2f}** ± {std:.2f}" if best else f"{mean:.2f} ± {std:.2f}")
+        for title, results in shown.items():
+            if (name, title) not in means:
+                cells.append(_reason(results[name]))
+                continue
+            mean, std = means[name, title]
+            bold = "**" if mean == best[title] else ""
+            cells.append(f"{bold}{mean:.2f}{bold} ± {std:.2f}")
         rows.append([CONTESTANTS[name].title, *cells])
-    return _markdown(["", *(TITLES[dataset] for dataset in shown)], rows)
+    return _markdown(["", *shown], rows)
 
 
-def differences_table(pairs: list[tuple[str, str]], metric: str) -> str:
-    """The first of each pair minus the second: mean, 95 % interval, corrected p-value, verdict."""
+def _reason(result: dict[str, Any]) -> str:
+    """Why there is no figure: none of the method's candidates could be trained, or it has no kernel."""
+    failed = result.get("failed")
+    return "–" if failed is None else str(failed["sentence"])
+
+
+def default_table(figures: By, metric: str) -> str:
+    """The default minus each rival: mean, 95 % interval, corrected p-value, verdict."""
+    rivals = [
+        name
+        for name in CONTESTANTS
+        if name not in OURS
+        and not name.startswith("k3-")
+        and all(name in by_method for by_method in figures.values())
+    ]
     rows = []
-    for one in differences(_figures(), pairs, metric):
+    for one in differences(figures, [("default", name) for name in rivals], metric):
         rows.append([TITLES[one["dataset"]], CONTESTANTS[one["against"]].title, *_difference(one)])
     return _markdown(["", "against", "difference", "95 % interval", "p", "the default is"], rows)
 
 
-def questions_table() -> str:
+def questions_table(figures: By) -> str:
     """Each question, each graph, both figures."""
     rows = []
     for question, one, other in QUESTIONS:
-        if all(other in by_method for by_method in _figures().values()):
+        if all(one in by_method and other in by_method for by_method in figures.values()):
             for metric, title in (("accuracy", "classes"), ("map", "similarity")):
-                for entry in differences(_figures(), [(one, other)], metric):
+                for entry in differences(figures, [(one, other)], metric):
                     rows.append([question, title, TITLES[entry["dataset"]], *_difference(entry)])
     return _markdown(["", "for", "", "difference", "95 % interval", "p", "with it"], rows)
 

@@ -1,0 +1,120 @@
+"""Tables of comparisons: whoever wins a cell is in bold, and what failed says so."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
+
+FAILED = {"why": "diverged", "sentence": "every candidate diverged"}
+
+
+def store(folder, method, accuracy, split="0.6/0.2/0.2", dataset="cora", **more):
+    record = {
+        "settings": {"kind": "compare", "dataset": dataset, "split": split},
+        "accuracy": accuracy, "map": [], "validation": accuracy, "nodes": {"train": 3, "test": 1}, **more,
+    }  # fmt: skip
+    digest = f"{abs(hash((method, split, *accuracy))):012x}"[:12]
+    (folder / f"{dataset}-{method}-{digest}.json").write_text(json.dumps(record))
+
+
+def test_a_rival_that_wins_is_bold_and_one_that_failed_says_why(tmp_path):
+    from comparison_tables import comparison_tables
+
+    for method, accuracy in {"default": [80.0, 81.0], "gcn": [82.0, 83.0]}.items():
+        store(tmp_path, method, accuracy)
+        store(tmp_path, method, accuracy[::-1], split="5-per-class")
+    store(tmp_path, "sgc", [], failed=FAILED)
+    store(tmp_path, "sgc", [1.0, 2.0], split="5-per-class")
+    tables = comparison_tables(tmp_path)
+    accuracy = tables["compare_accuracy"]()
+    assert "| the default | 80.50 ± 0.71 |" in accuracy
+    assert "| GCN | **82.50** ± 0.71 |" in accuracy
+    assert "| SGC | every candidate diverged |" in accuracy
+    assert "| Cora | GCN | −2.00 |" in tables["compare_default"]()
+    assert "| Cora | SGC |" not in tables["compare_default"]()
+    assert "Cora, 5 labels" in tables["compare_few_labels"]()
+
+
+def test_two_results_of_one_cell_are_refused(tmp_path):
+    from comparison_tables import comparison_tables
+
+    store(tmp_path, "gcn", [82.0, 83.0])
+    store(tmp_path, "gcn", [82.0, 84.0])
+    with pytest.raises(ValueError, match="the second result of gcn on cora"):
+        comparison_tables(tmp_path)["compare_accuracy"]()
+
+
+def test_on_ones_own_graphs_the_highest_mean_is_bold_whoever_has_it():
+    from own_graph_tables import own_graphs
+
+    systems = {"kernode": [90.0, 91.0], "pyg-gcn": [91.0, 92.0], "pyg-label-propagation": [95.0, 96.0]}
+    rows = [
+        {
+            "dataset": "imports",
+            "task": "10 %",
+            "system": system,
+            "accuracies": runs,
+            "seconds": [1.0],
+            "chosen": [],
+        }
+        for system, runs in systems.items()
+    ]
+    line = own_graphs([], rows).splitlines()[-1]
+    assert line.count("**") == 2
+    assert "**95.50 ± 0.71** †" in line
+
+
+@pytest.fixture
+def benchmark():
+    pytest.importorskip("torch_geometric")
+    import own_graphs
+
+    return own_graphs
+
+
+@pytest.mark.parametrize("validation", [15, 0])
+def test_a_rival_has_the_setting_that_validates_best(benchmark, validation):
+    """Without validation nodes three folds of the training nodes choose; test nodes never do."""
+    from graphs import clustered_graph
+    from kernode.data import random_split
+
+    graph = clustered_graph(n=60)
+    split = random_split(graph.labels, (30, validation, 15), 0)
+    data, asked = benchmark.Data(graph, "cpu"), []
+
+    def answering(right):
+        def train(data, train, validation, seed, epochs):
+            asked.append((right, len(train)))
+            answers = data.labels.clone()
+            wrong = np.random.default_rng(0).permutation(60)[: round(60 * (1 - right))]
+            answers[wrong] = (answers[wrong] + 1) % 3
+            return answers
+
+        return train
+
+    found = benchmark.train_rival({"poor": answering(0.4), "good": answering(0.9)}, data, split, 0)
+    assert found.chosen == "good"
+    assert found.accuracy > 70
+    each = [30] if validation else [20, 20, 20]
+    assert asked == [(0.4, n) for n in each] + [(0.9, n) for n in each] + [(0.9, 30)] * (not validation)
+
+
+def test_rivals_are_tried_on_raw_and_scaled_rows_with_two_rates_each(benchmark):
+    from graphs import clustered_graph
+    from kernode.data import random_split
+
+    graph = clustered_graph(n=60)
+    split, data = random_split(graph.labels, (30, 15, 15), 0), benchmark.Data(graph, "cpu")
+    assert list(benchmark.RIVALS["pyg-gcn"]) == [
+        "raw rows, rate 0.01", "raw rows, rate 0.05", "scaled rows, rate 0.01", "scaled rows, rate 0.05"
+    ]  # fmt: skip
+    for settings in benchmark.RIVALS.values():
+        found = benchmark.train_rival(settings, data, split, seed=0, epochs=15)
+        assert found.chosen in settings
+        assert found.accuracy > 100 / 3
+        assert found.seconds_of_choice > found.seconds
