@@ -32,6 +32,9 @@ def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[
     few = {split: found for split in FEW_LABELS if (found := figures(split))}
     if few:
         tables["compare_few_labels"] = lambda: few_labels_table(few)
+    for split, found in few.items():
+        number = split.partition("-")[0]
+        tables[f"compare_default_{number}_labels"] = partial(default_table, found, "accuracy")
     return tables | {
         "compare_default": lambda: default_table(figures(), "accuracy"),
         "compare_default_map": lambda: default_table(figures(), "map"),

@@ -37,6 +37,7 @@ def test_a_rival_that_wins_is_bold_and_one_that_failed_says_why(tmp_path):
     assert "| SGC | every candidate diverged |" in accuracy
     assert "| Cora | GCN | −2.00 |" in tables["compare_default"]()
     assert "| Cora | SGC |" not in tables["compare_default"]()
+    assert "| Cora | GCN | −2.00 |" in tables["compare_default_5_labels"]()
     assert "Cora, 5 labels" in tables["compare_few_labels"]()
 
 

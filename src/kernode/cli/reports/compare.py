@@ -16,6 +16,8 @@ def print_report(values: dict[str, Any]) -> None:
     for data in values["data"]:
         _print_figures(data)
     _print_differences(f"{values['against']} against the others", values["differences"], "against")
+    for one in values["summary"]:
+        say(escape(_standing(values["against"], one)))
     for question in values["questions"]:
         title = f"{question['question']} ({question['with']} against {question['without']})"
         _print_differences(title, question["answers"], None)
@@ -59,6 +61,12 @@ def _print_differences(title: str, entries: list[dict[str, Any]], other: str | N
 
 def _short(name: str) -> str:
     return name.partition(":")[0]  # of a synthetic graph's long name
+
+
+def _standing(name: str, one: dict[str, Any]) -> str:
+    above, below = (", ".join(map(_short, one[word])) or "none" for word in ("above", "below"))
+    beside = f"{name}'s accuracy beside {one['against']}'s, of {one['of']}"
+    return f"{beside}: clearly above on {above}; clearly below on {below}."
 
 
 def _figure(figure: dict[str, Any] | None, best: float | None) -> str:

@@ -25,6 +25,7 @@ Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and metho
 def report(figures: Figures, methods: Mapping[str, Contestant], against: str) -> dict[str, Any]:
     """Everything that follows from the matches."""
     rest = [name for name in methods if name != against]
+    found = {metric: differences(figures, [(against, name) for name in rest], metric) for metric in METRICS}
     return {
         "data": [
             {
@@ -38,11 +39,8 @@ def report(figures: Figures, methods: Mapping[str, Contestant], against: str) ->
             for dataset, by_method in figures.items()
         ],
         "against": against,
-        "differences": [
-            entry
-            for metric in METRICS
-            for entry in differences(figures, [(against, name) for name in rest], metric)
-        ],
+        "differences": [entry for metric in METRICS for entry in found[metric]],
+        "summary": [_standing(found["accuracy"], name) for name in rest],
         "questions": [
             {
                 "question": question,
@@ -78,6 +76,13 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
         }
         for (dataset, one, other, test), p in zip(found, corrected, strict=True)
     ]  # fmt: skip
+
+
+def _standing(entries: list[dict[str, Any]], other: str) -> dict[str, Any]:
+    """On which data sets the accuracy is clearly above another's, and on which clearly below."""
+    own = [entry for entry in entries if entry["against"] == other]
+    named = {word: [e["dataset"] for e in own if e["verdict"] == word] for word in ("better", "worse")}
+    return {"against": other, "of": len(own), "above": named["better"], "below": named["worse"]}
 
 
 def _overlap(result: Mapping[str, Any]) -> float:

@@ -80,7 +80,8 @@ class Trials:
             try:
                 self._keep(stack, self._fit(stack))
             except DivergedError as error:
-                self._lose([stack[i] for i in error.replicas], Lost("diverged", str(error)))
+                diverged = [stack[i] for i in error.replicas] or stack  # the loop must get shorter
+                self._lose(diverged, Lost("diverged", str(error)))
             except (RuntimeError, MemoryError) as error:
                 if not _out_of_memory(error):
                     raise
