@@ -254,6 +254,7 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     said = " ".join(kernode(*arguments).split())
     assert "no clear difference" in said or "better" in said
     assert "sgc's accuracy beside smoother's, of 1: clearly above on" in said
+    assert "Nadeau and Bengio's corrected t-test" in said
     assert stored == {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
 
 

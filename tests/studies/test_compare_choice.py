@@ -297,6 +297,7 @@ def test_command_says_what_was_lost_and_compares_the_rest(told, monkeypatch):
     )
     said = " ".join(told("compare", *arguments).split())
     assert "N1: no figures, every candidate diverged." in said
+    assert "Student's t-test, over draws of labels" in said
     values = json.loads(told("compare", *arguments, "--json"))
     smoother, n1 = values["data"][0]["variants"]
     assert len(smoother["accuracy"]["runs"]) == 2

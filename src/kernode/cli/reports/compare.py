@@ -21,7 +21,9 @@ def print_report(values: dict[str, Any]) -> None:
     for question in values["questions"]:
         title = f"{question['question']} ({question['with']} against {question['without']})"
         _print_differences(title, question["answers"], None)
-    say("[dim]95 % intervals by Nadeau and Bengio's corrected t-test; p after Holm's correction.[/]")
+    corrected = any(data["corrected"] for data in values["data"])
+    test = "Nadeau and Bengio's corrected t-test" if corrected else "Student's t-test, over draws of labels"
+    say(f"[dim]95 % intervals by {test}; p after Holm's correction.[/]")
 
 
 def _print_figures(data: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ def report(figures: Figures, methods: Mapping[str, Contestant], against: str) ->
         "data": [
             {
                 "dataset": dataset,
+                "corrected": any(_overlap(result) > 0 for result in by_method.values()),
                 "splits": max(len(result["accuracy"]) for result in by_method.values()),
                 "variants": [
                     {"variant": name, "title": methods[name].title, **_summary(result)}
