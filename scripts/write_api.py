@@ -80,7 +80,8 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "",
         tuple(
             ("kernode.data", getattr(data, name))
-            for name in ("load_graph", "split_nodes", "random_split", "read_npz", "write_npz", "Synthetic")
+            for name in ("load_graph", "split_nodes", "random_split", "read_split", "read_npz", "write_npz",
+                         "Synthetic")
         ),
     ),
     (

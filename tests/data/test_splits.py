@@ -180,8 +180,9 @@ def test_more_nodes_than_labelled_ones_is_refused_with_both_figures(small):
     ("how", "sentence"),
     [
         ("0.8/0.2/0.2", "sum to 1.2"),
-        ("0.5/0.5", "split must be fastgcn, public, jk, or three sizes"),
-        ("random", "Got 'random'"),
+        ("0.5/0.5", "split must be fastgcn, public, jk, three sizes"),
+        ("random", r"or a file \(.npz, .json, .csv\). Got 'random'"),
+        ("split.pt", "Got 'split.pt'"),
         ("", "Got ''"),
         ("a/b/c", "Got 'a/b/c'"),
         ("-1/2/3", "three numbers ≥ 0"),

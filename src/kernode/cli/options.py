@@ -39,7 +39,10 @@ SettingsOption = Annotated[
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option(help="fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, or 20-per-class."),
+    typer.Option(
+        help="fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
+        "(.npz, .json, .csv)."
+    ),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="CPU threads.", **RUN)]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.", **RUN)]

@@ -10,6 +10,7 @@ from kernode.data.fetch import read_fetched
 from kernode.data.node_split import Split, check_split, random_split, split_nodes
 from kernode.data.npz import read_npz, write_npz
 from kernode.data.registry import DataSet, data_set, datasets, find, made
+from kernode.data.split_file import read_split
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.data.tables import extend, is_table, read_table
 from kernode.data.tables.files import SUFFIXES
@@ -28,6 +29,7 @@ __all__ = [
     "load_graph",
     "random_split",
     "read_npz",
+    "read_split",
     "read_table",
     "split_nodes",
     "write_npz",
@@ -35,11 +37,12 @@ __all__ = [
 
 
 def load(
-    data: str | os.PathLike[str] | Graph, split: str | None = None, seed: int = 0
+    data: str | os.PathLike[str] | Graph, split: str | os.PathLike[str] | None = None, seed: int = 0
 ) -> tuple[Graph, Split]:
     """Load a graph and split its nodes: "fastgcn", "public", "jk", fractions "0.6/0.2/0.2" or counts.
 
-    More on what ``data`` and ``split`` may be: :func:`load_graph` and :func:`split_nodes`.
+    Or as a file says, ``split="mine.npz"``. More on what ``data`` and ``split`` may be: :func:`load_graph`,
+    :func:`split_nodes` and :func:`read_split`.
 
     >>> graph, split = load("cora", split="fastgcn")
     >>> graph, split

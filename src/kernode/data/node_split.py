@@ -1,8 +1,12 @@
-"""Splits of a graph's nodes: the value itself, the two fixed ones of the citation graphs, and random ones."""
+"""Splits of a graph's nodes: the value itself, the two fixed ones of the citation graphs, and random ones.
+
+Those that people bring in files are read in :mod:`kernode.data.split_file`.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -181,14 +185,13 @@ def parse_per_class(text: str) -> tuple[int, int]:
     return train, validation
 
 
-def split_nodes(graph: Graph, how: str | None, seeds: Iterable[int]) -> list[Split]:
-    """Split a graph once per seed: "fastgcn", "public", "jk", or by sizes.
+def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterable[int]) -> list[Split]:
+    """Split a graph once per seed: "fastgcn", "public", "jk", by sizes, or as a file says.
 
     Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", counts, "140/500/1000", or counts per class:
     "20-per-class" trains on 20 nodes of each and validates on 30, "20/10-per-class" on 10, and all others
-    are tested. None stands for
-    fastgcn where the graph has that split, and for jk elsewhere. The fixed splits know no seed, so every
-    entry is then the same object.
+    are tested. None stands for fastgcn where the graph has that split, and for jk elsewhere. What files may
+    hold: :func:`read_split`. The fixed splits know no seed, so every entry is then the same object.
 
     >>> from kernode.data import load_graph
     >>> split_nodes(load_graph("cora"), "100/50/50", seeds=[0, 1])
@@ -196,6 +199,11 @@ def split_nodes(graph: Graph, how: str | None, seeds: Iterable[int]) -> list[Spl
     """
     if how is None:
         how = "fastgcn" if identify(graph) is not None else "jk"
+    from kernode.data.split_file import is_split_file, read_splits  # here, for it makes splits, too
+
+    if is_split_file(how):
+        return read_splits(how, graph, seeds)
+    how = os.fspath(how)
     fixed: dict[str, Callable[[Graph], Split]] = {"fastgcn": fastgcn, "public": public}
     if how in fixed:
         split = fixed[how](graph)
@@ -219,9 +227,8 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
         )
     except ValueError:
         raise InputError(
-            "split must be fastgcn, public, jk, or three sizes such as 0.6/0.2/0.2 or 140/500/1000, or nodes "
-            "per class such as 20-per-class. "
-            f"Got '{text}'."
+            "split must be fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class "
+            f"such as 20-per-class, or a file (.npz, .json, .csv). Got '{text}'."
         ) from None
     return train, validation, test
 

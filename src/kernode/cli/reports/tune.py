@@ -25,7 +25,12 @@ def command_of(problem: Problem) -> str:
 
 def has_random_split(problem: Problem) -> bool:
     """Whether another seed would test what this search has seen."""
-    return problem.metric == "auc" or getattr(problem, "split_name", "") not in ("fastgcn", "public")
+    if problem.metric == "auc":
+        return True
+    from kernode.data.split_file import is_split_file
+
+    split = getattr(problem, "split_name", "")
+    return split not in ("fastgcn", "public") and not is_split_file(split)
 
 
 def next_command(problem: Problem, data: list[str], out: Path) -> str:
