@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 
 from kernode.errors import InputError, warn
 from kernode.graph.graph import Graph
@@ -78,6 +77,8 @@ def as_classes(y: Any) -> np.ndarray:
         )
     if y.ndim == 2 and y.shape[1] == 1:
         sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
+        from sklearn.exceptions import DataConversionWarning  # here: it takes a second
+
         warn(sentence, DataConversionWarning)
         return y[:, 0]
     return y

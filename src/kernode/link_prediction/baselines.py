@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from kernode.compute.chunks import chunks
+from kernode.compute.unit_rows import unit_rows
 from kernode.data.edge_split import EdgeSplit
 from kernode.metrics.ranking import link_metrics
 
@@ -25,7 +25,7 @@ def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:
     degrees = np.maximum(split.graph.adjacency.astype(bool).sum(axis=1), 2)
     shared = sparse.csr_array(split.graph.adjacency.astype(bool) / np.sqrt(np.log(degrees))[None])
     features = split.graph.features
-    cosines, rows = (_products, normalize(features)) if sparse.issparse(features) else (_cosines, features)
+    cosines, rows = (_products, unit_rows(features)) if sparse.issparse(features) else (_cosines, features)
     scores = {
         "edges": [_products(shared, pairs) for pairs in parts],
         "features": [cosines(rows, pairs) for pairs in parts],
@@ -55,5 +55,5 @@ def _products(x: sparse.csr_array, pairs: np.ndarray) -> np.ndarray:
 def _cosines(x: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Cosines of the rows of each pair, of dense features that may be a mapped file: m."""
     some = chunks(len(pairs), max(1, _NUMBERS // x.shape[1]))
-    ends = ((normalize(x[pairs[rows, 0]]), normalize(x[pairs[rows, 1]])) for rows in some)
+    ends = ((unit_rows(x[pairs[rows, 0]]), unit_rows(x[pairs[rows, 1]])) for rows in some)
     return np.concatenate([(u * v).sum(axis=1) for u, v in ends])

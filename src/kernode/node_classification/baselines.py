@@ -7,7 +7,6 @@ splits, and where there is much to multiply, one split and one setting must do.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,8 +16,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernode.compute.chunks import chunks
+from kernode.compute.unit_rows import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import mean_and_std
+from kernode.node_classification.logistic_regression import classify, fit_logistic
 from kernode.node_classification.task import LabelledNodes
 from kernode.progress import tell
 
@@ -103,10 +104,6 @@ def _by_count(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
 
 def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
     """Logistic regression, on rows of length 1 or as they are, with a small or a large penalty."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import normalize
-
     if len(train) > _MOST_ROWS:
         some = np.random.Generator(np.random.PCG64(0)).permutation(len(train))[:_MOST_ROWS]
         train, labels = train[some], labels[some]
@@ -115,19 +112,16 @@ def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Setting
 
     def answer(form: Callable[[Any], Any], inverse_penalty: float) -> Answer:
         @cache
-        def model() -> Any:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a baseline
-                learner = LogisticRegression(C=inverse_penalty, max_iter=100)
-                return learner.fit(form(graph.features[train]), labels)
+        def weights() -> np.ndarray:
+            return fit_logistic(form(graph.features[train]), labels, inverse_penalty)
 
         def classes(nodes: np.ndarray) -> np.ndarray:
             parts = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
-            return np.concatenate([model().predict(form(graph.features[nodes[part]])) for part in parts])
+            return np.concatenate([classify(form(graph.features[nodes[part]]), weights()) for part in parts])
 
         return classes
 
-    forms: dict[str, Callable[[Any], Any]] = {"of length 1": normalize, "as they are": lambda x: x}
+    forms: dict[str, Callable[[Any], Any]] = {"of length 1": unit_rows, "as they are": lambda x: x}
     return {
         f"rows {name}, C = {inverse_penalty:g}": answer(form, inverse_penalty)
         for inverse_penalty in (100.0, 1.0)

@@ -14,8 +14,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from scipy import sparse
-from scipy.special import gammaln, xlogy
-from sklearn.svm import SVC
 
 from kernode.compute.place import Place
 from kernode.data.sizes import GraphSizes
@@ -253,6 +251,8 @@ def svc_scores(
     if len(present) == 1:  # nothing to separate
         decisions = np.zeros((graph.n_nodes, 1))
     else:
+        from sklearn.svm import SVC  # here: it takes a second, and is for those alone who ask for it
+
         columns = normalized_columns(graph, scale, train)
         # random_state: unused by the solver, but None would draw from numpy's global state.
         machine = SVC(kernel="precomputed", C=penalty, decision_function_shape="ovr", random_state=0)
@@ -296,6 +296,8 @@ def _exact(graph: Graph) -> tuple[sparse.csr_array, np.ndarray]:
 
 def _poisson(mean: float, log_tail: float = 69.0) -> np.ndarray:
     """Poisson weights 0 … k, what is left out being below e^−69 = 1e-30 (Bernstein's bound)."""
+    from scipy.special import gammaln, xlogy
+
     beyond = log_tail / 3 + np.sqrt(log_tail**2 / 9 + 2 * mean * log_tail)
     counts = np.arange(int(np.ceil(mean + beyond)) + 1)
     return np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))

@@ -71,9 +71,8 @@ class Learner(ABC):
         """One Adam step for every replica."""
         losses = self.losses(epoch)
         loss = losses["loss"]
-        gradients = torch.autograd.grad(
-            loss, list(self.parameters.values()), torch.ones_like(loss), allow_unused=True
-        )
+        # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
+        gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
         self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
         if self.average is not None:
             self.average.update(epoch)
