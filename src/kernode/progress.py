@@ -1,8 +1,9 @@
-"""How a long computation tells whoever waits for it how far it is, without knowing who that is."""
+"""How a long computation tells how far it is, and what it does, without knowing who waits for it."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,3 +36,69 @@ def tell(what: str, done: int, total: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(what, done, total)
+
+
+OTHER = "other"  # what nobody gave a name
+
+
+class Stopwatch:
+    """Seconds by name. It always runs: a part within a part interrupts it, and what has no name is "other".
+
+    >>> watch = Stopwatch()
+    >>> with watch.part("outer"):
+    ...     with watch.part("inner"):
+    ...         pass
+    >>> list(watch.seconds())
+    ['outer', 'inner', 'other']
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._open, self._since = [OTHER], time.perf_counter()
+
+    @contextmanager
+    def part(self, what: str) -> Iterator[None]:
+        """While this lasts, seconds go to ``what``; the same name again adds to it."""
+        self._note()
+        self._seconds.setdefault(what, 0.0)
+        self._open.append(what)
+        try:
+            yield
+        finally:
+            self._note()
+            self._open.pop()
+
+    def seconds(self) -> dict[str, float]:
+        """By name, in the order in which parts began, "other" last: together all the time since the start."""
+        self._note()
+        other = self._seconds.get(OTHER, 0.0)
+        return {name: value for name, value in self._seconds.items() if name != OTHER} | {OTHER: other}
+
+    def _note(self) -> None:
+        now = time.perf_counter()
+        self._seconds[self._open[-1]] = self._seconds.get(self._open[-1], 0.0) + now - self._since
+        self._since = now
+
+
+_running: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
+
+
+@contextmanager
+def timed_by(watch: Stopwatch) -> Iterator[None]:
+    """While this lasts, what :func:`timed` names is a part of the stopwatch."""
+    before = _running.set(watch)
+    try:
+        yield
+    finally:
+        _running.reset(before)
+
+
+@contextmanager
+def timed(what: str) -> Iterator[None]:
+    """Say what is done while this lasts; nobody need measure it."""
+    watch = _running.get()
+    if watch is None:
+        yield
+        return
+    with watch.part(what):
+        yield

@@ -16,6 +16,7 @@ from kernode.cli.options import (
     GraphOptions,
     MethodOptions,
     OutputOptions,
+    ProfileOption,
     RunOptions,
     SettingsOption,
     SplitOption,
@@ -24,8 +25,10 @@ from kernode.cli.options import (
 )
 from kernode.cli.predictions import check_suffix, write_predictions
 from kernode.cli.reports.fit import print_report
+from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
+from kernode.progress import Stopwatch, timed_by
 
 
 def fit(
@@ -53,6 +56,7 @@ def fit(
         typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **RUN),
     ] = None,
     with_graph: WithGraphOption = False,
+    profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -64,7 +68,7 @@ def fit(
 
     Your own parts: [bold]kernode fit cora --map "GCN(hidden=(64,))" --kernel rbf --objective joint[/]
     """
-    started = time.perf_counter()
+    started, watch = time.perf_counter(), Stopwatch()
     named = f"-{variant.lower()}" if variant else ""
     variant, changes = with_settings(settings, "fit", variant, "auto", method.changes() | training.changes())
     out = out or Path(f"{graph.name}{named}.safetensors")
@@ -72,19 +76,21 @@ def fit(
         check_writable(path)
     check_suffix(predictions)
 
-    from kernode.node_classification.experiment import fit_all_labels, run_variant
-    from kernode.node_classification.fitting import AGAIN
-    from kernode.node_classification.report import judge_outcome
-    from kernode.node_classification.variants import candidates
-    from kernode.training.run import Run
-    from kernode.version import versions
+    with watch.part("imports"):
+        from kernode.node_classification.experiment import fit_all_labels, run_variant
+        from kernode.node_classification.fitting import AGAIN
+        from kernode.node_classification.report import judge_outcome
+        from kernode.node_classification.variants import candidates
+        from kernode.training.run import Run
+        from kernode.version import versions
 
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()
     graph.require_memory(methods.values(), place)
-    with progress(graph.name, quiet=output.silent) as begin:
+    with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
         with checkpoint.opened(["", *methods, AGAIN]) as file:
-            read = graph.graph()
+            with watch.part("reading the graph"):
+                read = graph.graph()
             require_labels(read, graph.label)
             told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
             runs = Run(run.seeds(), place, told, file, threads=run.of_training())
@@ -93,10 +99,11 @@ def fit(
             if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else all have trained
                 fitted = fit_all_labels(read, fitted.model, runs)
         model, replaced = fitted.model, out.exists()
-        model.save(out, read if with_graph else None)
-        if predictions is not None:
-            write_predictions(predictions, fitted)
-        with saved_already(out):
+        with watch.part("saving"):
+            model.save(out, read if with_graph else None)
+            if predictions is not None:
+                write_predictions(predictions, fitted)
+        with saved_already(out), watch.part("evaluation"):
             report["test"] |= judge_outcome(outcome)
     report |= {
         "sizes": outcome.sizes,
@@ -111,9 +118,13 @@ def fit(
         "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
+    if profile:
+        report["profile"] = profile_of(watch)
     if output.json:
         print_json(report)
         return
     if read.encoding is not None:
         print_notes(read)
     print_report(report, [] if with_graph else graph.files)
+    if profile:
+        print_profile(report["profile"])

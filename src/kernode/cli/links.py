@@ -19,13 +19,16 @@ from kernode.cli.options import (
     GraphOptions,
     OutputOptions,
     PartOptions,
+    ProfileOption,
     RunOptions,
     SettingsOption,
     WithGraphOption,
 )
 from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
+from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
+from kernode.progress import Stopwatch, timed_by
 
 
 def links(
@@ -47,6 +50,7 @@ def links(
         typer.Option("--out", "-o", help="Model file.", show_default="DATA-links-VARIANT.safetensors", **RUN),
     ] = None,
     with_graph: WithGraphOption = False,
+    profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -59,34 +63,38 @@ def links(
 
     Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
-    started = time.perf_counter()
+    started, watch = time.perf_counter(), Stopwatch()
     changes = parts.changes() | training.changes()
     variant, changes = with_settings(settings, "links", variant, "kernel", changes)
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
-    from kernode.link_prediction.baselines import link_baselines
-    from kernode.link_prediction.experiment import run_link_variant
-    from kernode.link_prediction.variants import configure_links
-    from kernode.training.run import Run
-    from kernode.version import versions
+    with watch.part("imports"):
+        from kernode.link_prediction.baselines import link_baselines
+        from kernode.link_prediction.experiment import run_link_variant
+        from kernode.link_prediction.variants import configure_links
+        from kernode.training.run import Run
+        from kernode.version import versions
 
     # What is wrong with the options is said before a graph is read.
     method = configure_links(variant, "", **changes)
     place = run.place()
     graph.require_memory([method], place)
     with (
+        timed_by(watch),
         checkpoint.opened() as file,
         progress(graph.name, quiet=output.silent) as begin,
     ):
-        read = graph.graph()
+        with watch.part("reading the graph"):
+            read = graph.graph()
         told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
         runs = Run(run.seeds(), place, told, file, threads=run.of_training())
         outcome = run_link_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
-    outcome.model.save(out, read if with_graph else None)
+    with watch.part("saving"):
+        outcome.model.save(out, read if with_graph else None)
     report = outcome.report
-    with saved_already(out):
+    with saved_already(out), watch.part("baselines"):
         report["baselines"] = link_baselines(outcome.split)
     report |= {
         "versions": versions(),
@@ -97,6 +105,8 @@ def links(
         "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
+    if profile:
+        report["profile"] = profile_of(watch)
     if output.json:
         print_json(report)
         return
@@ -105,6 +115,8 @@ def links(
     _print_report(report)
     words = ["kernode", "missing", report["model"], *([] if with_graph else graph.files)]
     say(f"Next: [bold]{escape(shlex.join(words))}[/]")
+    if profile:
+        print_profile(report["profile"])
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -56,6 +56,9 @@ ResultsOption = Annotated[
 ]
 
 
+ProfileOption = Annotated[
+    bool, typer.Option("--profile", help="Say at the end, on stderr, where the seconds went.", **RUN)
+]
 WithGraphOption = Annotated[
     bool,
     typer.Option(

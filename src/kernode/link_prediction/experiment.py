@@ -15,6 +15,7 @@ from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.variants import configure_links
 from kernode.metrics.accuracy import mean_and_std
+from kernode.progress import timed
 from kernode.training.advice import advise_more_epochs
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -62,6 +63,11 @@ def run_link_method(
     """The same for any link method; ``variant`` is what to call it."""
     task = LinkTask.of_graph(graph, run)
     on, split = fit_links(task, method, training, variant), task.split
+    with timed("evaluation"):
+        test, validation = (
+            _summary(on.evaluate(*part))
+            for part in ((split.test, split.test_negatives), (split.validation, split.validation_negatives))
+        )
     report = {
         "dataset": graph.name,
         "variant": variant,
@@ -70,8 +76,8 @@ def run_link_method(
         "device": run.place.device.type,
         "threads": on.model.threads,
         "epochs": training.epochs,
-        "test": _summary(on.evaluate(split.test, split.test_negatives)),
-        "validation": _summary(on.evaluate(split.validation, split.validation_negatives)),
+        "test": test,
+        "validation": validation,
         "seconds_training": round(on.model.seconds, 3),
     }
     return LinkOutcome(on, report, split)

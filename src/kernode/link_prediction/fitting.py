@@ -11,7 +11,7 @@ from kernode.link_prediction.model import LinkModel
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
-from kernode.progress import log
+from kernode.progress import log, timed
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
@@ -29,7 +29,8 @@ def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: s
             f"{run.replicas} replica{'s' * (run.replicas > 1)}, {run.place.device.type}, "
             f"{threads} CPU thread{'s' * (threads > 1)}"
         )
-        trained = train_links(task, method, training)
+        with timed(f"training {run.name}"):
+            trained = train_links(task, method, training)
     log.info(f"{run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = LinkModel.of(task, method, training, trained, variant)
     return LinkModelOnGraph(model, task.split.graph, task.run.place, task.held_out, trained.prepared)

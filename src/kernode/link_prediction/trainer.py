@@ -16,6 +16,7 @@ from kernode.link_prediction.task import LinkTask
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps.base import input_rates
 from kernode.metrics.ranking import auc
+from kernode.progress import timed
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
 from kernode.training.settings import Training
 
@@ -75,7 +76,8 @@ def train_links(task: LinkTask, method: LinkMethod, training: Training) -> Train
     """Train one replica per seed on the training edges of a split; validation AUC keeps the epoch."""
     started = time.perf_counter()
     graph, place = task.split.graph, task.run.place
-    prepared = method.map.prepare(graph, place)
+    with timed("features and hops"):
+        prepared = method.map.prepare(graph, place)
     pairs = method.loss.prepare(graph, place.device, task.others)
     one = method.initial(prepared, task.run.draws(slice(1)), place)
     stacks = [

@@ -11,7 +11,7 @@ from kernode.metrics.accuracy import mean_and_std
 
 
 def class_figures(
-    truth: Sequence[np.ndarray], found: Sequence[np.ndarray], names: Sequence[Any]
+    truth: np.ndarray | Sequence[np.ndarray], found: np.ndarray | Sequence[np.ndarray], names: Sequence[Any]
 ) -> dict[str, Any]:
     """Of r runs, each with the numbers of m true and m found classes: means over the runs, in percent.
 

@@ -26,6 +26,7 @@ from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import WORDS, candidates
+from kernode.progress import timed
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -52,6 +53,16 @@ class Outcome:
     report: dict[str, Any]
     splits: list[Split]
     nodes: LabelledNodes  # that trained and validated
+    found: np.ndarray  # r × t: numbers of the model's classes, what each run answers about its test nodes
+
+    @classmethod
+    def of(cls, on: ModelOnGraph, splits: list[Split], nodes: LabelledNodes) -> Outcome:
+        """Score what was trained, once."""
+        with timed("evaluation"):
+            rows = _rows(splits, "test")
+            by_run = on.probabilities(rows)
+            report = _report(on, splits, _accuracies(on, by_run, rows))
+            return cls(on, report, splits, nodes, by_run.argmax(axis=-1))
 
     @property
     def model(self) -> Model:
@@ -105,7 +116,7 @@ def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | 
     task = NodeTask.of_splits(graph, splits, run)
     warn_of_single_nodes(task)
     on = fit_best(task, methods, split=_split_name(graph, split))
-    return Outcome(on, _report(on, splits), splits, task.nodes)
+    return Outcome.of(on, splits, task.nodes)
 
 
 def _split_name(graph: Graph, split: str | None) -> str:
@@ -133,7 +144,7 @@ def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
     warn_of_single_nodes(task)
     on = fit_in_folds(task, methods)
     on = replace(on, model=replace(on.model, split="all labelled nodes"))
-    return Outcome(on, _report(on, splits), splits, task.nodes)
+    return Outcome.of(on, splits, task.nodes)
 
 
 def fit_all_labels(graph: Graph, model: Model, run: Run) -> ModelOnGraph:
@@ -145,17 +156,17 @@ def fit_all_labels(graph: Graph, model: Model, run: Run) -> ModelOnGraph:
     return fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
 
 
-def _report(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any]:
-    model, graph, weights = on.model, on.graph, on.model.hop_weights()
-    classes = np.array([graph.class_names.index(name) for name in model.classes])
+def _rows(splits: list[Split], part: str) -> np.ndarray:
+    """A part's nodes: t where all runs share them, else r × t."""
+    nodes = [getattr(split, part) for split in splits]
+    return nodes[0] if all(one is nodes[0] for one in nodes) else np.stack(nodes)
 
-    def accuracies(part: str) -> dict[str, Any]:
-        nodes = [getattr(split, part) for split in splits]
-        rows = nodes[0] if all(one is nodes[0] for one in nodes) else np.stack(nodes)
-        return _accuracies(on.probabilities(rows), classes, graph.labels[rows])
 
+def _report(on: ModelOnGraph, splits: list[Split], test: dict[str, Any]) -> dict[str, Any]:
+    model, weights = on.model, on.model.hop_weights()
+    validation = _rows(splits, "validation")
     return {
-        "dataset": graph.name,
+        "dataset": on.graph.name,
         "variant": model.variant,
         "chosen_by_validation": model.chosen_by_validation,
         "split": model.split,
@@ -164,15 +175,17 @@ def _report(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any]:
         "device": on.place.device.type,
         "threads": model.threads,
         "epochs": model.training.epochs,
-        "test": accuracies("test") | {"similarity": _similarity(on, splits)},
-        "validation": accuracies("validation"),
+        "test": test | {"similarity": _similarity(on, splits)},
+        "validation": _accuracies(on, on.probabilities(validation), validation),
         "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
         "kept_epochs": model.kept_epochs.tolist(),
     }
 
 
-def _accuracies(by_run: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+def _accuracies(on: ModelOnGraph, by_run: np.ndarray, nodes: np.ndarray) -> dict[str, Any]:
     """Each run's accuracy (r × m × c), their mean and spread, and the ensemble's where runs share nodes."""
+    labels = on.graph.labels[nodes]
+    classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
     if by_run.shape[1] == 0:
         return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
     runs = 100 * (classes[by_run.argmax(axis=-1)] == labels).mean(axis=-1)

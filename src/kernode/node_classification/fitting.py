@@ -15,7 +15,7 @@ from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
-from kernode.progress import log
+from kernode.progress import log, timed
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
@@ -39,7 +39,8 @@ def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: 
             f"{nodes.validation.shape[1]:,} validate, {run.replicas} replica{'s' * (run.replicas > 1)}, "
             f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}"
         )
-        trained = method.train(task, training)
+        with timed(f"training {run.name}"):
+            trained = method.train(task, training)
     log.info(f"{run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = Model.of(task, method, training, trained, **about)
     return ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)

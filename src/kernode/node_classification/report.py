@@ -14,6 +14,7 @@ from kernode.node_classification.baselines import NAMES, baselines
 from kernode.node_classification.experiment import Outcome
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes
+from kernode.progress import timed
 
 FEW = 100  # nodes: below, an accuracy's own uncertainty is said beside it
 
@@ -45,25 +46,41 @@ def judge(
 
     The first of the names are the model's own classes, in their order; others no run can find.
     """
-    r = len(on.model.seeds)
     found = on.probabilities(nodes).argmax(axis=-1)  # r × t
-    by_run = [truth[min(i, len(truth) - 1)] for i in range(r)]
-    runs = [100 * float((found[i] == by_run[i]).mean()) for i in range(r)]
+    runs = [100 * float(right.mean()) for right in found == truth]
     mean, std = mean_and_std(runs)
     return {
         "accuracy_mean": round(mean, 4),
         "accuracy_std": round(std, 4),
         "runs": [round(run, 4) for run in runs],
-        "nodes": int(nodes.shape[1]),
-        "interval_95": wilson(mean / 100, nodes.shape[1]),
-        **class_figures(by_run, list(found), names),
-        # Training nodes are numbers, which mean nothing in another graph.
-        "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {},
+        **_beside(mean, on, found, nodes, truth, given, names),
     }
 
 
+def _beside(
+    accuracy: float,
+    on: ModelOnGraph,
+    found: np.ndarray,
+    nodes: np.ndarray,
+    truth: np.ndarray,
+    given: LabelledNodes,
+    names: Sequence[Any],
+) -> dict[str, Any]:
+    """What stands beside an accuracy: how sure it is, every class, baselines."""
+    figures = {
+        "nodes": int(nodes.shape[1]),
+        "interval_95": wilson(accuracy / 100, nodes.shape[1]),
+        **class_figures(np.broadcast_to(truth, found.shape), found, names),
+    }
+    with timed("baselines"):
+        # Training nodes are numbers, which mean nothing in another graph.
+        return figures | {
+            "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {}
+        }
+
+
 def judge_outcome(outcome: Outcome) -> dict[str, Any]:
-    """An experiment's test nodes, judged; nothing where it has none."""
+    """What stands beside the accuracy of an experiment's test nodes; nothing where it has none."""
     on, model, labels = outcome.on, outcome.model, outcome.on.graph.labels
     parts = [split.test for split in outcome.splits]
     nodes = np.asarray(parts[:1] if all(part is parts[0] for part in parts) else parts)
@@ -72,7 +89,8 @@ def judge_outcome(outcome: Outcome) -> dict[str, Any]:
     others = [name for name in on.graph.class_names if name not in model.classes]
     names = [*model.classes, *others]
     numbers = np.array([names.index(name) for name in on.graph.class_names])
-    return judge(on, nodes, numbers[labels[nodes]], outcome.nodes, names)
+    accuracy = outcome.report["test"]["accuracy_mean"]
+    return _beside(accuracy, on, outcome.found, nodes, numbers[labels[nodes]], outcome.nodes, names)
 
 
 def lines(figures: dict[str, Any]) -> list[str]:

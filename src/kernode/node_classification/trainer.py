@@ -21,6 +21,7 @@ from kernode.metrics.accuracy import accuracy
 from kernode.node_classification.centroids import references
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import NodeTask
+from kernode.progress import timed
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
 from kernode.training.settings import Training
 
@@ -111,7 +112,8 @@ class NodeLearner(Learner):
 
 def learners(task: NodeTask, method: Method, training: Training) -> list[NodeLearner]:
     """As few as there can be for the replicas of a task."""
-    prepared = method.map.prepare(task.graph, task.run.place)
+    with timed("features and hops"):
+        prepared = method.map.prepare(task.graph, task.run.place)
     one = method.initial(prepared, len(task.classes), task.run.draws(slice(1)), task.run.place)
     slices = stack_slices(one, task.graph.n_nodes, task.run)
     return [NodeLearner(prepared, method, training, task, replicas) for replicas in slices]
