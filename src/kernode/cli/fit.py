@@ -77,8 +77,8 @@ def fit(
     check_suffix(predictions)
 
     with watch.part("imports"):
+        from kernode.node_classification.choosing import checkpoint_parts
         from kernode.node_classification.experiment import fit_all_labels, run_variant
-        from kernode.node_classification.fitting import AGAIN
         from kernode.node_classification.report import judge_outcome
         from kernode.node_classification.variants import candidates
         from kernode.training.run import Run
@@ -86,9 +86,9 @@ def fit(
 
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()
-    graph.require_memory(methods.values(), place)
+    graph.require_memory(methods, place)
     with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
-        with checkpoint.opened(["", *methods, AGAIN]) as file:
+        with checkpoint.opened(["", *checkpoint_parts(methods)]) as file:
             with watch.part("reading the graph"):
                 read = graph.graph()
             require_labels(read, graph.label)

@@ -79,7 +79,7 @@ def links(
     # What is wrong with the options is said before a graph is read.
     method = configure_links(variant, "", **changes)
     place = run.place()
-    graph.require_memory([method], place)
+    graph.require_memory({"": method}, place)
     with (
         timed_by(watch),
         checkpoint.opened() as file,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -142,15 +142,14 @@ class GraphOptions(TableOptions):
         """Load, fetch, make or read it."""
         return graph_from(self.data, **self.columns())
 
-    def require_memory(self, methods: Iterable[tuple[Any, Training]], place: Place) -> None:
-        """Refuse what cannot fit before a synthetic graph is made; others come later."""
+    def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
+        """Refuse before a synthetic graph is made where no method fits; what does not is left out later."""
         from kernode.data.sizes import look_up
         from kernode.data.synthetic import is_synthetic
-        from kernode.training.memory_check import require_memory
+        from kernode.training.memory_check import refused
 
         if is_synthetic(self.data):
-            for method, training in methods:
-                require_memory(look_up(self.data), method, training, place)
+            refused(look_up(self.data), methods, place)
 
     @property
     def name(self) -> str:

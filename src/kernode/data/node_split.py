@@ -227,8 +227,8 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
         )
     except ValueError:
         raise InputError(
-            "split must be fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class "
-            f"such as 20-per-class, or a file (.npz, .json, .csv). Got '{text}'."
+            "split must be fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per "
+            f"class such as 20-per-class, or a file (.npz, .json, .csv). Got '{text}'."
         ) from None
     return train, validation, test
 

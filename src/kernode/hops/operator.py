@@ -17,6 +17,7 @@ from torch import Tensor
 
 from kernode.compute.fused import fused
 from kernode.compute.place import Place
+from kernode.compute.sharing import shared
 from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
 from kernode.graph import Graph
 from kernode.hops.cost import hop_cost
@@ -32,6 +33,11 @@ class HopOperator:
     @staticmethod
     def of(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind = "auto") -> HopOperator:
         """Build the operator of a graph; ``"auto"`` takes the cheaper kind."""
+        what = ("hops", hops, powers, place, kind)
+        return shared(graph, what, lambda: HopOperator._built(graph, hops, powers, place, kind))
+
+    @staticmethod
+    def _built(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind) -> HopOperator:
         cost = hop_cost(graph, hops, powers)
         chosen = cost.kind if kind == "auto" else kind
         cost.require_memory(chosen)

@@ -2,9 +2,14 @@
 
 DESCRIPTIONS = {
     "k3": "dot-product kernel, L_K and softmax together, softmax classifier (the paper's best)",
-    "auto": "k3-tuned or diffusion, whichever validates better; what is used where nothing is said",
+    "auto": "the best of the six below, by successive halving on validation; used where nothing is said",
+    "diffusion": "Eq. 7 with ten plain hops from a PageRank start, learned: few labels, poor features",
+    "hops": "Eq. 7 with two exact hops, an output layer per hop, LayerNorm, 256 wide: many labels",
+    "diffusion-decayed": "ten plain hops with PageRank's weights, strong decay: few labels, many words",
+    "hops-standardized": "as hops, every column of X to mean 0 and deviation 1: dense features",
+    "diffusion-scaled": "as diffusion-decayed, rows of X scaled to sum 1",
+    "hops-scaled": "as hops, rows of X scaled to sum 1, no LayerNorm, 128 wide",
     "k3-tuned": "K3 with settings chosen on validation",
-    "diffusion": "K3 with ten steps of diffusion in place of exact hops: for few labels",
     "k1": "dot-product kernel, L_K, nearest centroids",
     "k2": "RBF kernel, L_K, nearest centroids",
     "n1": "no kernel loss: the same map with softmax alone",

@@ -23,8 +23,8 @@ from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
+from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.fitting import fit_best
 from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.given import labelled
 from kernode.node_classification.model import Model

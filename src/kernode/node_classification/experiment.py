@@ -19,7 +19,8 @@ from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
-from kernode.node_classification.fitting import Candidates, fit_again, fit_best
+from kernode.node_classification.choosing import fit_best
+from kernode.node_classification.fitting import Candidates, fit_again
 from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
@@ -168,7 +169,7 @@ def _report(on: ModelOnGraph, splits: list[Split], test: dict[str, Any]) -> dict
     return {
         "dataset": on.graph.name,
         "variant": model.variant,
-        "chosen_by_validation": model.chosen_by_validation,
+        **model.choice,
         "split": model.split,
         "replicas": len(model.seeds),
         "seed": model.seeds[0],

@@ -9,7 +9,8 @@ import numpy as np
 from kernode.compute.replicas import seeds_from, whole
 from kernode.errors import InputError
 from kernode.node_classification.advice import advise_longer_training
-from kernode.node_classification.fitting import Candidates, fit_again, fit_best, fit_first
+from kernode.node_classification.choosing import fit_best
+from kernode.node_classification.fitting import Candidates, fit_again, fit_first
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes, NodeTask
 

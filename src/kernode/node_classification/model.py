@@ -47,6 +47,7 @@ class Model:
     variant: str = ""  # what the method is called, and how nodes were split: for the reader
     split: str = ""
     chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
+    epochs_tried: dict[str, int] | None = None  # and after how many epochs
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     threads: int | None = field(default=None, compare=False)  # it had; not stored either
     n_features: int | None = None  # that a graph must have; None in files of before
@@ -160,6 +161,11 @@ class Model:
         if not isinstance(hop_map, HopMLP):
             return None
         return np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was tried, as a model holds it."""
+        return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
 
     def validation_accuracy(self) -> float:
         """Percent, each replica at the epoch that it kept, their mean; 0 where nothing validated."""

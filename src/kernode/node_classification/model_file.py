@@ -49,7 +49,7 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
         "features": model.n_features,
         "variant": model.variant,
         "split": model.split,
-        "chosen_by_validation": model.chosen_by_validation,
+        **model.choice,
     }
     if model.encoding is not None:
         facts["encoding"] = model.encoding.to_json()
@@ -86,6 +86,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
         variant=facts["variant"],
         split=facts["split"],
         chosen_by_validation=facts["chosen_by_validation"],
+        epochs_tried=facts.get("epochs_tried"),
         n_features=facts.get("features"),
         references=tensors.get("references"),
         encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,

@@ -95,6 +95,11 @@ class NodeTask:
         """Weights of the training nodes, q × m; None where all count alike."""
         return None if self.weights is None else self.weights[self.nodes.train]
 
+    def of(self, replicas: slice) -> NodeTask:
+        """The same for some of the replicas."""
+        own = self.run.with_seeds(self.run.seeds[replicas])
+        return replace(self, nodes=self.nodes.of(replicas), run=own)
+
     def with_run(self, run: Run) -> NodeTask:
         """The same, run otherwise."""
         return replace(self, run=run)

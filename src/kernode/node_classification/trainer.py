@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ from kernode.node_classification.centroids import references
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import NodeTask
 from kernode.progress import timed
-from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
+from kernode.training.loop import Epochs, Learner, Trained, stack_slices
 from kernode.training.settings import Training
 
 
@@ -119,16 +120,37 @@ def learners(task: NodeTask, method: Method, training: Training) -> list[NodeLea
     return [NodeLearner(prepared, method, training, task, replicas) for replicas in slices]
 
 
+class Course:
+    """A method that learns a task, one replica per seed, all at once, as far as it is asked to.
+
+    Each replica gives what the run made alone with its seed gives.
+    """
+
+    def __init__(self, task: NodeTask, method: Method, training: Training) -> None:
+        started = time.perf_counter()
+        if training.selection == "best" and training.epochs and not task.nodes.validates:
+            raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
+        self.method, self.training = method, training
+        self.stacks = learners(task, method, training)
+        data = [*vars(task.nodes).values(), *([] if task.weights is None else [task.weights])]
+        facts = task.run.facts(task.graph, method, training, data)
+        self.epochs = Epochs(self.stacks, training, task.run, facts, started)
+
+    def validated(self) -> np.ndarray:
+        """What says which epoch is best, of every epoch so far (E × r), in percent; −inf for no number."""
+        score = self.epochs.recorded(f"validation_{self.training.select_by}")
+        return np.where(np.isfinite(self.epochs.recorded("validation_loss")), score, -np.inf)
+
+    def trained(self) -> Trained:
+        """What has been learned so far."""
+        trained = replace(self.epochs.trained(), prepared=self.stacks[0].prepared)
+        if self.method.classifier == "softmax":
+            return trained
+        return replace(trained, references=torch.cat([stack.references() for stack in self.stacks]))
+
+
 def train(task: NodeTask, method: Method, training: Training) -> Trained:
-    """Train one replica per seed, all at once; each gives what the run made alone with its seed gives."""
-    started = time.perf_counter()
-    if training.selection == "best" and training.epochs and not task.nodes.validates:
-        raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
-    stacks = learners(task, method, training)
-    data = [*vars(task.nodes).values(), *([] if task.weights is None else [task.weights])]
-    facts = task.run.facts(task.graph, method, training, data)
-    trained = run_epochs(stacks, training, task.run, facts, started)
-    trained = replace(trained, prepared=stacks[0].prepared)
-    if method.classifier == "softmax":
-        return trained
-    return replace(trained, references=torch.cat([stack.references() for stack in stacks]))
+    """Train to the end."""
+    course = Course(task, method, training)
+    course.epochs.run()
+    return course.trained()

@@ -14,6 +14,13 @@ from typing import Any
 
 Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `configure` takes them
 
+# What "auto" is on FastGCN's split: one of its candidates, and what is changed in it.
+AUTO: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "cora": ("diffusion-decayed", {}),
+    "citeseer": ("hops-scaled", {}),
+    "pubmed": ("diffusion", {"dropout": 0.5}),
+}
+
 K3: Tuned = {
     "cora": {  # validation accuracy 90.11 %
         "hidden": (64,), "hops": 2, "powers": "last", "hop_weights": 1.0, "normalize_rows": False,

@@ -23,8 +23,16 @@ from kernode.node_classification.tuned_settings import Tuned
 from kernode.recipe import take_fields
 from kernode.training.settings import Training, require_effect
 
-AUTO = "auto"  # no variant of its own: whichever of these validates better
-CANDIDATES = ("k3-tuned", "diffusion")
+AUTO = "auto"  # no variant of its own: whichever of these validates best, by successive halving (halving.py)
+CANDIDATES = (
+    "diffusion",
+    "hops",
+    "diffusion-decayed",
+    "hops-standardized",
+    "diffusion-scaled",
+    "hops-scaled",
+)
+WITH_MAP = "k3-tuned"  # what "auto" is with a map of one's own: its loss and its training
 WORDS = "words"  # any graph with a sparse X that has no name of its own
 
 
@@ -83,23 +91,64 @@ _BASELINES = {
     "smoother": Variant(Method(Smoother(hops=2), _DOT, Hinge()), Training(epochs=0)),
 }
 
-# Not in the paper. On the citation graphs with what `kernode tune` found (tuned_settings.py). Elsewhere
-# "k3-tuned" is K3 with the width, decay and dropout on X that validation picked most often on the random
-# splits of seven graphs (docs/comparison.md). "diffusion" is its sibling for graphs where more of the
-# neighbourhood must speak, above all with few labels; decay as chosen on Cora's and Citeseer's nodes outside
-# FastGCN's test set, 3 % and 10 % of them labelled.
+_WORD_GRAPHS = (WORDS, *tuned_settings.K3)
+
+
+def _member(feature_map: HopMLP, loss: Joint | Softmax, words: float, **training: Any) -> Variant:
+    """One of the family that "auto" tries: trained while validation rises, parameters averaged over epochs.
+
+    ``words``: dropout on X where its columns are words, of which a node has many; of a few numbers none can
+    be spared.
+    """
+    settings = Training(epochs=1000, patience=100, averaging=0.95, **training)
+    return Variant(
+        Method(feature_map, _DOT, loss), settings, {key: {"input_dropout": words} for key in _WORD_GRAPHS}
+    )
+
+
+_RAW: Any = {"normalize_rows": False, "biases": True}
+_FAR: Any = {"hops": 10, "powers": "plain", "teleport": 0.1}
+_NEAR: Any = {"learning_rate": 0.01, "weight_decay": 0.0, "dropout": 0.8}
+
+# The family that "auto" chooses from: Eq. 7 with two exact hops, and with ten plain ones from a
+# personalised-PageRank start. Fixed on training and validation nodes alone, of seven graphs and with 5 and 20
+# labels per class of some: docs/variants.md says what was looked at.
+_FAMILY = {
+    "diffusion": _member(
+        HopMLP(hidden=(128,), **_RAW, **_FAR), Joint(kernel_weight=0.1), 0.3,
+        learning_rate=0.03, weight_decay=0.0, dropout=0.8,
+    ),
+    "hops": _member(
+        HopMLP(hidden=(256,), **_RAW, norm=True, self_term="both", per_hop=True), Joint(kernel_weight=1.0),
+        0.3, **_NEAR,
+    ),
+    "diffusion-decayed": _member(
+        HopMLP(hidden=(64,), **_RAW, **_FAR, hop_weights="pagerank"), Softmax(), 0.3,
+        learning_rate=0.01, weight_decay=5e-3, dropout=0.5,
+    ),
+    "hops-standardized": _member(
+        HopMLP(hidden=(256,), **_RAW, norm=True, standardize=True, per_hop=True), Joint(kernel_weight=1.0),
+        0.3, **_NEAR,
+    ),
+    "diffusion-scaled": _member(
+        HopMLP(hidden=(64,), biases=True, **_FAR, hop_weights="pagerank"), Softmax(), 0.6,
+        learning_rate=0.03, weight_decay=5e-4, dropout=0.5,
+    ),
+    "hops-scaled": _member(
+        HopMLP(hidden=(128,), biases=True, self_term="both", per_hop=True), Joint(kernel_weight=1.0),
+        0.3, **_NEAR,
+    ),
+}  # fmt: skip
+
+# Not in the paper. "k3-tuned": on the citation graphs with what `kernode tune` found (tuned_settings.py),
+# elsewhere K3 with the width, decay and dropout on X that validation picked most often on the random splits
+# of seven graphs (docs/comparison.md).
 _OWN = {
     "k3-tuned": Variant(
         Method(HopMLP(hidden=(64,)), _DOT, Joint()),
         Training(weight_decay=1e-5),
-        # Dropout on X is for words, of which a node has many; of a few numbers none can be spared.
-        {key: {"input_dropout": 0.5} for key in (WORDS, *tuned_settings.K3)},
+        {key: {"input_dropout": 0.5} for key in _WORD_GRAPHS},
         tuned_settings.K3,
-    ),
-    "diffusion": Variant(
-        Method(APPNP(), _DOT, Joint()),
-        Training(),
-        {key: {"input_dropout": 0.5} for key in (WORDS, *tuned_settings.K3)},
     ),
     "similarity": Variant(
         Method(_WIDE, _DOT, Hinge(margin=0.5)),
@@ -108,7 +157,7 @@ _OWN = {
     ),
 }
 
-VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _OWN
+VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN
 
 
 def find_variant(name: str) -> Variant:
@@ -140,6 +189,8 @@ def configure(
     if "map" not in given:  # they are of the variant's own map
         found = variant.tuned_on.get(dataset) if tuned else None
         settings = {**(found or variant.settings_on.get(dataset, {})), **given}
+    if settings.get("selection") == "last" and "patience" not in settings:
+        settings = {"epochs": variant.training.to_the_last().epochs, "patience": None, **settings}
     method = variant.method.changed(settings)
     training = replace(variant.training, **take_fields(settings, variant.training))
     # What is left of the variant's own settings went with a part that was changed.
@@ -161,18 +212,29 @@ def candidates(
 ) -> dict[str, tuple[NodeMethod, Training]]:
     """What a variant stands for: itself, or for "auto" those of its candidates that have all the changes.
 
-    Where a search has found settings for the data set, or a map is given, or nothing is to be chosen by
-    validation, "auto" is its first candidate.
+    Where a search has found settings for the data set "auto" is what it found, with a map of one's own
+    "k3-tuned" with that map, and where nothing is to be chosen by validation its first candidate.
 
-    >>> list(candidates("auto")), list(candidates("auto", hops=3)), list(candidates("K1"))
-    (['k3-tuned', 'diffusion'], ['k3-tuned'], ['k1'])
+    >>> len(candidates("auto")), list(candidates("auto", "cora")), list(candidates("K1"))
+    (6, ['diffusion-decayed'], ['k1'])
     """
-    first, *others = CANDIDATES if str(name).lower() == AUTO else (name,)
-    found = {str(first).lower(): configure(first, dataset, tuned=tuned, **changes)}
-    settled = (tuned and dataset in find_variant(first).tuned_on) or changes.get("map") is not None
-    if settled or next(iter(found.values()))[1].selection == "last":
-        return found
-    for other in others:
-        with suppress(InputError):  # it has no such setting
-            found[other] = configure(other, dataset, tuned=tuned, **changes)
-    return found
+    if str(name).lower() != AUTO:
+        return {str(name).lower(): configure(name, dataset, tuned=tuned, **changes)}
+    if changes.get("map") is not None:
+        return {WITH_MAP: configure(WITH_MAP, dataset, tuned=tuned, **changes)}
+    given = {key: value for key, value in changes.items() if value is not None}
+    if tuned and dataset in tuned_settings.AUTO:
+        found, settings = tuned_settings.AUTO[dataset]
+        with suppress(InputError):  # it has no such setting: then there is a choice again
+            return {found: configure(found, dataset, **{**settings, **given})}
+    possible, refused = {}, []
+    for one in CANDIDATES:
+        try:
+            possible[one] = configure(one, dataset, tuned=tuned, **given)
+        except InputError as error:
+            refused.append(error)
+    if not possible:
+        raise refused[0]
+    if next(iter(possible.values()))[1].selection == "last":
+        return dict(list(possible.items())[:1])
+    return possible

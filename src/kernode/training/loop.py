@@ -110,55 +110,85 @@ class Learner(ABC):
         return {f"{name}.{kind}.{key}": t for kind, values in kinds.items() for key, t in values.items()}
 
 
+class Epochs:
+    """The epochs of a training: all at once, or as far as somebody wants to look first.
+
+    All learners advance in step. ``facts``: what two runs must share for one to continue the other.
+    """
+
+    def __init__(
+        self, learners: Sequence[Learner], training: Training, run: Run, facts: dict[str, Any], started: float
+    ) -> None:
+        self.learners, self.training, self.job, self.facts = learners, training, run, facts
+        self.state = {
+            name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()
+        }
+        self.history: list[dict[str, Tensor]] = []
+        if run.checkpoint is not None:
+            self.history = run.checkpoint.restore(self.state, facts)
+            if len(self.history) > training.epochs:
+                raise InputError(
+                    f"{run.checkpoint.path} has {len(self.history)} epochs, more than the {training.epochs} "
+                    "asked for. Give more epochs, or another checkpoint file."
+                )
+        # Without parameters nothing can be learned.
+        self.epochs = training.epochs if learners[0].parameters else 0
+        self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
+        self._blocks: dict[str, Tensor] = {}
+        self.seconds = time.perf_counter() - started
+
+    def run(self, until: int | None = None) -> None:
+        """Go on to an epoch, or to the end: the last one, or before where patience has run out."""
+        started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
+        told_to, told = listeners(self.job, last), 0.0
+        with Keeping(self.job.checkpoint, self.state, self.history, self.facts) as keeping:
+            for epoch in range(len(self.history) + 1, last + 1):
+                if self._has_stopped(epoch):
+                    break
+                with keeping.whole_epoch():
+                    record = _joined([act(epoch) for act in self._advance])
+                    self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                keeping.write_if_due(epoch, last)
+                if told_to and (epoch == last or _is_due(self.history[-1], told)):
+                    latest = {name: value.cpu().numpy() for name, value in self.history[-1].items()}
+                    for tell in told_to:
+                        tell(epoch, latest)
+                    told = time.monotonic()
+        self.seconds += time.perf_counter() - started
+
+    def recorded(self, name: str) -> np.ndarray:
+        """One of the figures of every epoch so far: E × r."""
+        return torch.stack([record[name] for record in self.history]).cpu().numpy()
+
+    def trained(self) -> Trained:
+        """What the epochs so far have left."""
+        learners, history = self.learners, self.history
+        _require_convergence(learners, history)
+        names = learners[0].best.parameters
+        return Trained(
+            parameters={
+                name: torch.cat([o.best.parameters[name] for o in learners]).contiguous() for name in names
+            },
+            epochs=torch.cat([one.best.epoch for one in learners]).cpu().numpy(),
+            history={name: self.recorded(name) for name in (history[0] if history else {})},
+            seconds=self.seconds,
+            threads=torch.get_num_threads(),
+        )
+
+    def _has_stopped(self, epoch: int) -> bool:
+        """Whether patience had run out before an epoch: on a GPU not asked in each, since asking waits."""
+        if epoch == 1 or (self.learners[0].adam.flat.is_cuda and epoch % 20 != 1):
+            return False
+        return all(one.best.stopped(epoch - 1, self.training.patience) for one in self.learners)
+
+
 def run_epochs(
     learners: Sequence[Learner], training: Training, run: Run, facts: dict[str, Any], started: float
 ) -> Trained:
-    """Advance all learners in step. ``facts``: what two runs must share for one to continue the other."""
-    checkpoint = run.checkpoint
-    history: list[dict[str, Tensor]] = []
-    blocks: dict[str, Tensor] = {}
-    state = {name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()}
-    if checkpoint is not None:
-        history = checkpoint.restore(state, facts)
-        if len(history) > training.epochs:
-            raise InputError(
-                f"{checkpoint.path} has {len(history)} epochs, more than the {training.epochs} asked for. "
-                "Give more epochs, or another checkpoint file."
-            )
-    epochs = training.epochs if learners[0].parameters else 0  # without parameters nothing can be learned
-    told_to = listeners(run, training.epochs)
-    advance = [one.replayed(one.advance, epochs) for one in learners]
-    told = 0.0
-    with Keeping(checkpoint, state, history, facts) as keeping:
-        for epoch in range(len(history) + 1, epochs + 1):
-            if _may_stop(epoch, learners) and all(
-                one.best.stopped(epoch - 1, training.patience) for one in learners
-            ):
-                break
-            with keeping.whole_epoch():
-                history.append(_in_block(_joined([act(epoch) for act in advance]), blocks, epoch, epochs))
-            keeping.write_if_due(epoch, epochs)
-            if told_to and (epoch == epochs or _is_due(history[-1], told)):
-                latest = {name: value.cpu().numpy() for name, value in history[-1].items()}
-                for tell in told_to:
-                    tell(epoch, latest)
-                told = time.monotonic()
-    _require_convergence(learners, history)
-    names, recorded = learners[0].best.parameters, history[0] if history else {}
-    return Trained(
-        parameters={
-            name: torch.cat([o.best.parameters[name] for o in learners]).contiguous() for name in names
-        },
-        epochs=torch.cat([one.best.epoch for one in learners]).cpu().numpy(),
-        history={name: torch.stack([r[name] for r in history]).cpu().numpy() for name in recorded},
-        seconds=time.perf_counter() - started,
-        threads=torch.get_num_threads(),
-    )
-
-
-def _may_stop(epoch: int, learners: Sequence[Learner]) -> bool:
-    """Whether to ask if patience has run out: on a GPU not in each epoch, since asking waits for it."""
-    return epoch > 1 and (not learners[0].adam.flat.is_cuda or epoch % 20 == 1)
+    """All epochs of a training."""
+    epochs = Epochs(learners, training, run, facts, started)
+    epochs.run()
+    return epochs.trained()
 
 
 def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kernode.compute.free_memory import free_at, readable
@@ -27,6 +28,21 @@ def require_memory(sizes: GraphSizes, method: SaysItsCost, training: Training, p
     need = least_needed(sizes, method, training, place)
     if need > free:
         raise InputError(refusal(need, free, method, place))
+
+
+def refused(
+    sizes: GraphSizes, methods: Mapping[str, tuple[SaysItsCost, Training]], place: Place
+) -> dict[str, InputError]:
+    """Why some of several methods do not fit, by name; raise where none of them does."""
+    reasons = {}
+    for name, (method, training) in methods.items():
+        try:
+            require_memory(sizes, method, training, place)
+        except InputError as error:
+            reasons[name] = error
+    if reasons and len(reasons) == len(methods):
+        raise next(iter(reasons.values()))
+    return reasons
 
 
 def least_needed(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -79,6 +79,11 @@ class Training(Recipe):
                 "averaging",
             }
         return frozenset(unused)
+
+    def to_the_last(self) -> Training:
+        """The same without a choice of the epoch; where patience would end it, for the usual number."""
+        epochs = self.epochs if self.patience is None else min(self.epochs, Training.epochs)
+        return replace(self, selection="last", patience=None, epochs=epochs)
 
     def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
         """Return the settings that may differ between replicas, as one number for each."""

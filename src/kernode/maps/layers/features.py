@@ -12,6 +12,7 @@ from torch import Tensor
 
 from kernode.compute.chunks import row_chunks
 from kernode.compute.place import Place
+from kernode.compute.sharing import shared
 from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 
@@ -32,7 +33,11 @@ def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
 
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
     """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
-    return placed_features(graph.features, place, normalize_rows=normalize_rows)
+    return shared(
+        graph,
+        ("features", place, normalize_rows),
+        lambda: placed_features(graph.features, place, normalize_rows=normalize_rows),
+    )
 
 
 def placed_features(

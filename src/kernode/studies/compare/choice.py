@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kernode.node_classification.halving import choose
 from kernode.studies.compare.trials import Trial, Trials
 
 CHOOSE_ON = 5  # splits
@@ -53,13 +54,4 @@ def best_validation(trials: Sequence[Trial]) -> int:
 
 def as_auto(trials: Sequence[Trial]) -> int:
     """The one that "auto" would keep."""
-    return choose([trial.history for trial in trials])
-
-
-def choose(histories: Sequence[np.ndarray]) -> int:
-    """Which of its candidates "auto" keeps, by the validation accuracy of each, epoch by epoch.
-
-    >>> choose([np.array([50.0, 70.0, 60.0]), np.array([40.0, 70.5])])
-    1
-    """
-    return int(np.argmax([history.max() for history in histories]))
+    return choose([trial.history[:, None] for trial in trials])

@@ -38,7 +38,12 @@ class Values:
 
     def fields_of(self, kind: type, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
         """A value for each field of a dataclass."""
-        return {field.name: self.take(field.name) for field in fields(kind) if field.name not in leave_out}
+        # What a released kind did not have may be left out: it is then what it always was.
+        return {
+            field.name: self.take(field.name)
+            for field in fields(kind)
+            if field.name not in leave_out and (field.name in self.left or not field.metadata.get("later"))
+        }
 
     def with_own(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Names, and those of what the paper does not have, where the row has it."""
