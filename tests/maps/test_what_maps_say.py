@@ -20,6 +20,7 @@ from kernode.maps import (
     APPNP,
     GAT,
     GCN,
+    ClassicGNN,
     FastGCN,
     Free,
     HopMLP,
@@ -149,7 +150,7 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
-    assert with_space == {HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, JKConcat}
+    assert with_space == {HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, JKConcat}
     assert not BareMap.search_space
 
 

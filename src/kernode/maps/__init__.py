@@ -2,6 +2,7 @@
 
 from kernode.maps.appnp import APPNP
 from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.classic import ClassicGNN
 from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
@@ -17,6 +18,7 @@ __all__ = [
     "APPNP",
     "GAT",
     "GCN",
+    "ClassicGNN",
     "FastGCN",
     "FeatureMap",
     "Free",

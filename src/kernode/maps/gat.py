@@ -17,11 +17,11 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.attention import Edges, attend
+from kernode.maps.layers.attention import Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.input_dropout import kept, masked_product, scale_of
 from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.sizes import attention_held, features_held, trained
 from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 
@@ -70,16 +70,13 @@ class GAT(FeatureMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""
-        size, heads = place.dtype.itemsize, self.heads * len(self.hidden) + 1
-        of_edge = 3 * 8 + 2 * (size + 4) + 2 * heads * size  # three lists, two matrices, the scores
         held = features_held(sizes, place, normalize_rows=self.normalize_rows)
-        widths = (sizes.features, *self.hidden, width_of(self))
-        return held + sizes.step_entries * of_edge + trained(widths, sizes, place)
+        held += attention_held(sizes, place, self.heads * len(self.hidden) + 1)
+        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Attention."""
-        entries = f"{sizes.step_entries:,}"
-        return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
+        return attention_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
+from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 
 SLOPE = 0.2  # of leaky relu below zero, as published
@@ -76,6 +77,12 @@ class Edges:
             columns = (self.sources.to(index) + self.nodes * block).view(-1)
             self.patterns[k] = functional.pad(starts, (1, 0)), columns
         return self.patterns[k]
+
+
+def attention_reason(sizes: GraphSizes) -> str:
+    """What summing over neighbours takes, in a sentence."""
+    entries = f"{sizes.step_entries:,}"
+    return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
 
 
 def attend(

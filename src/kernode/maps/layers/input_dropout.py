@@ -31,6 +31,14 @@ def masked_product(x: Tensor | SparseMatrix, weight: Tensor, dropout: Dropout | 
     return out
 
 
+def input_products(x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dropout | None) -> list[Tensor]:
+    """X with each of several weights (r × f × d): n × r × d; dropout's mask on X is the same for all."""
+    if dropout is None or dropout.of_input is None:
+        return [multiply_shared(x, weight) for weight in weights]
+    together = masked_product(x, torch.cat(weights, dim=2), dropout.of_input).transpose(0, 1)
+    return list(together.split([weight.shape[2] for weight in weights], dim=2))
+
+
 class _MaskedSparse(torch.autograd.Function):
     """A sparse X: only stored values need a mask."""
 

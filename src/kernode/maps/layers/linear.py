@@ -36,6 +36,14 @@ def initial_weights(
     return weight.to(place.dtype).to(place.device).transpose(0, 1)
 
 
+def initial_linear(rows: int, columns: int, stream: int, draws: Draws, place: Place) -> tuple[Tensor, Tensor]:
+    """Draw weights (r × rows × columns) and biases (r × columns) as ``torch.nn.Linear`` starts: ± 1/√rows."""
+    xavier = (6 / (rows + columns)) ** 0.5
+    weight = initial_weight(rows, columns, stream, draws, place, gain=rows**-0.5 / xavier)
+    bias = (draws.uniform(WEIGHTS + stream + 1, columns).T * 2 - 1) * rows**-0.5
+    return weight, bias.to(place.dtype).to(place.device).contiguous()
+
+
 def multiply_shared(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     """Every replica's weights on one shared x: (n × f), (r × f × d) → n × r × d."""
     if isinstance(x, SparseMatrix):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor
 
 from kernode.compute.place import Place
@@ -19,13 +20,23 @@ class GraphInputs:
     """What a convolution takes from the graph: X and Ā."""
 
     features: Tensor | SparseMatrix  # n × f
-    step: SparseMatrix  # Ā, n × n
+    step: SparseMatrix  # Ā, n × n, or another mean over neighbours
 
 
 def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
     """Return X and Ā at a place."""
     step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
     return GraphInputs(node_features(graph, place, normalize_rows=normalize_rows), step)
+
+
+def mean_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
+    """Return X and, in Ā's place, the mean over neighbours D⁻¹ A: nothing where a node has none."""
+    mean = graph.adjacency.astype(np.float64)
+    degrees = np.asarray(mean.sum(axis=1)).ravel()
+    mean.data /= np.repeat(degrees, np.diff(mean.indptr))
+    return GraphInputs(
+        node_features(graph, place, normalize_rows=normalize_rows), SparseMatrix.of(mean, place)
+    )
 
 
 def adjacency_reason(sizes: GraphSizes) -> str:

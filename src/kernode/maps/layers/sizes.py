@@ -42,6 +42,12 @@ def adjacency_held(sizes: GraphSizes, place: Place) -> float:
     return float(sizes.step_entries * (place.dtype.itemsize + 4))
 
 
+def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
+    """The edges, and of every edge and head of all layers its score before and after softmax."""
+    size = place.dtype.itemsize
+    return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
+
+
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
 

@@ -1,0 +1,209 @@
+"""Message passing as it is tuned today: GCN, GraphSAGE or GAT with LayerNorm, residuals and depth.
+
+Luo, Shi and Wu, "Classic GNNs are strong baselines", NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.gat import AttentionInputs
+from kernode.maps.layers.activation import activate
+from kernode.maps.layers.attention import Edges, attend, attention_reason
+from kernode.maps.layers.features import node_features
+from kernode.maps.layers.input_dropout import input_products
+from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
+from kernode.maps.layers.normalization import initial_norm, layer_norm
+from kernode.maps.layers.propagation import (
+    GraphInputs,
+    adjacency_reason,
+    graph_inputs,
+    mean_inputs,
+    propagate,
+)
+from kernode.maps.layers.sizes import STATES, adjacency_held, attention_held, features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+
+LAYERS = ("gcn", "sage", "gat")
+_STREAMS = 8  # of randomness, for the parameters of each layer
+
+
+@dataclass(frozen=True)
+class ClassicGNN(StagedMap):
+    """``H ← relu(LayerNorm(layer(H) + H R + b))``, layer by layer, then a linear layer to the classes.
+
+    - ``layer``: ``"gcn"`` (Ā H W), ``"sage"`` (GraphSAGE: the neighbours' mean times W, and H times a root
+      weight) or ``"gat"`` (attention with ``heads`` heads side by side).
+    - ``hidden``: one width for each layer of message passing.
+    - ``norm``, ``residual``: whether there is a LayerNorm, and a linear residual H R + b.
+    - ``head``: whether a linear layer makes g; otherwise one more layer of message passing does, with
+      neither norm nor residual.
+
+    >>> from kernode.maps import ClassicGNN
+    >>> ClassicGNN("sage", hidden=(64, 64), outputs=7).reach
+    2
+    """
+
+    layer: Literal["gcn", "sage", "gat"] = "gcn"
+    hidden: tuple[int, ...] = (64, 64)
+    outputs: int | None = None
+    norm: bool = True
+    residual: bool = True
+    head: bool = True
+    heads: int = 1
+    normalize_rows: bool = False
+
+    search_space: ClassVar = {
+        **WIDTHS, "norm": (True, False), "residual": (True, False), **ROWS
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if self.layer not in LAYERS:
+            raise InputError(f"layer must be one of {', '.join(map(repr, LAYERS))}. Got {self.layer!r}.")
+        if not self.hidden:
+            raise InputError("ClassicGNN needs at least one layer of message passing. Got hidden=().")
+        if self.heads < 1 or any(width % self.heads for width in self.hidden):
+            raise InputError(
+                f"hidden widths must be multiples of heads. Got hidden={self.hidden} and heads={self.heads}."
+            )
+        if self.heads > 1 and self.layer != "gat":
+            raise InputError(f"heads belong to layer='gat'. Got heads={self.heads} with {self.layer!r}.")
+
+    @property
+    def reach(self) -> int:
+        """One edge for each layer of message passing."""
+        return len(self.hidden) + (not self.head)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, the edges, the layers; a LayerNorm keeps what comes in and what it makes of it."""
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
+        if self.layer == "gat":
+            held += attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
+        else:
+            held += adjacency_held(sizes, place) * (
+                1 if self.layer == "gcn" else 2
+            )  # its transpose is another
+        widths = (sizes.features, *self.hidden, width_of(self))
+        more = (self.layer == "sage") + self.residual  # weights beside the neighbours'
+        weights = more * sum(rows * columns for rows, columns in pairwise(widths[:-1]))
+        norms = 2 * sizes.nodes * sum(self.hidden) if self.norm else 0
+        return held + trained(widths, sizes, place) + place.dtype.itemsize * (STATES * weights + norms)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Ā, the mean or attention."""
+        return attention_reason(sizes) if self.layer == "gat" else adjacency_reason(sizes)
+
+    def prepare(self, graph: Graph, place: Place) -> GraphInputs | AttentionInputs:
+        """X, and what neighbours are summed by."""
+        rows = self.normalize_rows
+        if self.layer == "gat":
+            return AttentionInputs(node_features(graph, place, normalize_rows=rows), Edges.of(graph, place))
+        inputs = graph_inputs if self.layer == "gcn" else mean_inputs
+        return inputs(graph, place, normalize_rows=rows)
+
+    def initial(self, prepared: GraphInputs | AttentionInputs, draws: Draws, place: Place) -> Parameters:
+        """As PyTorch Geometric's layers and torch's linear ones start; LayerNorm with scale 1 and shift 0."""
+        parameters: Parameters = {}
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        for layer, (rows, columns) in enumerate(pairwise(widths)):
+            last, stream = layer == len(self.hidden), _STREAMS * layer
+            if last and self.head:
+                parameters["head"], parameters["head_bias"] = initial_linear(
+                    rows, columns, stream, draws, place
+                )
+                break
+            for name, value in self._start(rows, columns, layer, draws, place):
+                parameters[f"{name}_{layer}"] = value
+            if self.residual and not last:
+                found = initial_linear(rows, columns, stream + 4, draws, place)
+                parameters[f"residual_{layer}"], parameters[f"residual_bias_{layer}"] = found
+            if self.norm and not last:
+                parameters |= initial_norm(columns, layer, draws, place)
+        return parameters
+
+    def beginning(
+        self,
+        parameters: Parameters,
+        prepared: GraphInputs | AttentionInputs,
+        dropout: Dropout | None = None,
+    ) -> Tensor:
+        """The first layer before its relu."""
+        products = input_products(prepared.features, self._weights(parameters, 0), dropout)
+        return self._pass_messages(products, parameters, 0, prepared)
+
+    def finish(
+        self,
+        parameters: Parameters,
+        prepared: GraphInputs | AttentionInputs,
+        beginning: Tensor,
+        dropout: Dropout | None,
+    ) -> Tensor:
+        """The other layers and the head: r × n × d."""
+        x = beginning
+        for layer in range(1, self.reach):
+            x = activate(x, layer, dropout)
+            products = [multiply_stacked(x, weight) for weight in self._weights(parameters, layer)]
+            x = self._pass_messages(products, parameters, layer, prepared)
+        if self.head:
+            x = activate(x, self.reach, dropout)
+            x = multiply_stacked(x, parameters["head"]) + parameters["head_bias"]
+        return x.transpose(0, 1)
+
+    def _heads(self, layer: int) -> int:
+        return self.heads if layer < len(self.hidden) else 1
+
+    def _start(
+        self, rows: int, columns: int, layer: int, draws: Draws, place: Place
+    ) -> Iterator[tuple[str, Tensor]]:
+        """A layer's own parameters by name."""
+        stream, heads = _STREAMS * layer, self._heads(layer)
+        if self.layer == "sage":
+            weight, bias = initial_linear(rows, columns, stream, draws, place)
+            yield from (("weight", weight), ("bias", bias))
+            yield "root", initial_linear(rows, columns, stream + 2, draws, place)[0]
+            return
+        yield "weight", initial_weight(rows, columns, stream, draws, place, gain=1)
+        yield "bias", torch.zeros(len(draws.seeds), columns, dtype=place.dtype, device=place.device)
+        if self.layer == "gat":
+            for at, name in enumerate(("source", "target"), 1):
+                yield name, initial_weight(heads, columns // heads, stream + at, draws, place, gain=1)
+
+    def _weights(self, parameters: Parameters, layer: int) -> list[Tensor]:
+        """What a layer's input is multiplied with: the neighbours' weight and perhaps its own."""
+        own = [parameters[name] for name in (f"root_{layer}", f"residual_{layer}") if name in parameters]
+        # Root weight and residual are added first: one product is cheaper than two.
+        return [parameters[f"weight_{layer}"], *([sum(own[1:], own[0])] if own else [])]
+
+    def _pass_messages(
+        self,
+        products: list[Tensor],
+        parameters: Parameters,
+        layer: int,
+        prepared: GraphInputs | AttentionInputs,
+    ) -> Tensor:
+        """A layer before its relu, from the products of its input with its weights: n × r × width."""
+        h, *own = products
+        bias = parameters[f"bias_{layer}"]
+        if f"residual_bias_{layer}" in parameters:
+            bias = bias + parameters[f"residual_bias_{layer}"]
+        if isinstance(prepared, AttentionInputs):
+            vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
+            x = attend(h.transpose(0, 1), vectors, bias, prepared.edges).transpose(0, 1).contiguous()
+        else:
+            x = propagate(prepared.step, h) + bias
+        if own:
+            x = x + own[0]
+        return layer_norm(x, layer, parameters) if f"norm_scale_{layer}" in parameters else x
