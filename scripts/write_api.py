@@ -63,7 +63,7 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         tuple(
             ("kernode.maps", getattr(maps, name))
             for name in ("FeatureMap", "HopMLP", "Presmoothed", "Smoother", "Free", "GCN", "GAT", "APPNP",
-                         "ClassicGNN", "JKConcat", "FastGCN", "ModuleMap", "Wrapped")
+                         "ClassicGNN", "GCNII", "MLP", "JKConcat", "FastGCN", "ModuleMap", "Wrapped")
         ),
     ),
     (

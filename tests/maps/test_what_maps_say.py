@@ -20,6 +20,8 @@ from kernode.maps import (
     APPNP,
     GAT,
     GCN,
+    GCNII,
+    MLP,
     ClassicGNN,
     FastGCN,
     Free,
@@ -130,7 +132,7 @@ def test_operator_is_a_word_and_why(feature_map):
     kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
     assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
     assert why
-    sums = not isinstance(feature_map, BareMap | Free | Smoother | Presmoothed)
+    sums = not isinstance(feature_map, BareMap | Free | MLP | Smoother | Presmoothed)
     assert (kind != "none") == sums
 
 
@@ -150,7 +152,9 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
-    assert with_space == {HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, JKConcat}
+    assert with_space == {
+        HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, GCNII, MLP, JKConcat
+    }  # fmt: skip
     assert not BareMap.search_space
 
 

@@ -7,9 +7,11 @@ from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
+from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_stages import HopStages
 from kernode.maps.jk import JKConcat
+from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.smoother import Smoother
@@ -18,6 +20,8 @@ __all__ = [
     "APPNP",
     "GAT",
     "GCN",
+    "GCNII",
+    "MLP",
     "ClassicGNN",
     "FastGCN",
     "FeatureMap",

@@ -33,7 +33,14 @@ from kernode.maps.layers.propagation import (
     mean_inputs,
     propagate,
 )
-from kernode.maps.layers.sizes import STATES, adjacency_held, attention_held, features_held, trained
+from kernode.maps.layers.sizes import (
+    STATES,
+    adjacency_held,
+    attention_held,
+    features_held,
+    norms_held,
+    trained,
+)
 from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 LAYERS = ("gcn", "sage", "gat")
@@ -88,7 +95,7 @@ class ClassicGNN(StagedMap):
         return len(self.hidden) + (not self.head)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, the edges, the layers; a LayerNorm keeps what comes in and what it makes of it."""
+        """X, the edges and the layers."""
         held = features_held(sizes, place, normalize_rows=self.normalize_rows)
         if self.layer == "gat":
             held += attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
@@ -99,8 +106,8 @@ class ClassicGNN(StagedMap):
         widths = (sizes.features, *self.hidden, width_of(self))
         more = (self.layer == "sage") + self.residual  # weights beside the neighbours'
         weights = more * sum(rows * columns for rows, columns in pairwise(widths[:-1]))
-        norms = 2 * sizes.nodes * sum(self.hidden) if self.norm else 0
-        return held + trained(widths, sizes, place) + place.dtype.itemsize * (STATES * weights + norms)
+        held += norms_held(self.hidden, sizes, place) if self.norm else 0.0
+        return held + trained(widths, sizes, place) + place.dtype.itemsize * STATES * weights
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Ā, the mean or attention."""

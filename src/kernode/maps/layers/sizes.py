@@ -48,6 +48,11 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
     return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
 
 
+def norms_held(hidden: Sequence[int], sizes: GraphSizes, place: Place) -> float:
+    """What LayerNorms of these widths keep: what comes in, and what they make of it."""
+    return float(2 * sizes.nodes * sum(hidden) * place.dtype.itemsize)
+
+
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
 

@@ -1,0 +1,109 @@
+"""GCNII: deep graph convolutions that keep sight of where they began (Chen et al. 2020)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.activation import activate
+from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
+from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
+from kernode.maps.layers.sizes import adjacency_held, features_held, trained
+from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+
+
+@dataclass(frozen=True)
+class GCNII(StagedMap):
+    """``H ← relu(S ((1 − b) I + b W))`` with ``S = (1 − a) Ā H + a H₀``, between two linear layers.
+
+    - ``hidden``: the one width of H₀ = relu(X W + b) and of all convolutions after it.
+    - ``depth``: how many convolutions.
+    - ``alpha``: a, how much of H₀ comes back in each of them.
+    - ``theta``: how much the l-th one learns, b = log(theta / l + 1).
+    """
+
+    hidden: tuple[int, ...] = (64,)
+    outputs: int | None = None
+    depth: int = 8
+    alpha: float = 0.1
+    theta: float = 0.5
+    normalize_rows: bool = True
+
+    search_space: ClassVar = {
+        **WIDTHS, "depth": (4, 8, 16, 32), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5), **ROWS
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if len(self.hidden) != 1:
+            raise InputError(f"GCNII's layers have one width, such as (64,). Got hidden={self.hidden}.")
+        if self.depth < 1 or not 0 <= self.alpha <= 1 or not self.theta > 0:
+            raise InputError(
+                "GCNII needs depth ≥ 1, alpha in [0, 1] and theta above 0. "
+                f"Got {self.depth}, {self.alpha} and {self.theta}."
+            )
+
+    @property
+    def reach(self) -> int:
+        """One edge for each convolution."""
+        return self.depth
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, Ā and the layers."""
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
+        widths = (sizes.features, *self.hidden * (1 + self.depth), width_of(self))
+        # Each convolution keeps what it multiplies and what relu makes of it.
+        kept = sizes.nodes * self.depth * self.hidden[0] * place.dtype.itemsize
+        return held + kept + trained(widths, sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Ā, as it is."""
+        return adjacency_reason(sizes)
+
+    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
+        """X and Ā."""
+        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
+
+    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+        """Linear layers as torch's start, convolutions with Xavier weights, as published."""
+        parameters: Parameters = {}
+        (width,), last = self.hidden, self.depth + 1
+        for layer, rows, columns in ((0, prepared.features.shape[1], width), (last, width, width_of(self))):
+            weight, bias = initial_linear(rows, columns, 2 * layer, draws, place)
+            parameters |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
+        for layer in range(1, last):
+            parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
+        return parameters
+
+    def beginning(
+        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+    ) -> Tensor:
+        """The first linear layer, before its relu."""
+        return first_layer(parameters, prepared.features, dropout) + parameters["bias_0"]
+
+    def finish(
+        self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """The convolutions and the last linear layer: r × n × d."""
+        first = torch.relu(beginning)  # H₀ itself loses nothing to dropout
+        identity = torch.eye(*2 * self.hidden, dtype=first.dtype, device=first.device)
+        x = activate(first, 1, dropout)
+        for layer in range(1, self.depth + 1):
+            b = math.log(self.theta / layer + 1)
+            x = torch.lerp(propagate(prepared.step, x), first, self.alpha)
+            x = multiply_stacked(x, (1 - b) * identity + b * parameters[f"weight_{layer}"])
+            x = activate(x, layer + 1, dropout)
+        last = self.depth + 1
+        x = multiply_stacked(x, parameters[f"weight_{last}"]) + parameters[f"bias_{last}"]
+        return x.transpose(0, 1)
