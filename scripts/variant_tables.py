@@ -27,6 +27,13 @@ COSTS = {
     "fastgcn": "two products with Ā",
     "sgc": "one linear layer on features smoothed once before: no graph while training",
     "appnp": "an MLP and ten products with Ā",
+    "gcn-tuned": "two products with Ā, 256 wide, and a linear layer",
+    "sage": "two means over neighbours, 256 wide, and a linear layer",
+    "gat-tuned": "attention on every edge, one head, 64 wide, and a linear layer",
+    "gcnii": "eight products with Ā, 64 wide",
+    "mlp": "an MLP (64 wide)",
+    "label-propagation": "nothing is trained: 50 products with the edges for each setting tried",
+    "correct-and-smooth": "an MLP (64 wide); after it 50 products with the edges for each setting tried",
     "kled": "nothing is trained: products with the Laplacian, or its eigenvectors, for each scale tried",
     "smoother": "nothing is trained: one smoothing of the features",
 }
@@ -50,9 +57,9 @@ def _facts(name: str) -> list[str]:
     if name not in VARIANTS:
         return [_both(*(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
     method, training = VARIANTS[name].method, VARIANTS[name].training
-    if not isinstance(method, Method):
-        return ["class sums or SVC", "–", "all"]
     epochs = str(training.epochs) if training.epochs else "–"
+    if not isinstance(method, Method):
+        return ["class sums or SVC" if name == "kled" else "class sums", epochs, "all"]
     return [ANSWERS[method.classifier], epochs, str(method.map.reach)]
 
 

@@ -32,7 +32,9 @@ from kernode.maps import (
     Smoother,
     Wrapped,
 )
+from kernode.node_classification.correct_and_smooth import CorrectAndSmooth
 from kernode.node_classification.kled import KLED
+from kernode.node_classification.label_propagation import LabelPropagation
 from kernode.node_classification.method import Method
 
 # Parts of a user's own
@@ -159,6 +161,8 @@ METHODS = {  # for three classes
     "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "kled": KLED(scales=(0.5, 1.0)),
+    "labels": LabelPropagation(shares=(0.3, 0.8)),
+    "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }
 
 LINK_METHODS = {

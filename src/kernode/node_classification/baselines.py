@@ -16,9 +16,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernode.compute.chunks import chunks
+from kernode.compute.place import Place
 from kernode.compute.unit_rows import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import mean_and_std
+from kernode.node_classification.label_propagation import edge_step, known_labels, spread
 from kernode.node_classification.logistic_regression import classify, fit_logistic
 from kernode.node_classification.task import LabelledNodes
 from kernode.progress import tell
@@ -130,26 +132,18 @@ def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Setting
 
 
 def _by_edges(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
-    """Label propagation (Zhou et al. 2004): F ← α S F + (1 − α) Y with S = D^−½ A D^−½."""
-    known = np.zeros((graph.n_nodes, labels.max() + 1), np.float32)
-    known[train, labels] = 1
+    """Label propagation (Zhou et al. 2004) with one share or another."""
+    place, classes = Place.of(32), int(labels.max()) + 1
+    known = known_labels(train[None], labels[None], graph.n_nodes, classes, place)
     commonest = np.bincount(labels).argmax()
+    step = cache(lambda: edge_step(graph, place))
 
     def answer(share: float) -> Answer:
         @cache
-        def classes() -> np.ndarray:
-            spread, found = _normalized(graph.adjacency), known
-            for _ in range(_STEPS):
-                found = share * (spread @ found) + (1 - share) * known
+        def answers() -> np.ndarray:
+            found = spread(step(), known, share, _STEPS)[:, 0].numpy()
             return np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # whom nothing reaches
 
-        return lambda nodes: classes()[nodes]
+        return lambda nodes: answers()[nodes]
 
     return {f"α = {share:g}": answer(share) for share in _SHARES}
-
-
-def _normalized(adjacency: sparse.csr_array) -> sparse.csr_array:
-    """D^−½ A D^−½."""
-    degrees = np.maximum(np.asarray(adjacency.sum(axis=1), float).ravel(), 1e-12)
-    scale = sparse.diags_array((1 / np.sqrt(degrees)).astype(np.float32))
-    return sparse.csr_array(scale @ adjacency @ scale, dtype=np.float32)

@@ -19,6 +19,7 @@ from kernode.compute.place import Place
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.node_classification.choice import require_choice, validation_accuracies
 from kernode.node_classification.method import NodeMethod
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -118,25 +119,20 @@ class KLED(NodeMethod):
         """
         started, nodes = time.perf_counter(), task.nodes
         candidates = self.candidates(task.graph)
-        if len(candidates) > 1 and not nodes.validates:
-            raise InputError(
-                f"KLED chooses between {len(candidates)} settings by validation nodes. Give some, or one "
-                "scale and one classifier."
-            )
-        progress = task.run.progress(len(candidates), task.run.name) if task.run.progress else None
-        accuracies = np.empty((len(candidates), task.run.replicas))
-        for at, (scale, classifier) in enumerate(candidates):
-            by_row = []
-            for train, labels, validation, truth in zip(
-                nodes.train, nodes.train_labels, nodes.validation, nodes.validation_labels, strict=True
+        require_choice(task, len(candidates), self.title, "one scale and one classifier")
+
+        def answers(at: int) -> list[np.ndarray]:
+            scale, classifier = candidates[at]
+            found = []
+            for train, labels, validation in zip(
+                nodes.train, nodes.train_labels, nodes.validation, strict=True
             ):
                 weights = None if task.weights is None else task.weights[train]
                 scores = self.scores(task.graph, scale, classifier, train, labels, len(task.classes), weights)
-                found = scores[validation].argmax(axis=1)
-                by_row.append(100 * (found == truth).mean() if len(found) else 0.0)
-            accuracies[at] = by_row
-            if progress is not None:
-                progress(at + 1, {"validation_accuracy": accuracies[at]})
+                found.append(scores[validation].argmax(axis=1))
+            return found
+
+        accuracies = validation_accuracies(task, len(candidates), answers)
         best = accuracies.argmax(axis=0)
         return Trained(
             parameters={
