@@ -1,7 +1,7 @@
-"""The variants that can be compared, each with the same number of candidate settings.
+"""The methods that can be compared: the paper's with its parts exchanged, and today's peers at their best.
 
-On every split validation accuracy picks one of a variant's candidates, so none is favoured by a
-search that another did not have, and no test node ever chooses anything.
+Validation accuracy picks one of a method's candidates, so none is favoured by a search that another did not
+have, and no test node ever chooses anything.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from typing import Any
 
 from kernode.errors import InputError
 from kernode.node_classification.variants import AUTO, VARIANTS
+from kernode.studies.compare import rivals
 
-BUDGET = 4  # candidates of every method
+BUDGET = 4  # candidates of K3 and of what it is without one of its parts; rivals have more
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A variant with changes, and the values to choose from."""
+    """A variant with changes, and what to choose from: values of some settings, or a list of whole ones."""
 
     name: str
     title: str
     variant: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    listed: tuple[Mapping[str, Any], ...] = ()
 
     def candidates(self) -> list[dict[str, Any]]:
-        """Every combination of the choices."""
+        """What is listed, or every combination of the choices."""
+        if self.listed:
+            return [dict(one) for one in self.listed]
         return [dict(zip(self.choices, values, strict=True)) for values in product(*self.choices.values())]
 
 
@@ -54,13 +58,19 @@ CONTESTANTS = {
              "margin": 0.5},
             {"weight_decay": (1e-4, 5e-3), "input_dropout": (0.3, 0.7)},
         ),
-        Contestant("gcn", "GCN", "gcn", _WIDE, _USUAL),
-        Contestant("appnp", "APPNP", "appnp", _WIDE, _USUAL),
+        Contestant("gcn", "GCN", "gcn", listed=rivals.GCN_SETTINGS),
+        Contestant("appnp", "APPNP", "appnp", listed=rivals.APPNP_SETTINGS),
+        Contestant("gat", "GAT", "gat", listed=rivals.GAT_SETTINGS),
+        Contestant("sgc", "SGC", "sgc", listed=rivals.SGC_SETTINGS),
+        Contestant("sage", "GraphSAGE", "sage", listed=rivals.SAGE_SETTINGS),
+        Contestant("gcnii", "GCNII", "gcnii", listed=rivals.GCNII_SETTINGS),
+        Contestant("mlp", "MLP", "mlp", listed=rivals.MLP_SETTINGS),
         Contestant(
-            "gat", "GAT", "gat", {"epochs": 200},
-            {"attention_dropout": (0.3, 0.6), "weight_decay": (1e-5, 5e-4)},
+            "label-propagation", "label propagation", "label-propagation", listed=rivals.LABEL_SETTINGS
         ),
-        Contestant("sgc", "SGC", "sgc", {}, {"weight_decay": (1e-6, 1e-5, 1e-4, 5e-4)}),
+        Contestant(
+            "correct-and-smooth", "Correct & Smooth", "correct-and-smooth", listed=rivals.CORRECT_SETTINGS
+        ),
     )
 }  # fmt: skip
 

@@ -1,0 +1,71 @@
+"""Today's peers in a comparison: as many candidates each, published settings among them, and all train."""
+
+import numpy as np
+import pytest
+
+from graphs import clustered_graph
+from kernode.data import split_nodes
+from kernode.maps import GAT, GCN, ClassicGNN
+from kernode.node_classification.method import Method
+from kernode.node_classification.variants import configure
+from kernode.studies.compare.contest import contest
+from kernode.studies.compare.contestants import CONTESTANTS, Contestant
+from kernode.studies.compare.rivals import CANDIDATES
+from tasks import SINGLE
+
+RIVALS = {name: one for name, one in CONTESTANTS.items() if one.listed}
+every_rival = pytest.mark.parametrize("name", RIVALS)
+
+
+def made(name):
+    """A rival's candidates: methods and how they are trained."""
+    one = RIVALS[name]
+    return [configure(one.variant, **{**one.changes, **values}) for values in one.candidates()]
+
+
+@every_rival
+def test_every_rival_has_as_many_candidates_and_none_twice(name):
+    found = made(name)
+    assert len(found) == CANDIDATES
+    assert all(found.count(each) == 1 for each in found)
+
+
+@pytest.mark.parametrize("name", [name for name in RIVALS if name != "label-propagation"])
+def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
+    trained = [(getattr(method, "base", method), training) for method, training in made(name)]
+    assert {method.map.normalize_rows for method, _ in trained} == {True, False}
+    assert len({training.learning_rate for _, training in trained}) >= 2
+    assert len({training.weight_decay for _, training in trained}) >= 3
+    assert all(training.epochs == 1000 and training.patience >= 100 for _, training in trained)
+
+
+@pytest.mark.parametrize(("name", "plain", "layer"), [("gcn", GCN, "gcn"), ("gat", GAT, "gat")])
+def test_plain_and_tuned_networks_are_one_rival(name, plain, layer):
+    maps = [method.map for method, _ in made(name)]
+    assert {type(one) for one in maps} == {plain, ClassicGNN}
+    assert {one.layer for one in maps if isinstance(one, ClassicGNN)} == {layer}
+
+
+def test_what_was_published_for_amazons_graphs_is_there():
+    """Luo, Shi and Wu: Computers' GCN, Photo's GraphSAGE."""
+    gcn, sage = made("gcn"), made("sage")
+    wide = ClassicGNN("gcn", (512,) * 3, norm=True, residual=False)
+    deep = ClassicGNN("sage", (64,) * 6, norm=True, residual=True)
+    for found, feature_map, dropout in ((gcn, wide, 0.5), (sage, deep, 0.2)):
+        ((_, training),) = [one for one in found if isinstance(one[0], Method) and one[0].map == feature_map]
+        assert (training.learning_rate, training.weight_decay, training.dropout) == (0.001, 5e-5, dropout)
+
+
+@every_rival
+def test_every_rival_takes_part(name):
+    """Two of its candidates, shortened, on two splits: validation picks, and there is a figure for each."""
+    graph = clustered_graph(n=60)
+    some = [dict(one) for one in (RIVALS[name].listed[0], RIVALS[name].listed[-1])]
+    for one in some:
+        if "epochs" in one:
+            one |= {"epochs": 3, "patience": None}
+    short = Contestant(name, name, RIVALS[name].variant, listed=tuple(some))
+    figures = contest(graph, short, split_nodes(graph, "0.5/0.25/0.25", range(2)), SINGLE)
+    assert len(figures["accuracy"]) == len(figures["validation"]) == 2
+    assert np.isfinite(figures["accuracy"]).all()
+    assert min(figures["validation"]) > 0
