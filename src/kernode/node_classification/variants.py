@@ -105,7 +105,9 @@ _BASELINES = {
     "gcn-tuned": Variant(Method(ClassicGNN("gcn", (256, 256)), _DOT, Softmax()), _LONG),
     "sage": Variant(Method(ClassicGNN("sage", (256, 256)), _DOT, Softmax()), _LONG),
     "gat-tuned": Variant(Method(ClassicGNN("gat", (64, 64)), _DOT, Softmax()), _LONG),
-    "gcnii": Variant(Method(GCNII(), _DOT, Softmax()), Training(epochs=1000, patience=100)),
+    "gcnii": Variant(
+        Method(GCNII(), _DOT, Softmax()), Training(epochs=1000, weight_decay=1e-4, patience=200)
+    ),
     "mlp": Variant(Method(MLP(), _DOT, Softmax()), Training(epochs=500, patience=100)),
     "label-propagation": Variant(LabelPropagation(), Training(epochs=0)),
     "correct-and-smooth": Variant(CorrectAndSmooth(), Training(epochs=500, patience=100)),
