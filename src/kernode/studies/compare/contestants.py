@@ -63,6 +63,7 @@ CONTESTANTS = {
         Contestant("gat", "GAT", "gat", listed=rivals.GAT_SETTINGS),
         Contestant("sgc", "SGC", "sgc", listed=rivals.SGC_SETTINGS),
         Contestant("sage", "GraphSAGE", "sage", listed=rivals.SAGE_SETTINGS),
+        Contestant("gprgnn", "GPRGNN", "n1", listed=rivals.GPRGNN_SETTINGS),
         Contestant("gcnii", "GCNII", "gcnii", listed=rivals.GCNII_SETTINGS),
         Contestant("mlp", "MLP", "mlp", listed=rivals.MLP_SETTINGS),
         Contestant(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from kernode.maps import APPNP, GAT, GCN, GCNII, MLP, ClassicGNN, FeatureMap, Presmoothed
+from kernode.maps import APPNP, GAT, GCN, GCNII, MLP, ClassicGNN, FeatureMap, HopMLP, Presmoothed
 
 CANDIDATES = 12  # of every rival
 
@@ -84,6 +84,30 @@ GAT_SETTINGS = (
     _settings(GAT((64,), attention_dropout=0.6), 0.01, 1e-3, 0.0),  # the same, Pubmed
     _settings(GAT((64,), attention_dropout=0.3), 0.01, 1e-5, 0.0),
     _settings(GAT((64,), attention_dropout=0.4, normalize_rows=False), 0.005, 5e-4, 0.0),
+)
+
+
+def _gpr(width: int, teleport: float, scaled: bool) -> FeatureMap:
+    """Chien et al.: ten plain hops whose weights are learned from a personalised-PageRank start."""
+    return HopMLP(
+        (width,), hops=10, powers="plain", hop_weights="learned", teleport=teleport, biases=True,
+        normalize_rows=scaled,
+    )  # fmt: skip
+
+
+GPRGNN_SETTINGS = (
+    _settings(_gpr(64, 0.1, scaled=True), 0.01, 5e-4, 0.5, 0.5),  # as published
+    _settings(_gpr(64, 0.1, scaled=True), 0.05, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.1, scaled=True), 0.002, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.1, scaled=True), 0.05, 0.0),
+    _settings(_gpr(64, 0.5, scaled=True), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.5, scaled=True), 0.05, 5e-5, 0.5, 0.5),
+    _settings(_gpr(64, 0.9, scaled=True), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.1, scaled=False), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.5, scaled=False), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_gpr(64, 0.5, scaled=False), 0.01, 5e-5),
+    _settings(_gpr(256, 0.2, scaled=False), 0.005, 5e-5),
+    _settings(_gpr(256, 0.5, scaled=False), 0.001, 5e-4),
 )
 GCNII_SETTINGS = (
     _settings(GCNII((64,), depth=32, alpha=0.1, theta=0.5), 0.01, 5e-4, 0.6, 0.6),  # few labels: Cora
