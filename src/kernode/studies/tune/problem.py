@@ -104,7 +104,7 @@ class NodeProblem(Problem):
     def _configured(self) -> tuple[Method, Training]:
         method, training = configure(self.variant, settings_key(self.graph))
         if not isinstance(method, Method) or not training.epochs or self.epochs == 0:
-            raise InputError(f"{self.variant} is not trained: there is nothing to search for.")
+            raise InputError(f"{self.variant} has no map that is trained: there is nothing to search for.")
         changes: Settings = {"epochs": self.epochs, "select_by": self.metric}
         method, training = configure(self.variant, settings_key(self.graph), **changes)
         assert isinstance(method, Method)
