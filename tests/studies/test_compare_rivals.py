@@ -6,7 +6,6 @@ import pytest
 from graphs import clustered_graph
 from kernode.data import split_nodes
 from kernode.maps import GAT, GCN, ClassicGNN
-from kernode.node_classification.method import Method
 from kernode.node_classification.variants import configure
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
@@ -35,8 +34,8 @@ def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
     trained = [(getattr(method, "base", method), training) for method, training in made(name)]
     assert {method.map.normalize_rows for method, _ in trained} == {True, False}
     assert len({training.learning_rate for _, training in trained}) >= 2
-    assert len({training.weight_decay for _, training in trained}) >= 3
-    assert all((training.epochs, training.patience) == (1000, 200) for _, training in trained)
+    assert len({training.weight_decay for _, training in trained}) >= 2
+    assert all((training.epochs, training.patience) == (1000, 100) for _, training in trained)
 
 
 @pytest.mark.parametrize(("name", "plain", "layer"), [("gcn", GCN, "gcn"), ("gat", GAT, "gat")])
@@ -52,8 +51,8 @@ def test_what_was_published_for_amazons_graphs_is_there():
     wide = ClassicGNN("gcn", (512,) * 3, norm=True, residual=False)
     deep = ClassicGNN("sage", (64,) * 6, norm=True, residual=True)
     for found, feature_map, dropout in ((gcn, wide, 0.5), (sage, deep, 0.2)):
-        ((_, training),) = [one for one in found if isinstance(one[0], Method) and one[0].map == feature_map]
-        assert (training.learning_rate, training.weight_decay, training.dropout) == (0.001, 5e-5, dropout)
+        own = [training for method, training in found if getattr(method, "map", None) == feature_map]
+        assert (0.001, 5e-5, dropout) in [(t.learning_rate, t.weight_decay, t.dropout) for t in own]
 
 
 @every_rival

@@ -14,11 +14,13 @@ from typing import Any
 
 Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `configure` takes them
 
-# What "auto" is on FastGCN's split: one of its candidates, and what is changed in it.
+# What "auto" is on FastGCN's split: one of its candidates, and what is changed in it. Random settings of the
+# family (216 on Citeseer, 368 on Cora), each on five random divisions of the training and validation nodes
+# into some that train, some that choose the epoch and some that judge; on Pubmed its candidates alone.
 AUTO: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "cora": ("diffusion-decayed", {}),
-    "citeseer": ("hops-scaled", {}),
-    "pubmed": ("diffusion", {"dropout": 0.5}),
+    "cora": ("diffusion-decayed", {"input_dropout": 0.7}),  # 88.12 % of the nodes that judged
+    "citeseer": ("hops-scaled", {}),  # 76.32 %
+    "pubmed": ("diffusion", {"dropout": 0.5}),  # 91.27 %
 }
 
 K3: Tuned = {

@@ -159,8 +159,8 @@ _FAMILY = {
         learning_rate=0.03, weight_decay=5e-4, dropout=0.5,
     ),
     "hops-scaled": _member(
-        HopMLP(hidden=(128,), biases=True, self_term="both", per_hop=True), Joint(kernel_weight=1.0),
-        0.3, **_NEAR,
+        HopMLP(hidden=(128,), biases=True, norm=True, per_hop=True, hop_weights=1.0),
+        Joint(kernel_weight=0.1), 0.6, learning_rate=0.03, weight_decay=1e-4, dropout=0.8,
     ),
 }  # fmt: skip
 
