@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import NOISE, Draws, Dropout
+from kernode.compute.pair_products import pair_products
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
 from kernode.data.sizes import GraphSizes
@@ -79,6 +80,8 @@ class LinkMethod(Recipe):
 
     def logits(self, parameters: Parameters, embedded: Tensor, pairs: Tensor) -> Tensor:
         """log-odds of links between pairs (q × t × 2): r × t."""
+        if self.kernel.dot_product:
+            return self._read(parameters, pair_products(embedded, pairs))
         x, y = take(embedded, pairs[..., 0]), take(embedded, pairs[..., 1])
         return self._read(parameters, self.kernel.pairs(x, y, part(parameters, "kernel.")))
 

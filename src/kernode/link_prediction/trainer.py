@@ -14,6 +14,7 @@ from kernode.compute.fused import fused
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
 from kernode.losses.edge_pairs import EdgePairs
+from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
 from kernode.metrics.ranking import auc
 from kernode.progress import timed
@@ -44,6 +45,10 @@ class LinkLearner(Learner):
         self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
         self.validation = torch.tensor(split.validation, device=place.device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
+        # g and what its gradient needs, where the evaluation has computed them for the next step, and the
+        # version of the parameters that they belong to.
+        self._left: tuple[Tensor, int] | None = None
+        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(method, task)
         super().__init__(method.initial(prepared, self.draws, place), training, own, place)
 
     @property
@@ -54,22 +59,53 @@ class LinkLearner(Learner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws = self.draws.at(epoch)
-        embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
+        embedded, divergence = self._from_evaluation(), None
+        if embedded is None:
+            embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
             self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
         )
         return {"loss": loss if divergence is None else loss + divergence}
 
-    @torch.no_grad()
+    def _from_evaluation(self) -> Tensor | None:
+        """The embedding that the last evaluation left, once, if no parameter has moved since."""
+        left, self._left = self._left, None
+        return left[0] if left is not None and left[1] == self.adam.flat._version else None
+
     def evaluate(self) -> dict[str, Tensor]:
         """AUC and cross-entropy on the validation edges and non-edges."""
-        embedded, _ = self.method.embed(self.current, self.prepared)
+        # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
+        shares = self._shares and not self.capturable and self.average is None
+        with torch.set_grad_enabled(shares):
+            embedded, _ = self.method.embed(self.current, self.prepared)
+        self._left = (embedded, self.adam.flat._version) if shares else None
+        return self._evaluate_from(embedded.detach())
+
+    @torch.no_grad()
+    def _evaluate_from(self, embedded: Tensor) -> dict[str, Tensor]:
         linked = self.method.logits(self.current, embedded, self.validation)
         others = self.method.logits(self.current, embedded, self.validation_negatives)
         return {
             "validation_auc": auc(linked, others),
             "validation_loss": self.method.loss.on(linked, others),
         }
+
+
+_HELD = 2**27  # numbers that all replicas together may hold from an evaluation to the next step: 0.5 GB
+
+
+def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
+    """Whether g is the same in training and outside: with Eq. 7 where nothing is dropped and nothing drawn."""
+    drops = dropout.input_rates is not None or (
+        "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
+    )
+    return type(method.map) is HopMLP and not drops and not method.variational
+
+
+def _can_be_held(method: LinkMethod, task: LinkTask) -> bool:
+    """Whether what the gradient needs of every layer can wait, of all replicas at once."""
+    widths = sum((*method.map.hidden, 2 * method.map.outputs)) if type(method.map) is HopMLP else 0
+    return task.split.graph.n_nodes * widths * task.run.replicas <= _HELD
 
 
 def train_links(task: LinkTask, method: LinkMethod, training: Training) -> Trained:
