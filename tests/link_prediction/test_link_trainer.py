@@ -14,6 +14,7 @@ from kernode.compute.stack import part
 from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import InputError, KernodeError
 from kernode.kernels import Linear
+from kernode.link_prediction import trainer
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.trainer import LinkLearner, train_links
 from kernode.maps import HopMLP
@@ -115,6 +116,43 @@ def test_interrupted_training_goes_on_bit_for_bit(name, tmp_path):
     ):
         with pytest.raises(InputError, match="belongs to another run"):
             train_links(task, LINK_METHODS[name], SHORT)
+
+
+@pytest.mark.parametrize(
+    ("method", "training", "shared"),
+    [
+        (LinkMethod(HopMLP((), 4), Linear(), scaled=True), SHORT, True),
+        (LinkMethod(HopMLP((6,), 4), Linear()), replace(SHORT, dropout=0.0), True),
+        (LinkMethod(HopMLP((6,), 4), Linear()), replace(SHORT, dropout=0.5), False),
+        (LinkMethod(HopMLP((), 4), Linear()), replace(SHORT, input_dropout=0.5), False),
+        (LinkMethod(HopMLP((), 4), Linear(), variational=True), SHORT, False),
+        (LINK_METHODS["gae"], replace(SHORT, dropout=0.0), False),
+    ],
+)
+def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(
+    method, training, shared, monkeypatch
+):
+    calls = []
+    embed = LinkMethod.embed
+    monkeypatch.setattr(LinkMethod, "embed", lambda self, *given: calls.append(1) or embed(self, *given))
+    quick = train_links(link_task(seeds=(0, 1)), method, training)
+    assert len(calls) == (11 if shared else 20)  # the first step has nothing to begin from
+    monkeypatch.setattr(trainer, "_HELD", 0)
+    slow = train_links(link_task(seeds=(0, 1)), method, training)
+    assert len(calls) == (31 if shared else 40)
+    assert all(np.array_equal(quick.history[key], values) for key, values in slow.history.items())
+    assert all(torch.equal(quick.parameters[key], value) for key, value in slow.parameters.items())
+
+
+def test_a_step_never_begins_from_parameters_that_have_moved():
+    learner = learner_of(LinkMethod(HopMLP((), 4), Linear()))
+    learner.evaluate()
+    with torch.no_grad():
+        learner.parameters["map.weight_0"].mul_(2)
+    moved = learner.losses(1)["loss"]
+    assert torch.equal(moved, learner.losses(1)["loss"])
+    learner.evaluate()
+    assert torch.equal(moved, learner.losses(1)["loss"])
 
 
 def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.sparse import product, unchecked_csr
+from kernode.compute.sparse import product, quiet_csr
 from kernode.compute.stack import flat_rows, stacked_rows, take
 
 
@@ -45,7 +45,7 @@ class _BothWays:
     def with_values(self, values: Tensor) -> Tensor:
         """The matrix whose entries are in order of row."""
         m = len(self.starts) - 1
-        return unchecked_csr(self.starts, self.columns, values, (m, m))
+        return quiet_csr(self.starts, self.columns, values, (m, m))
 
 
 def _stable_order(rows: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     """A scipy matrix as a CSR tensor at a place."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-    return _csr(
+    return quiet_csr(
         torch.from_numpy(matrix.indptr.astype(index)).to(place.device),
         torch.from_numpy(matrix.indices.astype(index)).to(place.device),
         torch.from_numpy(np.array(matrix.data)).to(place.dtype).to(place.device),
@@ -91,7 +91,7 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     """The first rows of a CSR tensor, in the same memory."""
     starts = matrix.crow_indices()[: rows + 1]
     end = int(starts[-1])
-    return _csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
+    return quiet_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
 def row_blocks(matrix: Tensor) -> list[Tensor]:
@@ -115,7 +115,8 @@ def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
-def _csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+def quiet_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The same, where it may be the first that a process holds."""
     with warnings.catch_warnings():
         # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.
         warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
