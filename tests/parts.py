@@ -166,7 +166,7 @@ METHODS = {  # for three classes
 }
 
 LINK_METHODS = {
-    **{name: variant.method for name, variant in LINK_VARIANTS.items() if name != "kernel-tuned"},
+    **{name: LINK_VARIANTS[name].method for name in ("kernel", "gae", "vgae")},
     "rbf": LinkMethod(HopMLP((8,), 4), RBF(learned=True), scaled=True),
     "free": LinkMethod(Free(6), Linear()),
 }

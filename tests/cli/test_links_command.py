@@ -16,7 +16,7 @@ def test_json_is_one_object_with_the_variant(kernode, graph_file):
     report = json.loads(out)
     assert "method" not in report
     assert (report["variant"], report["replicas"], report["epochs"]) == ("kernel", 2, 3)
-    assert report["model"] == "clusters-links-kernel.safetensors"
+    assert report["model"] == "clusters-links-auto.safetensors"
     assert (report["notes"], report["repairs"]) == (["made undirected"], [])
 
 

@@ -299,6 +299,6 @@ def test_commands_take_a_synthetic_name(tmp_path, monkeypatch, capsys):
     assert (tmp_path / file).is_file()
     assert kernode("predict", file).count("\n") == 81
     kernode("links", name, "--epochs", "3", "--replicas", "1")
-    assert (tmp_path / "synthetic-nodes=80-features=6-links-kernel.safetensors").is_file()
+    assert (tmp_path / "synthetic-nodes=80-features=6-links-auto.safetensors").is_file()
     assert "80 nodes, 400 edges, 6 features" in kernode("data", "info", name)
     assert "synthetic:nodes=" in kernode("data", "list")

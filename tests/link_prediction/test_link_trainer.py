@@ -129,9 +129,7 @@ def test_interrupted_training_goes_on_bit_for_bit(name, tmp_path):
         (LINK_METHODS["gae"], replace(SHORT, dropout=0.0), False),
     ],
 )
-def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(
-    method, training, shared, monkeypatch
-):
+def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(method, training, shared, monkeypatch):
     calls = []
     embed = LinkMethod.embed
     monkeypatch.setattr(LinkMethod, "embed", lambda self, *given: calls.append(1) or embed(self, *given))

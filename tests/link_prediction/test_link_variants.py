@@ -18,6 +18,7 @@ def test_settings_of_link_variants_are_as_documented():
     gae = LinkMethod(GCN((32,), 16), Linear())
     vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
     assert {name: (one.method, one.training) for name, one in LINK_VARIANTS.items()} == {
+        "auto": (kernel, Training(epochs=200, weight_decay=0.0, patience=40)),
         "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
         "kernel-tuned": (kernel, Training(epochs=200, weight_decay=1e-6)),
         "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
@@ -38,6 +39,13 @@ def test_settings_that_were_found_are_those_of_their_data_set_alone():
     assert (method.map, training.learning_rate) == (GCN((4,), 5), 0.01)  # they are of its own map
 
 
+def test_the_default_is_the_kernel_until_patience_runs_out():
+    assert configure_links(LinkPredictor().variant)[0] == configure_links("kernel")[0]
+    assert configure_links("auto", selection="last")[1] == configure_links("kernel", selection="last")[1]
+    with pytest.raises(InputError, match="patience belongs to selection='best'"):
+        configure_links("auto", selection="last", patience=5)
+
+
 def test_changes_go_to_the_part_that_has_them():
     method, training = configure_links("kernel", hops=3, hidden=8, scaled=False, epochs=7, normalized=False)
     assert method == LinkMethod(HopMLP((8,), 256, hops=3, normalize_rows=False), Linear())
@@ -56,7 +64,7 @@ def test_a_map_without_a_width_gets_the_variants(variant, width):
 @pytest.mark.parametrize(
     ("variant", "changes", "sentence"),
     [
-        ("magic", {}, r"'magic' is not a link variant\. Choose one of kernel, kernel-tuned, gae, vgae"),
+        ("magic", {}, r"'magic' is not a link variant\. Choose one of auto, kernel, kernel-tuned, gae, vgae"),
         ("gae", {"colour": 1}, "the link variant gae has no setting 'colour': leave it out"),
         ("gae", {"hops": 2}, "has no setting 'hops'"),
         (

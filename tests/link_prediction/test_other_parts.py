@@ -31,7 +31,7 @@ def test_a_map_without_a_width_gets_the_variants():
         ({"map": "gat"}, "map must be a part"),
         ({"kernel": "rbf"}, "kernel must be a part"),
         ({"variant": "vgae", "map": GCN(outputs=15)}, "outputs must be even"),
-        ({"dropout": 0.5}, "dropout has no effect on the link variant kernel"),
+        ({"dropout": 0.5}, "dropout has no effect on the link variant auto"),
         ({"variant": 3}, "3 is not a link variant"),
     ],
 )

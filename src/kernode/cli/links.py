@@ -37,8 +37,9 @@ def links(
     variant: Annotated[
         str | None,
         typer.Option(
-            help="kernel (g_θ and dot product), kernel-tuned, gae or vgae (Kipf & Welling 2016).",
-            show_default="kernel",
+            help="auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, gae or "
+            "vgae (Kipf & Welling 2016).",
+            show_default="auto",
         ),
     ] = None,
     settings: SettingsOption = None,
@@ -65,7 +66,7 @@ def links(
     """
     started, watch = time.perf_counter(), Stopwatch()
     changes = parts.changes() | training.changes()
-    variant, changes = with_settings(settings, "links", variant, "kernel", changes)
+    variant, changes = with_settings(settings, "links", variant, "auto", changes)
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 

@@ -46,7 +46,7 @@ def missing(
     No edge of the graph is among them, whether it trained the model or was held out to choose or to test.
     Every pair is looked at, and of equally likely ones the first in the graph come first.
 
-    Example: [bold]kernode missing cora-links-kernel.safetensors -k 20[/]
+    Example: [bold]kernode missing cora-links-auto.safetensors -k 20[/]
 
     Of one node: [bold]kernode missing links.safetensors edges.csv --nodes nodes.csv --node ann[/]
     """

@@ -36,9 +36,10 @@ from kernode.version import versions
 class LinkPredictor(ClassifierMixin, PartParameters):
     """Learns which pairs of nodes are linked.
 
-    ``variant``: "kernel", the learned kernel, or a baseline, "gae" or "vgae" (Kipf & Welling 2016); ``map``
-    and ``kernel`` take the place of its parts, and a map without a width gets the variant's. The other
-    settings are those of :class:`NodeKernelClassifier`; None leaves one as the variant has it.
+    ``variant``: "auto", the learned kernel, trained while validation rises; "kernel", the same for all of its
+    epochs; or a baseline, "gae" or "vgae" (Kipf & Welling 2016). ``map`` and ``kernel`` take the place of its
+    parts, and a map without a width gets the variant's. The other settings are those of
+    :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
     :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
@@ -63,7 +64,7 @@ class LinkPredictor(ClassifierMixin, PartParameters):
 
     def __init__(
         self,
-        variant: str = "kernel",
+        variant: str = "auto",
         *,
         map: FeatureMap | None = None,
         kernel: BaseKernel | None = None,

@@ -16,6 +16,7 @@ from kernode.link_prediction.task import LinkTask
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
+from kernode.maps.layers.widths import width_of
 from kernode.metrics.ranking import auc
 from kernode.progress import timed
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
@@ -95,7 +96,7 @@ _HELD = 2**27  # numbers that all replicas together may hold from an evaluation 
 
 
 def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
-    """Whether g is the same in training and outside: with Eq. 7 where nothing is dropped and nothing drawn."""
+    """Whether g is the same in training and outside: with Eq. 7 where nothing is dropped or drawn."""
     drops = dropout.input_rates is not None or (
         "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
     )
@@ -104,8 +105,9 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
 
 def _can_be_held(method: LinkMethod, task: LinkTask) -> bool:
     """Whether what the gradient needs of every layer can wait, of all replicas at once."""
-    widths = sum((*method.map.hidden, 2 * method.map.outputs)) if type(method.map) is HopMLP else 0
-    return task.split.graph.n_nodes * widths * task.run.replicas <= _HELD
+    feature_map = method.map
+    held = sum(getattr(feature_map, "hidden", ())) + 2 * width_of(feature_map)
+    return task.split.graph.n_nodes * held * task.run.replicas <= _HELD
 
 
 def train_links(task: LinkTask, method: LinkMethod, training: Training) -> Trained:
