@@ -15,14 +15,14 @@ def test_json_is_one_object_with_the_variant(kernode, graph_file):
     assert (status, err) == (0, "")
     report = json.loads(out)
     assert "method" not in report
-    assert (report["variant"], report["replicas"], report["epochs"]) == ("kernel", 2, 3)
+    assert (report["variant"], report["replicas"], report["epochs"]) == ("auto", 2, 3)
     assert report["model"] == "clusters-links-auto.safetensors"
     assert (report["notes"], report["repairs"]) == (["made undirected"], [])
 
 
 def test_a_person_is_told_the_figures(kernode, graph_file):
     _, out, _ = kernode("links", graph_file, *QUICK, "--epochs", 3, "--seed", 4)
-    assert "clusters · links by kernel · 2 runs, seeds 4-5" in out
+    assert "clusters · links by auto · 2 runs, seeds 4-5" in out
     assert "test AUC" in out
 
 
