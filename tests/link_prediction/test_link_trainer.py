@@ -126,6 +126,7 @@ def test_interrupted_training_goes_on_bit_for_bit(name, tmp_path):
         (LinkMethod(HopMLP((6,), 4), Linear()), replace(SHORT, dropout=0.5), False),
         (LinkMethod(HopMLP((), 4), Linear()), replace(SHORT, input_dropout=0.5), False),
         (LinkMethod(HopMLP((), 4), Linear(), variational=True), SHORT, False),
+        (LinkMethod(HopMLP((), 4), Linear()), replace(SHORT, averaging=0.5), False),
         (LINK_METHODS["gae"], replace(SHORT, dropout=0.0), False),
     ],
 )

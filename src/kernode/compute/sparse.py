@@ -101,7 +101,9 @@ def row_blocks(matrix: Tensor) -> list[Tensor]:
     for first in range(0, matrix.shape[0], n):
         own = starts[first : first + n + 1]
         entries = slice(int(own[0]), int(own[-1]))
-        blocks.append(_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], (n, n)))
+        blocks.append(
+            quiet_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], (n, n))
+        )
     return blocks
 
 

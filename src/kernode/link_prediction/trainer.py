@@ -11,12 +11,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Dropout
 from kernode.compute.fused import fused
+from kernode.compute.stack import Parameters
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
-from kernode.maps.layers.widths import width_of
 from kernode.metrics.ranking import auc
 from kernode.progress import timed
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
@@ -49,8 +49,9 @@ class LinkLearner(Learner):
         # g and what its gradient needs, where the evaluation has computed them for the next step, and the
         # version of the parameters that they belong to.
         self._left: tuple[Tensor, int] | None = None
-        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(method, task)
-        super().__init__(method.initial(prepared, self.draws, place), training, own, place)
+        parameters = method.initial(prepared, self.draws, place)
+        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(parameters, task)
+        super().__init__(parameters, training, own, place)
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
@@ -103,11 +104,10 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
     return type(method.map) is HopMLP and not drops and not method.variational
 
 
-def _can_be_held(method: LinkMethod, task: LinkTask) -> bool:
-    """Whether what the gradient needs of every layer can wait, of all replicas at once."""
-    feature_map = method.map
-    held = sum(getattr(feature_map, "hidden", ())) + 2 * width_of(feature_map)
-    return task.split.graph.n_nodes * held * task.run.replicas <= _HELD
+def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:
+    """Whether what the gradient needs of every layer, before and after it, can wait, of all replicas."""
+    widths = sum(p.shape[-1] for p in parameters.values() if p.dim() == 3)
+    return 2 * widths * task.split.graph.n_nodes * task.run.replicas <= _HELD
 
 
 def train_links(task: LinkTask, method: LinkMethod, training: Training) -> Trained:
