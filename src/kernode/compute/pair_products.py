@@ -20,7 +20,9 @@ def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
     computed where S has entries, and the gradient of x is S x with the pairs' gradients as values. Rows
     that are taken, multiplied and summed would be written and read several times: t × d numbers each.
     """
-    if x.device.type != "cpu" or not pairs.shape[1]:
+    replicas, nodes, _ = x.shape
+    fit = 0 < 2 * pairs.shape[1] <= replicas * nodes**2  # torch has no matrix with more entries than places
+    if x.device.type != "cpu" or not fit:
         return (take(x, pairs[..., 0]) * take(x, pairs[..., 1])).sum(-1)
     return _PairProducts.apply(x, pairs)
 

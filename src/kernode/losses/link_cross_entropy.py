@@ -30,8 +30,13 @@ class LinkCrossEntropy(Recipe):
     def __call__(self, prepared: EdgePairs, logits: Callable[[Tensor], Tensor], draws: Draws) -> Tensor:
         """The loss (r) of log-odds, a function of pairs (q × t × 2) → r × t."""
         negatives, counts = prepared.draw_negatives(draws)
-        on_edges = functional.softplus(-logits(prepared.edges[None]))
-        on_others = functional.softplus(logits(negatives)) * counts
+        # Both at once: two gradients of g would have to be added, and g is the largest thing there is.
+        edges = prepared.edges.expand(len(negatives), -1, -1)
+        linked, others = logits(torch.cat([edges, negatives], dim=1)).split(
+            [edges.shape[1], negatives.shape[1]], dim=1
+        )
+        on_edges = functional.softplus(-linked)
+        on_others = functional.softplus(others) * counts
         return (on_edges.mean(dim=1) + on_others.sum(dim=1) / counts.sum(dim=1).clamp_min(1)) / 2
 
     def on(self, linked: Tensor, others: Tensor) -> Tensor:
