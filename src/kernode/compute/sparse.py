@@ -61,7 +61,27 @@ def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tenso
         return torch.addmm(minus, matrix, dense, beta=-1, out=minus)
     # `matrix @ dense` would first fill and copy an m × d block of zeros.
     out = dense.new_empty(matrix.shape[0], dense.shape[1])
-    return torch.addmm(out, matrix, dense, beta=0, out=out)
+    if not _leaves_cache(matrix, dense):
+        return torch.addmm(out, matrix, dense, beta=0, out=out)
+    for columns in range(0, dense.shape[1], _COLUMNS):
+        part = slice(columns, columns + _COLUMNS)
+        out[:, part] = product(matrix, dense[:, part].contiguous())
+    return out
+
+
+# A CSR product reads a row of the dense matrix for every stored value. Where each row is read often and all
+# of them do not fit a core's cache, some columns at a time do: XᵀG of Photo's words, 256 wide, takes two
+# fifths of the time.
+_COLUMNS = 32
+_CACHE = 2**21  # bytes
+_READS = 40  # of each row; with fewer, going through the indices again costs as much as it saves
+
+
+def _leaves_cache(matrix: Tensor, dense: Tensor) -> bool:
+    rows, width = dense.shape
+    if width <= _COLUMNS or rows * width * dense.element_size() <= _CACHE:
+        return False
+    return matrix.values().numel() >= _READS * rows
 
 
 class _Product(torch.autograd.Function):
