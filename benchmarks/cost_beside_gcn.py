@@ -6,8 +6,8 @@
 The GCN is that of "Classic GNNs are strong baselines" (Luo et al., NeurIPS 2024) from PyTorch Geometric's
 layers: three convolutions of width 512, each with a linear residual, LayerNorm, relu and dropout, then a
 linear head; 1,000 epochs of Adam, an evaluation after each, features dense as in PyG's examples. It is
-trained once, with one setting. Ours is `NodeKernelClassifier(random_state=0)` with nothing set, one run, its choice
-among all candidates included; beside it stands the time of training the chosen candidate alone.
+trained once, with one setting. Ours is `NodeKernelClassifier(random_state=0)` with nothing set, one run, its
+choice among all candidates included; beside it stands the time of training the chosen candidate alone.
 
 The second graph is made here: 14,000 nodes with 36 neighbours on average, ten classes and 700 words, of
 which a node has a third: the size of Amazon Computers. Both systems take turns in one process, and medians
