@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from kernode.compute.adam import Adam
-from kernode.compute.allocation import kept_memory
 from kernode.compute.average import Average
 from kernode.compute.capture import captured
 from kernode.compute.place import Place
@@ -143,7 +142,7 @@ class Epochs:
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
         told_to, told = listeners(self.job, last), 0.0
         checkpoint = Keeping(self.job.checkpoint, self.state, self.history, self.facts)
-        with kept_memory(), checkpoint as keeping:
+        with checkpoint as keeping:
             for epoch in range(len(self.history) + 1, last + 1):
                 if self._has_stopped(epoch):
                     break
