@@ -49,12 +49,13 @@ def estimate(
     from kernode.training.run import Run
 
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read
-    place, seeds = run.place(), tuple(run.seeds())
+    place = run.place()
+    run.seeds()
     with progress(graph.name, quiet=output.silent) as begin:
         told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
-        one_run = Run(seeds, place, told)
         own_tables = len(graph.columns()) > 0
         sizes = GraphSizes.of(graph.graph()) if own_tables else look_up(graph.data)
+        one_run = Run(run.seeds(sizes, place), place, told)
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
         found = {
             name: cost.estimate(sizes, *settings, one_run, try_it=measure is not False)

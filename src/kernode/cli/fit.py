@@ -77,6 +77,7 @@ def fit(
     check_suffix(predictions)
 
     with watch.part("imports"):
+        from kernode.data.sizes import GraphSizes
         from kernode.node_classification.choosing import checkpoint_parts
         from kernode.node_classification.experiment import fit_all_labels, run_variant
         from kernode.node_classification.report import judge_outcome
@@ -86,6 +87,7 @@ def fit(
 
     methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
     place = run.place()
+    run.seeds()
     graph.require_memory(methods, place)
     with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
         with checkpoint.opened(["", *checkpoint_parts(methods)]) as file:
@@ -93,7 +95,7 @@ def fit(
                 read = graph.graph()
             require_labels(read, graph.label)
             told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
-            runs = Run(run.seeds(), place, told, file, threads=run.of_training())
+            runs = Run(run.seeds(GraphSizes.of(read), place), place, told, file, threads=run.of_training())
             outcome = run_variant(read, variant, runs, split=split, changes=changes)
             fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
             if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else all have trained

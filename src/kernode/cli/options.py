@@ -19,12 +19,16 @@ from kernode.errors import InputError
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.compute.threads import Threads
+    from kernode.data.sizes import GraphSizes
     from kernode.graph import Graph
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
 
 DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
 _TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
+# Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of a
+# point, which three show as well as ten.
+_RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 METHOD: Any = {"rich_help_panel": "Method (default: as the variant has it)"}
 RUN: Any = {"rich_help_panel": "Run"}
 
@@ -318,7 +322,14 @@ class DeviceOptions:
 class RunOptions:
     """How often, from which seed, and where."""
 
-    replicas: Annotated[int, typer.Option(help="Runs with seeds S, S+1, …, trained together.", **RUN)] = 10
+    replicas: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs with seeds S, S+1, …, trained together.",
+            show_default=f"{_RUNS}; fit on a CPU, with more than {_LARGE:,} feature values: {_FEW_RUNS}",
+            **RUN,
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(help="S, the first run's seed.", **RUN)] = 0
     precision: Annotated[int, typer.Option(help="32 or 64 bits.", **RUN)] = 32
     threads: ThreadsOption = None
@@ -332,11 +343,14 @@ class RunOptions:
         """The threads of a training: those that :meth:`place` has set, or as many as are worth having."""
         return "measured" if self.threads is None else None
 
-    def seeds(self) -> tuple[int, ...]:
-        """One for each replica."""
+    def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
+        """One for each replica: as many as was said, or as a graph of such sizes can afford."""
         from kernode.compute.replicas import seeds_from
 
-        return seeds_from(self.seed, self.replicas)
+        large = sizes is not None and place is not None and place.device.type == "cpu"
+        large = large and sizes is not None and (sizes.filled or sizes.nodes * sizes.features) > _LARGE
+        usual = _FEW_RUNS if large else _RUNS
+        return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 
 
 def _place(threads: int | None, precision: int, device: str) -> Place:
