@@ -9,7 +9,8 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.hops import cost
-from kernode.node_classification.fitting import fit_again, fit_best, fit_method
+from kernode.node_classification.choosing import fit_best
+from kernode.node_classification.fitting import fit_again, fit_method
 from kernode.node_classification.task import LabelledNodes
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS

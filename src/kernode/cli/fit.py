@@ -90,7 +90,7 @@ def fit(
     run.seeds()
     graph.require_memory(methods, place)
     with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
-        with checkpoint.opened(["", *checkpoint_parts(methods)]) as file:
+        with checkpoint.opened(checkpoint_parts(methods)) as file:
             with watch.part("reading the graph"):
                 read = graph.graph()
             require_labels(read, graph.label)

@@ -17,7 +17,7 @@ from kernode.node_classification.method import Method
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.trainer import Course
-from kernode.progress import log, timed
+from kernode.progress import log
 from kernode.training.memory_check import refused
 from kernode.training.run import Progress, Run
 
@@ -44,7 +44,7 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
         method, training = candidates[chosen]
         named = task.run.named(RUNS).called(chosen)
         if judging is task:
-            with threads_of(task.with_run(named), training.epochs), timed(f"training {chosen}"):
+            with threads_of(task, training.epochs, f"training {chosen}"):
                 course.epochs.job = replace(course.epochs.job, progress=task.run.progress, name=chosen)
                 course.epochs.run()
                 trained = course.trained()
@@ -55,7 +55,7 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
             del course
             best = fit_method(task.with_run(named), method, training, variant=chosen, split=split)
     epochs = max(len(values) for values in best.model.history.values())
-    tried = search.tried | {chosen: Tried(best.model.validation_accuracy(), epochs)}
+    tried = search.tried | {chosen: Tried(best.model.validated(training.select_by), epochs)}
     said = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
     log.info(f"chose {chosen} by validation accuracy ({said} epochs)")
     choice: dict[str, Any] = {
@@ -66,17 +66,19 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
-    """What a run among these candidates may keep in files of its own."""
+    """What a run among these candidates may keep in files of its own; "" is the file that was named."""
     several = list(candidates)
-    return [*([*several, RUNS] if len(several) > 1 else [""]), AGAIN]
+    return ["", *([*several, RUNS] if len(several) > 1 else []), AGAIN]
 
 
 def _to_be_tried(task: NodeTask, candidates: Candidates) -> Candidates:
     """Those that fit into memory; the first alone where nothing can choose."""
     if not task.nodes.validates and len(candidates) > 1:
         first, *others = candidates
+        are = "is" if len(others) == 1 else "are"
         warn(
-            f"no node validates: {first} trains, and {', '.join(others)} are not tried. Name one as variant."
+            f"no node validates: {first} trains, and {', '.join(others)} {are} not tried. "
+            "Name one as variant."
         )
         return {first: candidates[first]}
     if len(candidates) == 1:
@@ -93,13 +95,13 @@ class _Search:
     def __init__(self, task: NodeTask, candidates: Candidates) -> None:
         self.task, self.candidates = task, candidates
         self.tried: dict[str, Tried] = {}
-        self.told = _Told(task.run, len(candidates))
+        self.told = _Told(task.run, [training.epochs for _, training in candidates.values()])
 
     def winner(self) -> tuple[str, Course]:
         """The one that is left, as far as it has trained."""
         courses: dict[str, Course] = {}
         most = max(training.epochs for _, training in self.candidates.values())
-        with threads_of(self.task.with_run(self.told.run), most), timed("choosing"):
+        with threads_of(self.task, most, self.told.name):
             for name, (method, training) in self.candidates.items():
                 courses[name] = self._course(name, method, training)
             for epoch, count in rungs(len(courses)):
@@ -114,22 +116,25 @@ class _Search:
         return Course(self.task.with_run(run), method.for_classes(len(self.task.classes)), training)
 
     def _run(self, name: str, course: Course, epoch: int) -> np.ndarray:
-        self.told.begin(len(course.epochs.history), epoch)
+        self.told.begin(len(course.epochs.history), min(epoch, course.training.epochs))
         course.epochs.run(epoch)
         validated = course.validated()
-        self.tried[name] = Tried(reached(validated, epoch), min(epoch, len(validated)))
+        # Answers that are no numbers are never right: 0 %, which a file can hold.
+        self.tried[name] = Tried(max(0.0, reached(validated, epoch)), min(epoch, len(validated)))
         return validated
 
 
 class _Told:
     """All epochs of a search as one count, for whoever waits."""
 
-    def __init__(self, run: Run, candidates: int) -> None:
+    def __init__(self, run: Run, epochs: list[int]) -> None:
+        """``epochs``: of every candidate, at most."""
         self.done = self.offset = 0
-        total, before, left = 0, 0, candidates
-        for epoch, count in rungs(candidates):
+        total, before, left = 0, 0, len(epochs)
+        for epoch, count in rungs(len(epochs)):
+            epoch = min(epoch, max(epochs))
             total, before, left = total + left * (epoch - before), epoch, count
-        name = f"choosing among {candidates}"
+        self.name = name = f"choosing among {len(epochs)}"
         tell: Progress | None = None if run.progress is None else run.progress(total, name)
         self.run = replace(
             run, name=name, progress=None if tell is None else lambda _, __: self._counted(tell)

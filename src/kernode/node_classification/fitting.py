@@ -34,22 +34,23 @@ def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: 
         task.run.checkpoint.check()
     method = method.for_classes(len(task.classes))
     task = task.with_run(task.run.called(about.get("variant", "")))
-    with threads_of(task, training.epochs), timed(f"training {task.run.name}"):
+    with threads_of(task, training.epochs, f"training {task.run.name}"):
         trained = method.train(task, training)
     return finished(task, method, training, trained, **about)
 
 
 @contextmanager
-def threads_of(task: NodeTask, epochs: int) -> Iterator[None]:
-    """The threads that so many epochs of a task are worth, and a line in the log."""
+def threads_of(task: NodeTask, epochs: int, what: str) -> Iterator[None]:
+    """The threads that so many epochs of a task are worth; what takes them is timed, and in the log."""
     nodes, run = task.nodes, task.run
     with cpu_threads(run.threads, task.graph.n_nodes * run.replicas * epochs) as threads:
         log.info(
-            f"training {run.name} on {task.graph.name}: {nodes.train.shape[1]:,} nodes train, "
+            f"{what} on {task.graph.name}: {nodes.train.shape[1]:,} nodes train, "
             f"{nodes.validation.shape[1]:,} validate, {run.replicas} replica{'s' * (run.replicas > 1)}, "
             f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}"
         )
-        yield
+        with timed(what):
+            yield
 
 
 def finished(

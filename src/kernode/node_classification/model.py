@@ -169,7 +169,11 @@ class Model:
 
     def validation_accuracy(self) -> float:
         """Percent, each replica at the epoch that it kept, their mean; 0 where nothing validated."""
-        by_epoch = self.history.get("validation_accuracy")
+        return self.validated("accuracy")
+
+    def validated(self, by: str) -> float:
+        """The same of whatever chose the epochs: "accuracy" or "map"."""
+        by_epoch = self.history.get(f"validation_{by}")
         if by_epoch is None or not len(by_epoch):
             return 0.0
         return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]))

@@ -259,6 +259,7 @@ def candidates(
             refused.append(error)
     if not possible:
         raise refused[0]
-    if next(iter(possible.values()))[1].selection == "last":
+    first = next(iter(possible.values()))[1]
+    if first.selection == "last" or first.epochs == 0:
         return dict(list(possible.items())[:1])
     return possible

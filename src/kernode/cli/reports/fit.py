@@ -62,8 +62,7 @@ def _print_figures(report: dict[str, Any]) -> None:
 
     r = report["replicas"]
     if report["chosen_by_validation"]:
-        tried = ", ".join(f"{name} {figure:.2f} %" for name, figure in report["chosen_by_validation"].items())
-        say(f"  {'chosen by validation':<20} {tried}")
+        _print_choice(report["variant"], report["chosen_by_validation"], report["epochs_tried"])
     for part in ("test", "validation"):
         values = report[part]
         if values["accuracy_mean"] is None:
@@ -87,6 +86,15 @@ def _print_figures(report: dict[str, Any]) -> None:
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
+
+
+def _print_choice(chosen: str, validated: dict[str, float], epochs: dict[str, int]) -> None:
+    """The method that was kept, and below it the others, each after as many epochs as it was tried for."""
+    after = {name: f"{figure:.2f} % after {epochs[name]}" for name, figure in validated.items()}
+    s = "s" * (epochs[chosen] != 1)
+    say(f"  {'chosen by validation':<20} {chosen}, {after.pop(chosen)} epoch{s}")
+    others = ", ".join(f"{name} {said}" for name, said in after.items())
+    say(f"  {'':<20} [dim]not: {others}[/]")
 
 
 def _print_classes(test: dict[str, Any]) -> None:
