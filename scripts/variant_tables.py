@@ -10,9 +10,15 @@ from kernode.node_classification.variants import CANDIDATES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {
-    "auto": "both are trained, and without validation nodes the better one again",
+    "auto": "all of the next six for 30 epochs, three for 60, two for 120, one to its end; "
+    "without validation nodes this one again",
+    "diffusion": "an MLP (128 wide) and ten products with Ā, triplets",
+    "hops": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
+    "diffusion-decayed": "an MLP (64 wide) and ten products with Ā",
+    "hops-standardized": "as hops",
+    "diffusion-scaled": "as diffusion-decayed",
+    "hops-scaled": "as hops, 128 wide",
     "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
-    "diffusion": "an MLP and ten products with Ā, triplets",
     "similarity": "a wide MLP (512) and one product with the hop operator, triplets",
     "k3": "an MLP (16 wide) and one product with the hop operator, triplets",
     "k1": "a wide MLP (512) and one product with the hop operator, triplets",
@@ -55,13 +61,10 @@ def variants_table() -> str:
 
 def _facts(name: str) -> list[str]:
     if name not in VARIANTS:
-        return [_both(*(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
+        return [" or ".join(dict.fromkeys(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
     method, training = VARIANTS[name].method, VARIANTS[name].training
-    epochs = str(training.epochs) if training.epochs else "–"
+    most = "≤ " * (training.patience is not None)
+    epochs = f"{most}{training.epochs}" if training.epochs else "–"
     if not isinstance(method, Method):
         return ["class sums or SVC" if name == "kled" else "class sums", epochs, "all"]
     return [ANSWERS[method.classifier], epochs, str(method.map.reach)]
-
-
-def _both(one: str, other: str) -> str:
-    return one if one == other else f"{one} or {other}"

@@ -24,12 +24,12 @@ QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
 
 
 def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
-    status, out, err = kernode("fit", graph_file, *QUICK, "--seed", 3, "--json")
+    status, out, err = kernode("fit", graph_file, "--variant", "k3-tuned", *QUICK, "--seed", 3, "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     expected = {
         "dataset": "clusters", "variant": "k3-tuned", "split": "jk", "replicas": 2, "seed": 3,
-        "device": "cpu", "epochs": 8, "model": "clusters.safetensors",
+        "device": "cpu", "epochs": 8, "model": "clusters-k3-tuned.safetensors",
     }  # fmt: skip
     assert {name: report[name] for name in expected} == expected
     for part in ("test", "validation"):
@@ -46,7 +46,12 @@ def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
 def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_file):
     status, out, _ = kernode("fit", graph_file, *QUICK)
     assert status == 0
-    assert "clusters · k3-tuned · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
+    chosen = Model.load("clusters.safetensors")
+    assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
+    tried = dict(chosen.chosen_by_validation)
+    assert f"chosen by validation {chosen.variant}, {tried.pop(chosen.variant):.2f} % after 8 epochs\n" in out
+    others = ", ".join(f"{name} {figure:.2f} % after 8" for name, figure in tried.items())
+    assert f"{' ' * 23}not: {others}\n" in out
     assert "test accuracy" in out
     assert "±" in out
     assert f"kernode predict clusters.safetensors {graph_file} -o predictions.csv" in out
@@ -271,12 +276,12 @@ def test_layers_that_cannot_fit_are_refused_with_the_figure(kernode, graph_file)
 
 def test_a_graph_that_cannot_fit_is_refused_before_it_is_made(kernode):
     huge = "synthetic:nodes=2000000000,degree=20"
-    fails(kernode("fit", huge, "--device", "cpu"), 2, "GB of memory", "are free. Use fewer hops")
+    fails(kernode("fit", huge, "--device", "cpu"), 2, "GB of memory", "are free. Use a narrower --hidden")
     assert not any(kernode.folder.iterdir())
 
 
 def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
-    more = ("--epochs", 5, "--replicas", 1, "--learning-rate")
+    more = ("--variant", "k3-tuned", "--epochs", 5, "--replicas", 1, "--learning-rate")
     fails(kernode("fit", graph_file, *more, "1e30"), 1, "training diverged at epoch")
     fails(kernode("fit", graph_file, *more, "1e30", "--selection", "last"), 1, "training diverged at epoch")
     assert not any(kernode.folder.iterdir())

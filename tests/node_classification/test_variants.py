@@ -6,8 +6,15 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.losses import Hinge, Joint, Softmax
+from kernode.node_classification import tuned_settings
 from kernode.node_classification.method import Method
-from kernode.node_classification.variants import VARIANTS, candidates, configure, find_variant
+from kernode.node_classification.variants import (
+    CANDIDATES,
+    VARIANTS,
+    candidates,
+    configure,
+    find_variant,
+)
 from kernode.training.settings import Training
 from tasks import LABELS, SPLIT
 
@@ -131,11 +138,51 @@ def test_settings_of_a_data_set_that_have_no_effect_beside_a_change_are_let_be()
     assert (method.map, training.input_dropout) == (kn.maps.GAT(), 0.0)
 
 
-def test_auto_is_its_first_candidate_where_only_that_has_a_setting():
-    assert list(candidates("auto", hops=3)) == ["k3-tuned"]
-    assert list(candidates("auto", map=kn.maps.GCN())) == ["k3-tuned"]
-    assert list(candidates("auto", "cora")) == ["k3-tuned"]
-    assert list(candidates("auto", "cora", tuned=False)) == ["k3-tuned", "diffusion"]
-    assert list(candidates("auto", selection="last")) == ["k3-tuned"]
+def test_what_is_set_reaches_every_candidate_of_auto():
+    def given(**settings):
+        return candidates("auto", **settings)
+
+    assert [*given()] == [*CANDIDATES] == [*given(hops=None)]
+    assert {method.map.hops for method, _ in given().values()} == {2, 10}
+    assert [method.map.hops for method, _ in given(hops=3).values()] == [3] * 6
+    assert [training.epochs for _, training in given(epochs=5).values()] == [5] * 6
+    assert [training.patience for _, training in given(patience=7).values()] == [7] * 6
+    assert [training.averaging for _, training in given(averaging=0.0).values()] == [0.0] * 6
+    rbf = kn.kernels.RBF()
+    assert [method.kernel for method, _ in given(kernel=rbf).values()] == [rbf] * 6
+
+
+def test_candidates_of_auto_that_lack_a_setting_are_left_out():
+    with_kernel_loss = ["diffusion", "hops", "hops-standardized", "hops-scaled"]
+    found = candidates("auto", margin=0.5)
+    assert [*found] == with_kernel_loss
+    assert {method.loss.kernel.margin for method, _ in found.values()} == {0.5}
+    assert [*candidates("auto", kernel_loss="squared")] == with_kernel_loss
     with pytest.raises(InputError, match="hops must be an integer"):
         candidates("auto", hops=0)
+    with pytest.raises(InputError, match=r"^diffusion \(HopMLP, joint objective\) has no setting 'colour'"):
+        candidates("auto", colour="red")
+
+
+def test_auto_with_a_map_of_ones_own_has_nothing_to_choose():
+    ((name, (method, training)),) = candidates("auto", map=kn.maps.GCN(), epochs=5).items()
+    assert (name, method.map, training.epochs) == ("k3-tuned", kn.maps.GCN(), 5)
+
+
+def test_auto_is_its_first_candidate_where_validation_chooses_nothing():
+    ((name, (_, training)),) = candidates("auto", selection="last").items()
+    assert (name, training.selection, training.patience) == ("diffusion", "last", None)
+    assert training.epochs == Training.epochs  # those of patience would be too many
+    ((_, (_, training)),) = candidates("auto", selection="last", epochs=5).items()
+    assert training.epochs == 5
+    assert [*candidates("auto", epochs=0)] == ["diffusion"]
+    assert [*candidates("auto", selection="last", objective="softmax", margin=None)] == ["diffusion"]
+
+
+def test_auto_on_a_graph_that_was_searched_is_what_was_found():
+    for dataset, (name, changes) in tuned_settings.AUTO.items():
+        assert candidates("auto", dataset) == {name: configure(name, dataset, **changes)}
+        assert [*candidates("auto", dataset, tuned=False)] == [*CANDIDATES]
+    ((_, (method, _)),) = candidates("auto", "cora", hops=3).items()
+    assert method.map.hops == 3
+    assert "diffusion-decayed" not in candidates("auto", "cora", margin=0.5)  # it has none: a choice again

@@ -7,6 +7,7 @@ import pytest
 
 TRAIN = "--epochs 60 --replicas 1 --json"
 GERMAN_SHOP = f"fit edges.csv --nodes customers.csv --label Geschmack --predictions out.csv {TRAIN}"
+GERMAN_SHOP += " --variant k3-tuned -o edges.safetensors"
 UMLAUTS = ("Müller", "Möller", "Mäller")
 
 

@@ -12,6 +12,7 @@ from graphs import clustered_graph
 from kernode.data import split_nodes
 from kernode.errors import InputError
 from kernode.maps import HopMLP
+from kernode.node_classification.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
 from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
 from kernode.studies.compare.choice import choose
@@ -115,8 +116,8 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
     monkeypatch.setattr(choice, "choose", by_turns)
     found = contest(graph, auto, splits, SINGLE, choose_on=2)
     assert found["chosen"] == [1, 0, 1, 0, 1]
-    assert seen == [[3, 3]] * 5
-    assert [one["settings"]["variant"] for one in found["tried"]] == ["k3-tuned", "diffusion"]
+    assert seen == [[3] * 6] * 5
+    assert [one["settings"]["variant"] for one in found["tried"]] == [*CANDIDATES]
     assert all(len(one["validation"]) == 5 for one in found["tried"])
     picked = [found["tried"][c]["validation"][s] for s, c in enumerate(found["chosen"])]
     assert found["validation"] == picked

@@ -16,7 +16,7 @@ from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
 from kernode.maps import FeatureMap, HopMLP
 from kernode.node_classification import experiment
-from kernode.node_classification.variants import VARIANTS, configure
+from kernode.node_classification.variants import CANDIDATES, VARIANTS, configure
 from kernode.studies import cost
 from kernode.studies.cost.measure import Measured, measure
 from kernode.training.memory_check import least_needed, require_memory
@@ -261,16 +261,15 @@ def test_estimate_prints_one_json_object(kernode, free):
     values = json.loads(out)
     assert values.keys() == KEYS | {"warnings"}
     expected = {
-        "dataset": "cora", "variant": "k3-tuned", "nodes": 2708, "edges": 5278, "features": 1433,
-        "device": "cpu", "replicas": 3, "epochs": 200, "fits": True, "free_mb": 10_000,
+        "dataset": "cora", "variant": "diffusion-decayed", "nodes": 2708, "edges": 5278, "features": 1433,
+        "device": "cpu", "replicas": 3, "epochs": 1000, "fits": True, "free_mb": 10_000,
         "predicted_from": "2 measured epochs",
     }  # fmt: skip
     assert {name: values[name] for name in expected} == expected
     assert values["operator"]["kind"] == "factored"
-    assert "explicit would take 99,596" in values["operator"]["reason"]
     assert 1 < values["least_memory_mb"] < values["peak_memory_mb"]
     seconds = values["seconds"]
-    total = seconds["preparing"] + 200 * seconds["epoch"] + seconds["evaluating"]
+    total = seconds["preparing"] + 1000 * seconds["epoch"] + seconds["evaluating"]
     assert seconds["total"] == pytest.approx(total, rel=0.02)
 
 
@@ -283,7 +282,7 @@ def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
     assert (values["nodes"], values["edges"], values["features"]) == (1_000_000, 10_000_000, 64)
     assert values["least_memory_mb"] > 160 + 256 + 256  # adjacency, X, X scaled
     assert [values[name] for name in ("fits", "seconds", "peak_memory_mb", "predicted_from")] == [None] * 4
-    assert [other["variant"] for other in values["then"]] == ["diffusion"]
+    assert [values["variant"], *(other["variant"] for other in values["then"])] == [*CANDIDATES]
     assert values["then"][0].keys() == KEYS
 
 
@@ -323,13 +322,20 @@ def test_estimate_tells_a_person(kernode, free):
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     free(2 * 10**9)
-    status, out, _ = kernode("estimate", "synthetic:nodes=5000000", "--hops", 3, "--precision", 64)
+    status, out, _ = kernode("estimate", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64)
     assert status == 0
     verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
     assert verdict.startswith("does not fit: this run takes at least ")
     for word in ("2.0 GB are free", "fewer hops", "--powers plain", "a narrower --hidden", "--precision 32"):
         assert word in verdict
     assert json.loads(kernode("estimate", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
+
+
+def test_estimate_of_the_default_says_how_it_chooses_and_that_training_may_end_early(kernode, tmp_path):
+    write_npz(clustered_graph(), tmp_path / "g.npz")
+    out = kernode("estimate", "g.npz", "--replicas", 1)[1]
+    assert out.count("at most") == out.count("1,000 epochs of") == 6
+    assert "keeps the best on validation nodes: 3 after 30, 2 after 60, 1 after 120 epochs." in out
 
 
 def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):

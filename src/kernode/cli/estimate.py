@@ -19,7 +19,7 @@ def estimate(
     *,
     graph: GraphOptions,
     variant: Annotated[
-        str, typer.Option(help="As of fit; auto, the default, is k3-tuned and then diffusion.")
+        str, typer.Option(help="As of fit; of auto, the default, all that it would try.")
     ] = "auto",
     run: RunOptions,
     method: MethodOptions,
@@ -44,6 +44,7 @@ def estimate(
     changes = method.changes() | training.changes()
 
     from kernode.data.sizes import GraphSizes, look_up
+    from kernode.node_classification.halving import rungs
     from kernode.node_classification.variants import WORDS, candidates
     from kernode.studies import cost
     from kernode.training.run import Run
@@ -71,7 +72,8 @@ def estimate(
     for name, one in found.items():
         _print(one, name)
     if len(found) > 1:
-        say(f"auto trains these one after another and keeps one: {' and '.join(found)}.")
+        after = ", ".join(f"{left} after {epoch}" for epoch, left in rungs(len(found)))
+        say(f"auto trains these side by side and keeps the best on validation nodes: {after} epochs.")
     if measure is None and sizes.graph is None:
         say("Time: [bold]--measure[/] makes or fetches the graph, measures two epochs and predicts the rest.")
 
@@ -90,8 +92,9 @@ def _print(estimated: Estimate, variant: str) -> None:
             say(f"  {'memory, measured':<18} {readable(tried.peak)} for all that the program holds")
         count = {2: "two"}.get(tried.epochs, str(tried.epochs))
         epochs = f"{estimated.epochs:,} epochs of {_time(tried.epoch)}"
+        most = "at most " * (estimated.patience is not None)
         say(
-            f"  {'time':<18} [bold]{_time(tried.total(estimated.epochs))}[/], {epochs}: "
+            f"  {'time':<18} [bold]{most}{_time(tried.total(estimated.epochs))}[/], {epochs}: "
             f"predicted from {count} measured epochs"
         )
     elif not estimated.epochs:

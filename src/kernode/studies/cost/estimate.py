@@ -28,6 +28,7 @@ class Estimate:
     least: float  # bytes that are to be taken yet: a lower bound
     free: int | None  # bytes at the place of computing
     measured: Measured | None = None
+    patience: int | None = None  # after which training may end before its last epoch
 
     @property
     def fits(self) -> bool | None:
@@ -92,6 +93,7 @@ def estimate(
         operator=feature_map.operator_reason(sizes) if feature_map else f"none: {method.title} has no map",
         least=least_needed(sizes, method, training, run.place),
         free=free_at(run.place),
+        patience=training.patience,
     )
     if not (try_it and known.fits is None and can_be_tried(sizes, training)):
         return known
