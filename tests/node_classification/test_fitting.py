@@ -1,6 +1,7 @@
 """Which of several methods is kept, and what is trained again on more nodes."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,53 +10,35 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.hops import cost
+from kernode.node_classification import variants
 from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.fitting import fit_again, fit_method
 from kernode.node_classification.task import LabelledNodes
+from kernode.node_classification.trainer import NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS
-from tasks import LABELS, NO_NODES, SHORT, SPLIT, PowerCutError, cut_at, labelled_nodes, node_task
+from tasks import LABELS, SHORT, SPLIT, PowerCutError, cut_at, node_task
 
 CANDIDATES = {"one": (METHODS["joint"], SHORT), "other": (METHODS["sum"], replace(SHORT, epochs=5))}
 
 
-def test_auto_keeps_the_candidate_that_validates_better(tmp_path):
-    auto, *others = (
-        kn.NodeKernelClassifier(variant, epochs=8).fit(
-            SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation
-        )
-        for variant in ("auto", "k3-tuned", "diffusion")
+def test_auto_is_what_its_candidate_that_validates_best_gives_alone(tmp_path):
+    """After eight epochs none has left yet, so that all figures are those of the same epochs."""
+    fit = partial(
+        kn.NodeKernelClassifier.fit, X=SPLIT.train, y=LABELS, graph=CLUSTERS, validation=SPLIT.validation
     )
-    validated = auto.model_.chosen_by_validation
+    auto = fit(kn.NodeKernelClassifier(epochs=8))
+    alone = {name: fit(kn.NodeKernelClassifier(name, epochs=8)) for name in variants.CANDIDATES}
     best = {
-        model.variant: 100 * model.score(SPLIT.validation, CLUSTERS.labels[SPLIT.validation])
-        for model in others
+        name: 100 * model.score(SPLIT.validation, CLUSTERS.labels[SPLIT.validation])
+        for name, model in alone.items()
     }
-    assert validated == pytest.approx(best, abs=1e-3)
-    chosen = max(validated, key=validated.get)
-    kept = next(model for model in others if model.variant == chosen)
-    assert np.array_equal(auto.predict_proba(range(120)), kept.predict_proba(range(120)))
+    assert auto.model_.chosen_by_validation == pytest.approx(best, abs=1e-3)
+    assert auto.model_.epochs_tried == dict.fromkeys(variants.CANDIDATES, 8)
+    chosen = max(best, key=best.get)
+    assert auto.model_.variant == chosen
+    assert np.array_equal(auto.predict_proba(range(120)), alone[chosen].predict_proba(range(120)))
     assert kn.load_model(auto.save(tmp_path / "m"), graph=CLUSTERS).get_params()["variant"] == chosen
-
-
-def test_auto_with_a_worse_first_candidate_takes_the_second(monkeypatch):
-    from kernode.node_classification import variants
-
-    monkeypatch.setattr(variants, "CANDIDATES", ("smoother", "k3-tuned"))
-    good = kn.NodeKernelClassifier().fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
-    monkeypatch.setattr(variants, "CANDIDATES", ("k3-tuned", "smoother"))
-    same = kn.NodeKernelClassifier().fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
-    assert np.array_equal(good.predict_proba(range(120)), same.predict_proba(range(120)))
-
-
-def test_the_best_is_the_one_that_validates_best_alone():
-    task = node_task(seeds=(0, 1))
-    alone = {name: fit_method(task, *candidate) for name, candidate in CANDIDATES.items()}
-    values = {name: one.model.validation_accuracy() for name, one in alone.items()}
-    best = fit_best(task, CANDIDATES, split="jk")
-    assert best.model.chosen_by_validation == pytest.approx(values, abs=1e-4)
-    assert (best.model.variant, best.model.split) == (max(values, key=values.get), "jk")
-    assert np.array_equal(best.probabilities(), alone[best.model.variant].probabilities())
 
 
 def test_validation_accuracy_is_that_of_the_kept_epochs():
@@ -65,14 +48,6 @@ def test_validation_accuracy_is_that_of_the_kept_epochs():
     assert replace(model, history={}).validation_accuracy() == 0
 
 
-def test_without_validation_nodes_the_first_candidate_is_taken():
-    nodes = replace(labelled_nodes(), validation=NO_NODES, validation_labels=NO_NODES)
-    last = {name: (method, replace(SHORT, selection="last")) for name, (method, _) in CANDIDATES.items()}
-    with pytest.warns(kn.KernodeWarning, match="no node validates: one trains, and other is not tried"):
-        model = fit_best(node_task(nodes=nodes), last).model
-    assert (model.variant, model.chosen_by_validation) == ("one", None)
-
-
 def test_what_was_chosen_is_trained_again_for_as_many_epochs_as_were_kept():
     chosen = fit_best(node_task(seeds=(0, 1, 2)), CANDIDATES).model
     everyone = LabelledNodes.without_validation(np.arange(120), CLUSTERS.labels)
@@ -80,7 +55,8 @@ def test_what_was_chosen_is_trained_again_for_as_many_epochs_as_were_kept():
     epochs = round(float(np.mean(chosen.kept_epochs)))
     assert again.training == replace(chosen.training, selection="last", epochs=epochs)
     assert again.train.shape == (1, 120)
-    assert (again.variant, again.chosen_by_validation) == (chosen.variant, chosen.chosen_by_validation)
+    assert (again.variant, again.choice) == (chosen.variant, chosen.choice)
+    assert [*again.epochs_tried] == [*CANDIDATES]
     plain = fit_method(node_task(nodes=everyone, seeds=(5,)), chosen.method, again.training)
     assert np.array_equal(again.on(CLUSTERS).probabilities(), plain.probabilities())
 
@@ -101,7 +77,7 @@ def test_every_training_of_a_choice_goes_on_from_a_file_of_its_own(tmp_path):
 
 def test_what_cannot_fit_is_refused_before_any_candidate_is_trained(monkeypatch):
     monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 1)
-    monkeypatch.setattr(type(METHODS["joint"]), "train", lambda *_: pytest.fail("something was trained"))
+    monkeypatch.setattr(NodeLearner, "step", lambda *_: pytest.fail("something was trained"))
     with pytest.raises(InputError, match="this run takes at least"):
         fit_best(node_task(), CANDIDATES)
 
@@ -110,19 +86,15 @@ def test_what_cannot_fit_is_refused_before_any_candidate_is_trained(monkeypatch)
 def test_in_fit_and_predict_a_map_prepares_once_and_hops_are_counted_once(variant, monkeypatch):
     """What a map made of the graph for training answers, too; where several are tried, that of the best."""
     graph = clustered_graph(n=120)  # of its own: what was counted of a graph is kept as long as it lives
-    prepared, counted, count = [], [], cost._count
-    for kind in (kn.maps.HopMLP, kn.maps.APPNP):
-
-        def preparing(self, *given, prepare=kind.prepare):
-            prepared.append(type(self).__name__)
-            return prepare(self, *given)
-
-        monkeypatch.setattr(kind, "prepare", preparing)
-    monkeypatch.setattr(cost, "_count", lambda *given: counted.append(1) or count(*given))
-    model = kn.NodeKernelClassifier(variant, epochs=2, triplets=50, replicas=2, device="cpu")
+    prepared, counted, count, prepare = [], [], cost._count, kn.maps.HopMLP.prepare
+    monkeypatch.setattr(
+        kn.maps.HopMLP, "prepare", lambda self, *given: prepared.append(self) or prepare(self, *given)
+    )
+    monkeypatch.setattr(cost, "_count", lambda *given: counted.append(given[1:]) or count(*given))
+    model = kn.NodeKernelClassifier(variant, epochs=2, replicas=2, device="cpu")
     model.fit(SPLIT.train, LABELS, graph=graph, validation=SPLIT.validation)
     model.predict(SPLIT.test)
     model.predict_proba([0])
     model.similar(0)
-    assert prepared == (["HopMLP", "APPNP"] if variant == "auto" else ["HopMLP"])
-    assert len(counted) == 1
+    assert len(prepared) == len(set(prepared)) == (6 if variant == "auto" else 1)
+    assert sorted(counted) == ([(2, "each"), (10, "plain")] if variant == "auto" else [(2, "each")])

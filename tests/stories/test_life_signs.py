@@ -8,6 +8,7 @@ import pytest
 
 import kernode as kn
 from graphs import clustered_graph
+from kernode.node_classification import halving
 from kernode.training import life_signs
 
 GRAPH = clustered_graph(n=60)
@@ -76,14 +77,15 @@ def test_the_log_says_what_was_trained_and_chosen_why(caplog):
 def test_the_command_names_the_method_that_it_trains(desk, shop, monkeypatch):
     """`kernode fit` said "auto", tried six methods and trained one of them."""
     monkeypatch.setattr("kernode.cli.console._now_and_then", lambda: lambda: True)
+    monkeypatch.setattr(halving, "RUNGS", ((1, 3), (2, 2), (3, 1)))
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     answer = desk.kernode(
-        "fit edges.csv --nodes people.csv --label taste --epochs 124 --replicas 1 --all-labels"
+        "fit edges.csv --nodes people.csv --label taste --epochs 4 --replicas 1 --all-labels"
     )
-    assert "edges · choosing among 6 2/390 validation " in answer.err
-    assert "edges · choosing among 6 390/390 validation " in answer.err
-    assert re.search(r"edges · (\S+) 124/124 validation [^·]*edges · \1 on all labels ", answer.err)
+    assert "edges · choosing among 6 2/11 validation " in answer.err
+    assert "edges · choosing among 6 11/11 validation " in answer.err
+    assert re.search(r"edges · (\S+) 4/4 validation [^·]*edges · \1 on all labels ", answer.err)
     answer = desk.kernode("links edges.csv --nodes people.csv --epochs 4 --replicas 1")
     assert "edges · auto 2/4 validation AUC " in answer.err
 

@@ -322,7 +322,9 @@ def test_estimate_tells_a_person(kernode, free):
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     free(2 * 10**9)
-    status, out, _ = kernode("estimate", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64)
+    status, out, _ = kernode(
+        "estimate", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64
+    )
     assert status == 0
     verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
     assert verdict.startswith("does not fit: this run takes at least ")

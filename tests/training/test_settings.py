@@ -26,6 +26,9 @@ from tasks import DOUBLE, SHORT
         ({"select_by": "loss"}, "select_by must be 'accuracy' or 'map'. Got 'loss'."),
         ({"patience": 0}, "patience must be an integer ≥ 1"),
         ({"patience": 3, "selection": "last"}, "patience belongs to selection='best'"),
+        ({"averaging": 1.0}, r"averaging must be a number in \[0, 1\). Got 1.0"),
+        ({"averaging": -0.1}, r"averaging must be a number in \[0, 1\)"),
+        ({"averaging": "much"}, r"averaging must be a number in \[0, 1\). Got 'much'"),
     ],
 )
 def test_wrong_settings_are_refused(changes, sentence):
@@ -52,3 +55,19 @@ def test_a_setting_is_one_number_or_one_for_each_replica(name):
     assert own.tolist() == [0.0, 0.25, 0.5]
     with pytest.raises(InputError, match=rf"{name} must be one number or one per replica \(3\). Got 2"):
         replace(SHORT, **{name: (0.1, 0.2)}).by_replica(3, DOUBLE)
+
+
+def test_to_the_last_epoch_nothing_is_chosen_and_patience_counts_for_the_usual_number():
+    plain = Training(epochs=500, dropout=0.1, averaging=0.5)
+    assert plain.to_the_last() == replace(plain, selection="last")
+    patient = Training(epochs=1000, patience=100, averaging=0.95)
+    assert patient.to_the_last() == Training(epochs=200, selection="last", averaging=0.95)
+    assert replace(patient, epochs=30).to_the_last().epochs == 30
+    assert patient.to_the_last().to_the_last() == patient.to_the_last()
+
+
+def test_a_file_without_averaging_is_of_a_training_without(tmp_path):
+    assert "averaging" not in Training().to_json()
+    assert Training.from_json(Training().to_json()) == Training()
+    averaged = Training(averaging=0.9)
+    assert Training.from_json(json.loads(json.dumps(averaged.to_json()))) == averaged
