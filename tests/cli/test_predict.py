@@ -38,7 +38,7 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
 
 
 def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
-    kernode("fit", graph_file, *QUICK)
+    kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
     status, out, _ = kernode("predict", "clusters.safetensors", graph_file)
     assert status == 0
     assert out.splitlines()[0] == "node,class,known,p_0,p_1,p_2"
@@ -46,7 +46,7 @@ def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
 
 
 def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file, tmp_path):
-    kernode("fit", graph_file, *QUICK)
+    kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
     other = tmp_path / "other.npz"
     write_npz(clustered_graph(n=70, seed=5), other)
     assert kernode("predict", "clusters.safetensors", other)[0] == 0
@@ -63,7 +63,7 @@ def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file
 
 
 def test_damaged_model_is_one_sentence(kernode, graph_file):
-    kernode("fit", graph_file, *QUICK)
+    kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
     path = kernode.folder / "clusters.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     fails(kernode("predict", path, graph_file), 1, "damaged")

@@ -5,9 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
-TRAIN = "--epochs 60 --replicas 1 --json"
+TRAIN = "--epochs 60 --replicas 1 --json --variant k3-tuned -o edges.safetensors"
 GERMAN_SHOP = f"fit edges.csv --nodes customers.csv --label Geschmack --predictions out.csv {TRAIN}"
-GERMAN_SHOP += " --variant k3-tuned -o edges.safetensors"
 UMLAUTS = ("Müller", "Möller", "Mäller")
 
 

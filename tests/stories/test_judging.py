@@ -31,7 +31,7 @@ def test_a_report_has_every_class_and_who_is_taken_for_whom(desk, shop):
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
     desk.table("people.csv", ("id", "age", "taste"), rows)
-    line = "fit edges.csv --nodes people.csv --label taste --epochs 30 --replicas 2"
+    line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 30 --replicas 2"
     report = desk.kernode(f"{line} --json").json
     assert report["sizes"] == {"nodes": 60, "labelled": 60, "train": 36, "validation": 12, "test": 12}
     assert {one["class"] for one in report["test"]["classes"]} == {"Tee", "Kaffee", "Süßes"}

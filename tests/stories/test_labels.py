@@ -6,6 +6,7 @@ import pytest
 import kernode as kn
 
 FIT = "fit edges.csv --nodes people.csv --label taste --predictions out.csv --epochs 60 --replicas 1 --json"
+FIT += " --variant k3-tuned -o edges.safetensors"
 
 
 def put_tables(desk, shop, classes):
