@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
 _TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
-# Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of a
-# point, which three show as well as ten.
+# Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
+# a point, which three show as well as ten.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 METHOD: Any = {"rich_help_panel": "Method (default: as the variant has it)"}
 RUN: Any = {"rich_help_panel": "Run"}
