@@ -98,7 +98,7 @@ def test_names_with_brackets_are_shown_as_they_are(kernode, tmp_path):
     write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, name="x[red]y"), path)
     assert "x[red]y" in kernode("data", "info", path)[1]
     assert "x[red]y" in kernode("fit", path, *QUICK)[1]
-    assert "x[red]y" in kernode("compare", path, "--variants", "sgc,smoother", "--splits", 2)[1]
+    assert "x[red]y" in kernode("compare", path, "--variants", "label-propagation,smoother", "--splits", 2)[1]
     assert "x[red]y" in kernode("estimate", path)[1]
 
 
@@ -127,8 +127,10 @@ def test_other_names_are_found_whatever_their_case(kernode, graph_file):
     assert link["variant"] == "gae"
     shown = json.loads(kernode("reproduce", "Table1", "--data", "Cora", "--stored", "--json")[1])
     assert {entry["dataset"] for entry in shown["tables"][0]["entries"]} == {"cora"}
-    compared = kernode("compare", graph_file, "--variants", "SGC,Smoother", "--splits", 2, "--json")
-    assert json.loads(compared[1])["against"] == "sgc"
+    compared = kernode(
+        "compare", graph_file, "--variants", "Label-Propagation,Smoother", "--splits", 2, "--json"
+    )
+    assert json.loads(compared[1])["against"] == "label-propagation"
 
 
 def test_unknown_data_set_is_one_sentence(kernode):

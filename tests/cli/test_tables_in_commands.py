@@ -16,7 +16,7 @@ COMMANDS = {
     "links": ("links", *SMALL, "--replicas", "1"),
     "tune": ("tune", *SMALL, "--trials", "2", "--variant", "n1"),
     "tune links": ("tune", *SMALL, "--trials", "2", "--metric", "auc"),
-    "compare": ("compare", "--variants", "sgc,smoother", "--splits", "2", "--device", "cpu"),
+    "compare": ("compare", "--variants", "label-propagation,smoother", "--splits", "2", "--device", "cpu"),
     "estimate": ("estimate", "--device", "cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
@@ -65,11 +65,11 @@ def test_columns_are_those_that_were_named(kernode, tables):
 
 
 def test_compare_takes_a_table_beside_a_data_set(kernode, tables):
-    options = ("--variants", "sgc,smoother", "--splits", 2, "--device", "cpu", "--json")
+    options = ("--variants", "label-propagation,smoother", "--splits", 2, "--device", "cpu", "--json")
     report = json.loads(kernode("compare", "cora", *tables, *options)[1])
     assert [data["dataset"] for data in report["data"]] == ["cora", "clusters"]
-    assert [row["variant"] for row in report["data"][1]["variants"]] == ["sgc", "smoother"]
-    assert {entry["variant"] for entry in report["differences"]} == {"sgc"}
+    assert [row["variant"] for row in report["data"][1]["variants"]] == ["label-propagation", "smoother"]
+    assert {entry["variant"] for entry in report["differences"]} == {"label-propagation"}
 
 
 def test_the_next_command_of_a_search_has_all_it_needs(kernode, tables):
