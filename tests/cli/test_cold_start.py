@@ -3,12 +3,14 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 
 # Each takes from a tenth of a second to a second, and none has a part in the answer.
 HEAVY = ("sympy", "sklearn", "scipy.stats", "pandas", "pyarrow", "torch._dynamo", "torch_geometric", "optuna")
 
 
+@pytest.mark.slow
 def test_first_answers_do_without_heavy_libraries(graph_file, tmp_path):
     heavy = [*HEAVY, *([] if torch.cuda.is_available() else ["triton"])]
     code = f"""

@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_tutorial_shows_what_comes_out(folder, command):
     names = {}
     for kind, text in BLOCK.findall((ROOT / "docs" / "tutorial.md").read_text()):

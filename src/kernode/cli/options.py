@@ -293,6 +293,9 @@ class CommonTrainingOptions(_Changes):
     input_dropout: Annotated[float | None, typer.Option(help="Rate on the features.", **METHOD)] = None
     selection: Annotated[str | None, typer.Option(help="best (validation epoch) or last.", **METHOD)] = None
     patience: Annotated[int | None, typer.Option(help="Stop early after so many epochs.", **METHOD)] = None
+    averaging: Annotated[
+        float | None, typer.Option(help="β of the moving average that is kept; 0 for none.", **METHOD)
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

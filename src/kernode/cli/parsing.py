@@ -22,14 +22,16 @@ def widths(text: str | None) -> tuple[int, ...] | None:
 
 
 def hop_weights(text: str | None) -> Any:
-    """Learned hop weights, or a number c for c^h.
+    """Learned hop weights, PageRank's, or a number c for c^h.
 
     >>> hop_weights("learned"), hop_weights("0.5"), hop_weights(None)
     ('learned', 0.5, None)
     """
-    if text is None or text == "learned":
+    if text in (None, "learned", "pagerank"):
         return text
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--hop-weights must be 'learned' or a number c. Got {text!r}.") from None
+        raise InputError(
+            f"--hop-weights must be 'learned', 'pagerank' or a number c. Got {text!r}."
+        ) from None

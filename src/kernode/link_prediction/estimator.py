@@ -75,6 +75,7 @@ class LinkPredictor(ClassifierMixin, PartParameters):
         input_dropout: PerReplica | None = None,
         selection: Literal["best", "last"] | None = None,
         patience: int | None = None,
+        averaging: float | None = None,
         replicas: int = 1,
         random_state: RandomState = 0,
         precision: int = 32,
@@ -93,6 +94,7 @@ class LinkPredictor(ClassifierMixin, PartParameters):
         self.input_dropout = input_dropout
         self.selection = selection
         self.patience = patience
+        self.averaging = averaging
         self.replicas = replicas
         self.random_state = random_state
         self.precision = precision

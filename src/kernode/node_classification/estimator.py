@@ -56,7 +56,7 @@ class NodeKernelEstimator(PartParameters):
         layers: int | None = None,
         hidden: Sequence[int] | int | None = None,
         powers: Literal["each", "last", "plain"] | None = None,
-        hop_weights: Literal["learned"] | float | None = None,
+        hop_weights: Literal["learned", "pagerank"] | float | None = None,
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
         weight_decay: PerReplica | None = None,
@@ -68,6 +68,7 @@ class NodeKernelEstimator(PartParameters):
         selection: Literal["best", "last"] | None = None,
         select_by: Literal["accuracy", "map"] | None = None,
         patience: int | None = None,
+        averaging: float | None = None,
         class_weights: Literal["balanced"] | None = None,
         replicas: int = 1,
         random_state: RandomState = 0,
@@ -99,6 +100,7 @@ class NodeKernelEstimator(PartParameters):
         self.selection = selection
         self.select_by = select_by
         self.patience = patience
+        self.averaging = averaging
         self.class_weights = class_weights
         self.replicas = replicas
         self.random_state = random_state
