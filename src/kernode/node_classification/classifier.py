@@ -25,7 +25,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph and classifies nodes with it.
 
     Start from a ``variant`` and change what you like; None leaves a setting as the variant has it. The
-    default, "auto", tries two and keeps the one that validates better. With ``replicas`` > 1 that many
+    default, "auto", tries six and keeps the one that validates best. With ``replicas`` > 1 that many
     models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
     validation nodes method and number of epochs are chosen by cross-validation over ``folds``, which
     train together, too; the choice is then trained again on all nodes.
@@ -50,7 +50,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``kernel_weight``, ``margin``, ``triplets``: λ, the hinge's α, and triplets drawn each epoch.
     - ``selection``: "best" keeps the best validation epoch, "last" the last; ``select_by``: best by
       "accuracy" or by mean average precision, "map"; ``patience``: stop after so many epochs without a
-      better one.
+      better one; ``averaging``: β of a moving average of the parameters, which is what is kept then.
     - ``class_weights``: "balanced" for rare classes.
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used:
