@@ -35,7 +35,7 @@ def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
     assert {method.map.normalize_rows for method, _ in trained} == {True, False}
     assert len({training.learning_rate for _, training in trained}) >= 2
     assert len({training.weight_decay for _, training in trained}) >= 2
-    assert all((training.epochs, training.patience) == (1000, 100) for _, training in trained)
+    assert all((training.epochs, training.patience) == (1000, 200) for _, training in trained)
 
 
 @pytest.mark.parametrize(("name", "plain", "layer"), [("gcn", GCN, "gcn"), ("gat", GAT, "gat")])

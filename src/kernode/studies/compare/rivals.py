@@ -24,7 +24,7 @@ def _settings(
     """A candidate; training goes on while validation rises, as long as that of "auto"."""
     return {
         "map": feature_map, "learning_rate": learning_rate, "weight_decay": weight_decay, "dropout": dropout,
-        "input_dropout": input_dropout, "epochs": 1000, "patience": 100,
+        "input_dropout": input_dropout, "epochs": 1000, "patience": 200,
     }  # fmt: skip
 
 
