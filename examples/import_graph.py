@@ -15,9 +15,9 @@ takes for another package's.
 
 Two things to know before being impressed. Modules mostly import from their own package, so label propagation,
 which only follows edges from labelled modules, is hard to beat here, and the learned kernel is ahead of it
-by little, if at all. And no column spells the package's name, but many docstrings do. Both shares are printed, and the
-report of `kernode fit` has beside its accuracy what features alone and edges alone reach, and says
-whether one of them is ahead.
+by little, if at all. And no column spells the package's name, but many docstrings do. Both shares are
+printed, and the report of `kernode fit` has beside its accuracy what features alone and edges alone reach,
+and says whether one of them is ahead.
 
 Left out, and counted aloud: tests, vendored copies of other packages, files that are no importable module or
 do not parse, packages with fewer than 100 modules or more than 1,000 (torch alone would be a third of the
