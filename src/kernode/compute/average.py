@@ -8,9 +8,7 @@ from torch import Tensor
 from kernode.compute.adam import Adam
 from kernode.compute.stack import Parameters
 
-_BEGIN = (
-    10  # epochs over which it forgets the start: an average of t epochs keeps at most t / (t + 9) of itself
-)
+_BEGIN = 10  # after t steps it keeps at most t / (t + 9) of itself: so it forgets where it began
 
 
 class Average:

@@ -24,7 +24,7 @@ from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features, placed_features
 from kernode.maps.layers.linear import initial_weights
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.sizes import hops_trained
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
 from kernode.recipe import LATER
 
@@ -91,11 +91,12 @@ class HopMLP(StagedMap):
             raise InputError(f"hop_weights must be 'learned', 'pagerank' or a finite number c. Got {c!r}.")
         if a is not None and not (isinstance(a, Real) and 0 < a <= 1):
             raise InputError(f"teleport must be in (0, 1], or None. Got {a!r}.")
-        if (c == "pagerank") > (a is not None) or (a is not None and c not in ("learned", "pagerank")):
+        if c == "pagerank" and a is None:
             raise InputError(
-                "teleport belongs to hop_weights='learned' or 'pagerank', which needs it. "
-                f"Got {c!r} and {a!r}."
+                "hop_weights='pagerank' needs a teleport: HopMLP(…, hop_weights='pagerank', teleport=0.1)."
             )
+        if a is not None and c not in ("learned", "pagerank"):
+            raise InputError(f"teleport has no effect on the fixed hop_weights {c!r}: leave it out.")
         if self.self_term not in get_args(Term):
             raise InputError(f"self_term must be 'identity', 'loop' or 'both'. Got {self.self_term!r}.")
 
@@ -122,11 +123,11 @@ class HopMLP(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and, one after the other, building the hop operator and training with it."""
-        cost = cost_of(sizes, self.hops, self.powers)
-        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-        training = trained((sizes.features, *self.hidden, self._last_width), sizes, place)
-        training += cost.least_held_bytes(place.dtype.itemsize)
-        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
+        cost, widths = (
+            cost_of(sizes, self.hops, self.powers),
+            (sizes.features, *self.hidden, self._last_width),
+        )
+        return hops_trained(cost, widths, sizes, place, normalize_rows=self.normalize_rows)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""

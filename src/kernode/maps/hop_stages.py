@@ -21,7 +21,7 @@ from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_weights, multiply_stacked
 from kernode.maps.layers.mlp import activated, first_layer
 from kernode.maps.layers.normalization import initial_norm
-from kernode.maps.layers.sizes import features_held, trained
+from kernode.maps.layers.sizes import hops_trained
 from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 
@@ -58,11 +58,8 @@ class HopStages(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and, one after the other, building the hop operator and training with it."""
-        cost = cost_of(sizes, self.hops, self.powers)
-        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-        training = trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
-        training += cost.least_held_bytes(place.dtype.itemsize)
-        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
+        cost, widths = cost_of(sizes, self.hops, self.powers), (sizes.features, *self.hidden, width_of(self))
+        return hops_trained(cost, widths, sizes, place, normalize_rows=self.normalize_rows)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""

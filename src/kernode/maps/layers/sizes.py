@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from kernode.compute.place import Place
 from kernode.data.sizes import GraphSizes
+from kernode.hops import HopCost
 
 STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
 
@@ -51,6 +52,15 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
 def norms_held(hidden: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """What LayerNorms of these widths keep: what comes in, and what they make of it."""
     return float(2 * sizes.nodes * sum(hidden) * place.dtype.itemsize)
+
+
+def hops_trained(
+    cost: HopCost, widths: Sequence[int], sizes: GraphSizes, place: Place, *, normalize_rows: bool
+) -> float:
+    """X and, one after the other, building the hop operator and training layers of these widths with it."""
+    building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
+    training = trained(widths, sizes, place) + cost.least_held_bytes(place.dtype.itemsize)
+    return features_held(sizes, place, normalize_rows=normalize_rows) + max(building, training)
 
 
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
