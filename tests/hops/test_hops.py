@@ -282,3 +282,20 @@ def test_wrong_hops_and_powers_are_refused():
         hop_matrices(graph, 0)
     with pytest.raises(InputError, match="powers must be 'each', 'last' or 'plain'"):
         hop_matrices(graph, 2, "all")
+
+
+@pytest.mark.parametrize("kind", ["explicit", "factored"])
+@given(graph=graphs(), hops=st.integers(1, 3), powers=POWERS)
+def test_a_part_for_each_hop_is_joined_as_the_matrices_say(kind, graph, hops, powers):
+    """Σ_h T_h x_h, and T_h G as the gradient of x_h, whichever way the operator is held."""
+    random = torch.Generator().manual_seed(0)
+    shape = graph.n_nodes, 2, 3
+    parts = [torch.randn(shape, dtype=torch.float64, generator=random) for _ in range(hops + 1)]
+    upstream = torch.randn(shape, dtype=torch.float64, generator=random)
+    joined = HopOperator.of(graph, hops, powers, DOUBLE, kind).join([x.requires_grad_() for x in parts])
+    gradients = torch.autograd.grad((joined * upstream).sum(), parts)
+    terms = [torch.from_numpy(term.toarray()) for term in hop_matrices(graph, hops, powers)]
+    expected = sum(torch.einsum("uv,vrd->urd", t, x) for t, x in zip(terms, parts, strict=True))
+    assert torch.allclose(joined, expected, atol=1e-10)
+    for term, gradient in zip(terms, gradients, strict=True):
+        assert torch.allclose(gradient, torch.einsum("uv,vrd->urd", term, upstream), atol=1e-10)
