@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.studies.compare.contestants import CONTESTANTS, contestant
 from kernode.studies.compare.matches import SPLIT
 from kernode.studies.compare.report import QUESTIONS, differences
 from kernode.studies.results import SHIPPED, read_record
@@ -17,7 +17,10 @@ TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
     "coauthor_cs": "CS", "wordnet30_synsets": "WordNet",
 }  # fmt: skip
-OURS = ("default", "k3", "n1")  # and all that is called after K3
+PARTS = ("k3", "k3-tuned", "n1", "k3-c1", "k3-plain", "k3-heavy")  # what K3 is without one of its parts
+PEERS = tuple(  # the default, and everybody else's
+    name for name in CONTESTANTS if name not in PARTS and not name.startswith("k3-")
+)
 FEW_LABELS = {"5-per-class": "5 labels", "20-per-class": "20 labels"}
 By = dict[str, dict[str, Any]]  # results by data set and method
 
@@ -26,7 +29,10 @@ def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[
     """All tables by name."""
     figures = cache(partial(stored_figures, folder))
     tables: dict[str, Callable[[], str]] = {
-        f"compare_{metric}": partial(_figures_of_split, figures, metric)
+        f"compare_{metric}": partial(_figures_of_split, figures, metric, PEERS)
+        for metric in ("accuracy", "map")
+    } | {
+        f"compare_parts_{metric}": partial(_figures_of_split, figures, metric, PARTS)
         for metric in ("accuracy", "map", "validation")
     }
     few = {split: found for split in FEW_LABELS if (found := figures(split))}
@@ -34,10 +40,9 @@ def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[
         tables["compare_few_labels"] = lambda: few_labels_table(few)
     for split, found in few.items():
         number = split.partition("-")[0]
-        tables[f"compare_default_{number}_labels"] = partial(default_table, found, "accuracy")
+        tables[f"compare_default_{number}_labels"] = partial(default_table, found)
     return tables | {
-        "compare_default": lambda: default_table(figures(), "accuracy"),
-        "compare_default_map": lambda: default_table(figures(), "map"),
+        "compare_default": lambda: default_table(figures()),
         "compare_questions": lambda: questions_table(figures()),
     }
 
@@ -57,8 +62,13 @@ def stored_figures(folder: Path, split: str = SPLIT) -> By:
     return {dataset: found[dataset] for dataset in TITLES if dataset in found}
 
 
-def _figures_of_split(figures: Callable[[], By], metric: str) -> str:
-    return figures_table({TITLES[dataset]: results for dataset, results in figures().items()}, metric)
+def _figures_of_split(figures: Callable[[], By], metric: str, methods: tuple[str, ...]) -> str:
+    columns = {}
+    for dataset, results in figures().items():
+        if own := {name: results[name] for name in methods if name in results}:
+            splits = max(len(result["accuracy"]) for result in own.values())
+            columns[f"{TITLES[dataset]}, {splits} splits"] = own
+    return figures_table(columns, metric)
 
 
 def few_labels_table(by_split: dict[str, By]) -> str:
@@ -78,49 +88,41 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 def figures_table(columns: By, metric: str) -> str:
     """Mean and spread over the splits; the highest mean of a column in bold, whoever has it."""
-    methods = [name for name in CONTESTANTS if all(name in results for results in columns.values())]
-    shown = {
-        title: results for title, results in columns.items() if any(results[name][metric] for name in methods)
-    }
     means = {
-        (name, title): mean_and_std(results[name][metric])
-        for name in methods
-        for title, results in shown.items()
-        if results[name][metric]
+        (name, title): mean_and_std(result[metric])
+        for title, results in columns.items()
+        for name, result in results.items()
+        if result[metric]
     }
+    shown = {title: results for title, results in columns.items() if any(at == title for _, at in means)}
     best = {title: max(mean for (_, at), (mean, _) in means.items() if at == title) for title in shown}
     rows = []
-    for name in methods:
+    for name in dict.fromkeys((*PEERS, *PARTS)):
+        if not any(name in results for results in shown.values()):
+            continue
         cells = []
         for title, results in shown.items():
             if (name, title) not in means:
-                cells.append(_reason(results[name]))
+                cells.append(_reason(results.get(name, {})))
                 continue
             mean, std = means[name, title]
             bold = "**" if mean == best[title] else ""
             cells.append(f"{bold}{mean:.2f}{bold} ± {std:.2f}")
-        rows.append([CONTESTANTS[name].title, *cells])
+        rows.append([contestant(name).title, *cells])
     return _markdown(["", *shown], rows)
 
 
 def _reason(result: dict[str, Any]) -> str:
-    """Why there is no figure: none of the method's candidates could be trained, or it has no kernel."""
+    """Why there is no figure: it was not measured, it has no kernel, or none of its candidates trained."""
     failed = result.get("failed")
     return "–" if failed is None else str(failed["sentence"])
 
 
-def default_table(figures: By, metric: str) -> str:
-    """The default minus each rival: mean, 95 % interval, corrected p-value, verdict."""
-    rivals = [
-        name
-        for name in CONTESTANTS
-        if name not in OURS
-        and not name.startswith("k3-")
-        and all(name in by_method for by_method in figures.values())
-    ]
+def default_table(figures: By) -> str:
+    """The default's accuracy minus each rival's: mean, 95 % interval, corrected p-value, verdict."""
     rows = []
-    for one in differences(figures, [("default", name) for name in rivals], metric):
-        rows.append([TITLES[one["dataset"]], CONTESTANTS[one["against"]].title, *_difference(one)])
+    for one in differences(figures, [("default", name) for name in PEERS[1:]], "accuracy"):
+        rows.append([TITLES[one["dataset"]], contestant(one["against"]).title, *_difference(one)])
     return _markdown(["", "against", "difference", "95 % interval", "p", "the default is"], rows)
 
 

@@ -19,8 +19,10 @@ from pathlib import Path
 GRACE = 15.0  # seconds that a match may go on after the time is up
 
 
-def play(data: str, variant: str, splits: int, split: str, results: str, device: str) -> None:
+def play(given: argparse.Namespace) -> None:
     """One match, in this process."""
+    import torch
+
     from kernode.compute.place import Place
     from kernode.data import load_graph
     from kernode.metrics.accuracy import mean_and_std
@@ -29,8 +31,10 @@ def play(data: str, variant: str, splits: int, split: str, results: str, device:
     from kernode.studies.compare.matches import play as play_match
     from kernode.studies.results import Results
 
-    match = Match(load_graph(data), contestant(variant), splits, split)
-    found = play_match(match, Results.of(Path(results)), Place.of(32, device))
+    if given.tf32:
+        torch.set_float32_matmul_precision("high")
+    match = Match(load_graph(given.data[0]), contestant(given.variants), given.splits, given.split)
+    found = play_match(match, Results.of(Path(given.results)), Place.of(32, given.device))
     if found.get("failed"):
         print(f"{match.name}: {found['failed']}")
     else:
@@ -51,10 +55,13 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument(
+        "--tf32", action="store_true", help="shorter numbers in a GPU's matrix products; its result says so"
+    )
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)  # a process's own match
     given = parser.parse_args()
     if given.here:
-        play(given.data[0], given.variants, given.splits, given.split, given.results, given.device)
+        play(given)
         return
     end = time.monotonic() + given.seconds
     todo = [(data, variant) for variant in given.variants.split(",") for data in given.data]
@@ -75,6 +82,7 @@ def main() -> None:
             variant,
             "--device",
             given.device,
+            *["--tf32"] * given.tf32,
             *words,
         ]
         try:

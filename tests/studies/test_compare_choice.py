@@ -1,7 +1,7 @@
 """How a method's candidate is chosen in a comparison, and what happens to one that cannot be trained."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from graphs import clustered_graph
 from kernode.data import split_nodes
 from kernode.errors import InputError
 from kernode.maps import HopMLP
+from kernode.node_classification import halving
 from kernode.node_classification.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
 from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
@@ -121,6 +122,40 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
     assert all(len(one["validation"]) == 5 for one in found["tried"])
     picked = [found["tried"][c]["validation"][s] for s, c in enumerate(found["chosen"])]
     assert found["validation"] == picked
+
+
+def test_the_default_is_what_all_trained_to_the_end_would_have_chosen(graph, splits, monkeypatch):
+    rungs = ((2, 3), (4, 2), (6, 1))
+    monkeypatch.setattr(choice, "RUNGS", rungs)
+    monkeypatch.setattr(halving, "RUNGS", rungs)
+    auto = Contestant("default", "", "auto", {"epochs": 15, "learning_rate": 0.003})
+    found = contest(graph, auto, splits, DOUBLE)
+    whole = trials.Trials(graph, candidates_of(auto, graph), splits, DOUBLE)
+    whole.run((s, c) for s in range(5) for c in range(6))
+    for s, chosen in enumerate(found["chosen"]):
+        assert chosen == choose([whole.trained[s, c].history[:, None] for c in range(6)])
+        trial = whole.trained[s, chosen]
+        assert found["validation"][s] == pytest.approx(trial.validation, abs=1e-3)
+        right = trials.accuracies(trial.on, [split.test for split in splits])[trial.replica]
+        assert found["accuracy"][s] == pytest.approx(right, abs=1e-3)
+        assert all(
+            found["tried"][c]["validation"][s] <= whole.validation(s, c) + 1e-3 for c in range(6)
+        )  # some were not trained to the end
+
+
+def test_where_the_default_is_lost_after_the_choice_another_takes_its_place(graph, splits, monkeypatch):
+    auto, fit = Contestant("default", "", "auto", {"epochs": 200}), trials.fit_method
+    monkeypatch.setattr(choice, "choose", lambda histories: len(histories) - 1)
+
+    def breaks_later(task, method, training, **about):
+        if training.epochs == 200 and method.map.hop_weights == 1.0:  # hops-scaled, the last
+            raise trials.DivergedError(150, range(task.run.replicas))
+        return fit(task, method, replace(training, epochs=2), **about)
+
+    monkeypatch.setattr(trials, "fit_method", breaks_later)
+    found = contest(graph, auto, splits, SINGLE)
+    assert found["chosen"] == [4] * 5
+    assert "diverged" in found["tried"][5]["lost"]
 
 
 def test_auto_keeps_what_reached_most_and_the_first_of_equals():

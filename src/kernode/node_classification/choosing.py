@@ -27,8 +27,9 @@ RUNS = "runs"  # the training of all runs that follows a choice by some, as its 
 def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOnGraph:
     """Keep of some candidates the one that validates best (:mod:`kernode.node_classification.halving`).
 
-    Where there are many runs, the first few choose for all. What each candidate had stands in the model's
-    ``chosen_by_validation``, and after how many epochs in ``epochs_tried``.
+    Where many runs share validation nodes the first few choose for all; with nodes of their own all do, since
+    each brings more of them. What each candidate had stands in the model's ``chosen_by_validation``, and
+    after how many epochs in ``epochs_tried``.
     """
     candidates = _to_be_tried(task, candidates)
     if task.run.checkpoint is not None:
@@ -37,7 +38,9 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
         ((name, (method, training)),) = candidates.items()
         return fit_method(task, method, training, variant=name, split=split)
     varies = any(method.varies_by_replica(training) for method, training in candidates.values())
-    judging = task if varies or task.run.replicas <= JUDGES else task.of(slice(JUDGES))
+    shared = len(task.nodes.validation) == 1
+    few = shared and not varies and task.run.replicas > JUDGES
+    judging = task.of(slice(JUDGES)) if few else task
     with sharing():  # all of them begin with the same features and hops
         search = _Search(judging, candidates)
         chosen, course = search.winner()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RUNGS = ((30, 3), (60, 2), (120, 1))  # after so many epochs, so many go on
-JUDGES = 3  # runs that choose for all, where there are more
+JUDGES = 3  # runs that choose for all, where more share validation nodes
 
 
 @dataclass(frozen=True)

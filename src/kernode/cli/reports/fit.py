@@ -63,6 +63,8 @@ def _print_figures(report: dict[str, Any]) -> None:
     r = report["replicas"]
     if report["chosen_by_validation"]:
         _print_choice(report["variant"], report["chosen_by_validation"], report["epochs_tried"])
+        if r > 1 and report["test"]["accuracy_mean"] is not None and _own_splits(report):
+            say(f"  {'':<20} [dim]one choice for all runs: nodes that validate one are tested in another[/]")
     for part in ("test", "validation"):
         values = report[part]
         if values["accuracy_mean"] is None:
@@ -86,6 +88,11 @@ def _print_figures(report: dict[str, Any]) -> None:
     if report["hop_weights"]:
         weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
         say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
+
+
+def _own_splits(report: dict[str, Any]) -> bool:
+    """Whether each run had nodes of its own, so that no two can answer for one together."""
+    return bool(report["test"]["ensemble_accuracy"] is None)
 
 
 def _print_choice(chosen: str, validated: dict[str, float], epochs: dict[str, int]) -> None:

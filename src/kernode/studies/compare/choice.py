@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
-from kernode.node_classification.halving import choose
-from kernode.studies.compare.trials import Trial, Trials
+from kernode.node_classification.halving import RUNGS, choose
+from kernode.studies.compare.trials import Cell, Trial, Trials
 
 CHOOSE_ON = 5  # splits
 EVERY_SPLIT = 0  # instead of a number of splits: a choice on each
@@ -34,24 +35,45 @@ def by_first_splits(trials: Trials, first: int) -> list[int] | None:
     return None
 
 
-def on_every_split(trials: Trials, pick: Callable[[Sequence[Trial]], int]) -> list[int] | None:
+def on_every_split(trials: Trials) -> list[int] | None:
+    """For each split the candidate with the highest validation accuracy there; the first of equals."""
+    trials.run(_all(trials))
+    return _for_each(trials, lambda there: int(np.argmax([trial.validation for trial in there])))
+
+
+def by_halving(trials: Trials) -> list[int] | None:
+    """As "auto" chooses, on each split alone: all train as far as the choice looks, and one to its end.
+
+    One that is lost on the way there leaves its place to what would be chosen without it.
+    """
+    looked = trials.until(RUNGS[-1][0])
+    looked.run(_all(looked))
+    while picked := _for_each(looked, lambda there: choose([trial.history[:, None] for trial in there])):
+        trials.run(enumerate(picked))
+        gone = [cell for cell in enumerate(picked) if cell in trials.lost]
+        if not gone:
+            break
+        for cell in gone:
+            del looked.trained[cell]
+    trials.trained = looked.trained | trials.trained  # what was tried, as far as it was
+    trials.lost = looked.lost | trials.lost
+    return picked
+
+
+def _all(trials: Trials) -> list[Cell]:
+    return list(product(range(len(trials.splits)), range(len(trials.candidates))))
+
+
+def _for_each(trials: Trials, pick: Callable[[list[Trial]], int]) -> list[int] | None:
     """A candidate for each split, by what was seen on that split alone; None where one has none left."""
-    numbers = range(len(trials.candidates))
-    trials.run((s, c) for s in range(len(trials.splits)) for c in numbers)
     picked = []
     for s in range(len(trials.splits)):
-        there = {c: trials.trained[s, c] for c in numbers if (s, c) in trials.trained}
+        there = {c: trial for (split, c), trial in sorted(trials.trained.items(), key=_cell) if split == s}
         if not there:
             return None
         picked.append(list(there)[pick(list(there.values()))])
     return picked
 
 
-def best_validation(trials: Sequence[Trial]) -> int:
-    """The one with the highest validation accuracy at the epoch it kept; the first of equals."""
-    return int(np.argmax([trial.validation for trial in trials]))
-
-
-def as_auto(trials: Sequence[Trial]) -> int:
-    """The one that "auto" would keep."""
-    return choose([trial.history[:, None] for trial in trials])
+def _cell(item: tuple[Cell, Trial]) -> Cell:
+    return item[0]

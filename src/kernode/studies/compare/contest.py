@@ -18,9 +18,8 @@ from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import (
     CHOOSE_ON,
     EVERY_SPLIT,
-    as_auto,
-    best_validation,
     by_first_splits,
+    by_halving,
     on_every_split,
 )
 from kernode.studies.compare.contestants import Contestant
@@ -56,7 +55,7 @@ def contest(
     if "choose_on" in rule:
         picked = by_first_splits(trials, choose_on)
     else:
-        picked = on_every_split(trials, as_auto if rule else best_validation)
+        picked = by_halving(trials) if rule else on_every_split(trials)
     figures: dict[str, Any] = {"tried": _tried(trials)}
     if picked is None:
         return figures | _failed(trials)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import Split, split_nodes
@@ -81,6 +83,7 @@ def play(match: Match, results: Results, place: Place, progress: Telling | None 
         "seconds": round(time.perf_counter() - started, 2),
         "device": place.device.type,
         "machine": machine(place.device.type),
+        **_precision(),
     }
     if figures.get("failed", {}).get("why") == "memory":  # another machine may have more of it
         return figures
@@ -88,6 +91,12 @@ def play(match: Match, results: Results, place: Place, progress: Telling | None 
     found = results.find(match)
     assert found is not None
     return found
+
+
+def _precision() -> dict[str, str]:
+    """How exact matrix products in float32 are, where that is not to the last bit (TF32 on a GPU)."""
+    precision = torch.get_float32_matmul_precision()
+    return {} if precision == "highest" else {"float32_products": precision}
 
 
 def _overlap(how: str, split: Split) -> float:

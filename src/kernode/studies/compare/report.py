@@ -62,8 +62,8 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
     found = []
     for dataset, by_method in figures.items():
         for one, other in pairs:
-            a, b = by_method[one][metric], by_method[other][metric]
-            if not a or not b:
+            a, b = (by_method.get(name, {}).get(metric) for name in (one, other))
+            if not a or not b:  # not measured, no kernel, or no candidate that could be trained
                 continue
             test = paired([x - y for x, y in zip(a, b, strict=True)], _overlap(by_method[one]))
             found.append((dataset, one, other, test))

@@ -62,6 +62,14 @@ class Trials:
             if own := [cell for cell in todo if cell[1] in numbers]:
                 self._train(own)
 
+    def until(self, epoch: int) -> Trials:
+        """The same to be tried, but to an epoch at most: what a choice looks at that need not see the end."""
+        shorter = [
+            replace(one, training=replace(one.training, epochs=min(one.training.epochs, epoch)))
+            for one in self.candidates
+        ]
+        return replace(self, candidates=shorter, trained={}, lost={})
+
     def validation(self, split: int, candidate: int) -> float:
         """Validation accuracy; −1, worse than any, for what was lost."""
         trial = self.trained.get((split, candidate))
