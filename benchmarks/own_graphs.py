@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from plain_gcn import EPOCHS, GCN
 from scipy import sparse
-from torch import nn
 from torch.nn import functional
 
 import kernode as kn
@@ -44,23 +44,7 @@ from kernode.studies.bench.rivals import layers_of_pyg
 
 TASKS = {"60/20/20": (0.6, 0.2, 0.2), "10 %, no validation": (0.1, 0.0, 0.9)}
 OURS = {"kernode": 1, "kernode, ten runs": 10}
-EPOCHS, HIDDEN, DROPOUT = 200, 64, 0.5
-
-
-class GCN(nn.Module):
-    """PyTorch Geometric's two layers."""
-
-    def __init__(self, features: int, classes: int) -> None:
-        super().__init__()
-        convolution = layers_of_pyg().GCNConv
-        self.first = convolution(features, HIDDEN, cached=True)
-        self.second = convolution(HIDDEN, classes, cached=True)
-
-    def forward(self, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
-        """Class scores of all nodes."""
-        x = functional.dropout(x, DROPOUT, self.training)
-        x = functional.relu(self.first(x, edges))
-        return self.second(functional.dropout(x, DROPOUT, self.training), edges)
+HIDDEN = 64
 
 
 class Data:
@@ -100,7 +84,7 @@ def train_gcn(
     torch.manual_seed(seed)
     x, labels = data.x[scaled], data.labels
     train_nodes, validation_nodes = data.nodes(train), data.nodes(validation)
-    model = GCN(x.shape[1], data.classes).to(x.device)
+    model = GCN(x.shape[1], HIDDEN, data.classes).to(x.device)
     adam = torch.optim.Adam(model.parameters(), lr=rate, weight_decay=5e-4)
     best, kept = (-1.0, 0.0), torch.empty(0)
     for epoch in range(1, epochs + 1):
