@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench_tables import bench_tables
 from comparison_tables import comparison_tables
+from default_tables import default_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
 from variant_tables import variant_tables
@@ -25,6 +26,7 @@ DOCUMENTS = (
 TABLES: dict[str, Callable[[], str]] = {
     **reproduction_tables(),
     **comparison_tables(),
+    **default_tables(),
     **own_graph_tables(),
     **bench_tables(ROOT / "results", ROOT / "docs"),
     **variant_tables(),
