@@ -134,7 +134,6 @@ def main() -> None:
             values = {
                 "suite": "first-answer",
                 "device": "cpu",
-                "repeat": given.repeat,
                 "gcn": {"hidden": HIDDEN, "epochs": EPOCHS, "dropout": 0.5, "trainings": RUNS},
                 "machine": machine("cpu"),
                 "cold": {"command": f"kernode fit {' '.join(COLD)}", "seconds": cold},

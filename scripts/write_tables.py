@@ -15,6 +15,7 @@ from default_tables import default_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
 from variant_tables import variant_tables
+from whole_run_tables import whole_run_tables
 
 ROOT = Path(__file__).parents[1]
 # Those with tables.
@@ -30,6 +31,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **own_graph_tables(),
     **bench_tables(ROOT / "results", ROOT / "docs"),
     **variant_tables(),
+    **whole_run_tables(ROOT / "results"),
 }
 
 

@@ -50,6 +50,19 @@ def test_two_results_of_one_cell_are_refused(tmp_path):
         comparison_tables(tmp_path)["compare_accuracy"]()
 
 
+def test_of_two_times_the_shorter_is_bold_whosever_it_is():
+    from whole_run_tables import first_answer
+
+    times = [(10.0, 20.0), (20.0, 10.0)]
+    rows = [
+        {"dataset": "cora", "ours": [a], "medians": {"ours": a, "gcns": b}, "ours_to_gcns": a / b}
+        for a, b in times
+    ]
+    _, _, ours, theirs = first_answer({"rows": rows}).splitlines()
+    assert ours == "| Cora | **10.0** | 20.0 | 0.50 | 1 |"
+    assert theirs == "| Cora | 20.0 | **10.0** | 2.00 | 1 |"
+
+
 def test_on_ones_own_graphs_the_highest_mean_is_bold_whoever_has_it():
     from own_graph_tables import own_graphs
 
