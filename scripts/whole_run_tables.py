@@ -84,7 +84,8 @@ def cost_beside_gcn(values: dict[str, Any]) -> str:
         theirs = "–" if row["gcn_accuracy"] is None else f"{row['gcn_accuracy']:.2f}"
         alone = f"{found['winner_alone']:.1f} | {found['ours_to_winner_alone']:.2f}"
         lines.append(
-            f"| {TITLES.get(row['dataset'], row['dataset'])} | {found['ours']:.1f} | {row['chosen']} | {alone} | "
-            f"{found['gcn']:.1f}{timed} | {1 / found['gcn_to_ours']:.2f} | {row['accuracy']:.2f} | {theirs} |"
+            f"| {TITLES.get(row['dataset'], row['dataset'])} | {found['ours']:.1f} | {row['chosen']} | "
+            f"{alone} | {found['gcn']:.1f}{timed} | {1 / found['gcn_to_ours']:.2f} | "
+            f"{row['accuracy']:.2f} | {theirs} |"
         )
     return "\n".join(lines)
