@@ -14,8 +14,8 @@ from typing import Any
 
 Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `configure` takes them
 
-# What "auto" is on FastGCN's split: a variant, and what is changed in it. Random settings of the family (216 on
-# Citeseer, 368 on Cora), each on five random divisions of the training and validation nodes into some that
+# What "auto" is on FastGCN's split: a variant, and what is changed in it. Random settings of the family (216
+# on Citeseer, 368 on Cora), each on five random divisions of the training and validation nodes into some that
 # train, some that choose the epoch and some that judge. On Pubmed its candidates and K3 as found below, on
 # five divisions: "diffusion" and K3 were level, and K3 takes half the time.
 AUTO: Mapping[str, tuple[str, Mapping[str, Any]]] = {
