@@ -141,6 +141,7 @@ def test_what_is_no_array_is_one_sentence(path, content):
         read_npz(path)
 
 
+@pytest.mark.slow
 def test_a_file_of_64_mb_is_mapped_and_a_smaller_one_is_not(path):
     n = 1024
     graph = Graph.from_edges([(0, 1)], np.ones((n, 2**14 + 1), np.float32))

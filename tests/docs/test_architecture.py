@@ -61,6 +61,7 @@ def test_python_examples_give_what_the_page_shows(copy):
     run(copy, "-c", program)
 
 
+@pytest.mark.slow
 def test_new_command_prints_what_the_page_shows_and_knows_the_new_parts(copy):
     ((command, shown),) = SHELL.findall(SECTIONS["A command"])
     assert run(copy, "-m", "kernode", *command.split()[1:]) == shown

@@ -128,6 +128,7 @@ def test_wrong_use_is_one_sentence():
             wrong()
 
 
+@pytest.mark.slow
 def test_without_gpytorch_the_extra_is_named():
     code = (
         "import sys; sys.modules['gpytorch'] = None\n"

@@ -287,6 +287,7 @@ def test_metadata_routing_hands_the_graph_on(asked_for):
         assert search.score(SPLIT.test, GRAPH.labels[SPLIT.test]) > 0.7
 
 
+@pytest.mark.slow
 def test_grid_search_and_cross_val_score_run_on_cora_unchanged(cora):
     graph, split = cora
     y = graph.labels[split.train]

@@ -383,6 +383,7 @@ def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp
     assert cache_folder() == tmp_path
 
 
+@pytest.mark.slow
 def test_a_fresh_process_hands_its_sentence_on():
     with pytest.raises(InputError, match="nowhere"):
         measure_alone(Task("n1", "nowhere", threads=1), SINGLE)
