@@ -17,7 +17,7 @@ Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `configur
 # What "auto" is on FastGCN's split: a variant, and what is changed in it. Random settings of the family (216
 # on Citeseer, 368 on Cora), each on five random divisions of the training and validation nodes into some that
 # train, some that choose the epoch and some that judge. On Pubmed its candidates and K3 as found below, on
-# five divisions: "diffusion" and K3 were level, and K3 takes half the time.
+# five divisions: "diffusion" and K3 were level, and K3 takes less time.
 AUTO: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "cora": ("diffusion-decayed", {"input_dropout": 0.7}),  # 88.12 % of the nodes that judged
     "citeseer": ("hops-scaled", {}),  # 76.32 %
