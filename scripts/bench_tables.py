@@ -43,10 +43,16 @@ def _measured(results: Path, suite: str, device: str, table: Callable[[dict[str,
     if not path.exists():
         return f"*Not measured yet: `kernode bench {suite} --device {device} --results results`.*"
     values = json.loads(path.read_text())
+    return f"{measured_with(values, values['command'])}\n\n{table(values)}"
+
+
+def measured_with(values: dict[str, Any], command: str) -> str:
+    """What a table was measured on, with which versions and by which command, as the line above it."""
     machine, versions = values["machine"], values["machine"]["versions"]
     where = machine["gpu"] or f"{machine['processor']}, threads: {machine['threads']}"
-    with_ = f"torch {versions['torch']}, PyTorch Geometric {versions['torch_geometric']}"
-    return f"{where}; {with_}; `{values['command']}`:\n\n{table(values)}"
+    return (
+        f"{where}; torch {versions['torch']}, PyTorch Geometric {versions['torch_geometric']}; `{command}`:"
+    )
 
 
 def step_table(values: dict[str, Any]) -> str:

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench_tables import DEVICES, measured_with
 from comparison_tables import TITLES
-
-DEVICES = ("cpu", "cuda")
 
 
 def whole_run_tables(results: Path) -> dict[str, Callable[[], str]]:
@@ -32,10 +31,7 @@ def _stored(results: Path, file: str, table: Callable[[dict[str, Any]], str], co
     if not path.exists():
         return f"*Not measured yet: `python {command} --results results`.*"
     values = json.loads(path.read_text())
-    machine, versions = values["machine"], values["machine"]["versions"]
-    where = machine["gpu"] or f"{machine['processor']}, {machine['cores']} cores"
-    with_ = f"torch {versions['torch']}, PyTorch Geometric {versions['torch_geometric']}"
-    return f"{where}; {with_}; `python {command}`:\n\n{table(values)}"
+    return f"{measured_with(values, f'python {command}')}\n\n{table(values)}"
 
 
 def first_answer(values: dict[str, Any]) -> str:

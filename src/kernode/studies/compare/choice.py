@@ -66,14 +66,10 @@ def _all(trials: Trials) -> list[Cell]:
 
 def _for_each(trials: Trials, pick: Callable[[list[Trial]], int]) -> list[int] | None:
     """A candidate for each split, by what was seen on that split alone; None where one has none left."""
-    picked = []
+    numbers, picked = range(len(trials.candidates)), []
     for s in range(len(trials.splits)):
-        there = {c: trial for (split, c), trial in sorted(trials.trained.items(), key=_cell) if split == s}
+        there = {c: trials.trained[s, c] for c in numbers if (s, c) in trials.trained}
         if not there:
             return None
         picked.append(list(there)[pick(list(there.values()))])
     return picked
-
-
-def _cell(item: tuple[Cell, Trial]) -> Cell:
-    return item[0]
