@@ -10,13 +10,14 @@ from kernode.node_classification.variants import CANDIDATES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {
-    "auto": "all of the next six for 30 epochs, three for 60, two for 120, one to its end; "
+    "auto": "all of the next six for 30 epochs, four for 60, three for 120, one to its end; "
     "without validation nodes this one again",
     "diffusion": "an MLP (128 wide) and ten products with Ā, triplets",
     "hops": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
     "diffusion-decayed": "an MLP (64 wide) and ten products with Ā",
     "hops-standardized": "as hops",
     "diffusion-scaled": "as diffusion-decayed",
+    "diffusion-wide": "an MLP (256 wide) and ten products with Ā",
     "hops-scaled": "as hops, 128 wide",
     "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
     "similarity": "a wide MLP (512) and one product with the hop operator, triplets",

@@ -226,7 +226,7 @@ def test_what_is_set_is_what_the_kept_one_has():
     assert (model.method.map.hops, model.method.loss.kernel.margin) == (3, 0.4)
     assert (model.training.epochs, model.training.patience) == (8, 6)
     assert model.method.kernel == kn.kernels.RBF()
-    assert [*model.chosen_by_validation] == ["diffusion", "hops", "hops-standardized", "hops-scaled"]
+    assert [*model.chosen_by_validation] == ["diffusion", "hops", "hops-standardized"]
 
 
 def test_a_map_of_ones_own_is_trained_alone():

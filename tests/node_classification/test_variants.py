@@ -153,7 +153,7 @@ def test_what_is_set_reaches_every_candidate_of_auto():
 
 
 def test_candidates_of_auto_that_lack_a_setting_are_left_out():
-    with_kernel_loss = ["diffusion", "hops", "hops-standardized", "hops-scaled"]
+    with_kernel_loss = ["diffusion", "hops", "hops-standardized"]
     found = candidates("auto", margin=0.5)
     assert [*found] == with_kernel_loss
     assert {method.loss.kernel.margin for method, _ in found.values()} == {0.5}

@@ -8,6 +8,7 @@ DESCRIPTIONS = {
     "diffusion-decayed": "ten plain hops with PageRank's weights, strong decay: few labels, many words",
     "hops-standardized": "as hops, every column of X to mean 0 and deviation 1: dense features",
     "diffusion-scaled": "as diffusion-decayed, rows of X scaled to sum 1",
+    "diffusion-wide": "as diffusion-decayed, 256 wide, nearer (teleport 0.2), little decay",
     "hops-scaled": "as hops, rows of X scaled to sum 1, 128 wide, ω = 1",
     "k3-tuned": "K3 with settings chosen on validation",
     "k1": "dot-product kernel, L_K, nearest centroids",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-RUNGS = ((30, 3), (60, 2), (120, 1))  # after so many epochs, so many go on
+RUNGS = ((30, 4), (60, 3), (120, 1))  # after so many epochs, so many go on
 JUDGES = 3  # runs that choose for all, where more share validation nodes
 
 
@@ -28,7 +28,7 @@ def rungs(candidates: int) -> list[tuple[int, int]]:
     """At which epochs so many candidates become how many.
 
     >>> rungs(6), rungs(2)
-    ([(30, 3), (60, 2), (120, 1)], [(120, 1)])
+    ([(30, 4), (60, 3), (120, 1)], [(120, 1)])
     """
     found = []
     for epoch, left in RUNGS:
