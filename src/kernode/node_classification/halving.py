@@ -1,8 +1,8 @@
-"""How "auto" chooses: several methods train side by side, and the worse half leaves, again and again.
+"""How "auto" chooses: several methods train side by side, and the worst leave, again and again.
 
 Successive halving (Jamieson and Talwalkar 2016): all candidates train for a few epochs, those with the best
-validation go on, and the last one trains to its end. It costs less than three trainings of the one that is
-kept, and is the same every time: what decides is validation accuracy after fixed numbers of epochs.
+validation go on, and the last one trains to its end. It costs about three trainings at most of the one that
+is kept, and is the same every time: what decides is validation accuracy after fixed numbers of epochs.
 """
 
 from __future__ import annotations
