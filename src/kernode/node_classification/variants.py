@@ -158,8 +158,8 @@ _FAMILY = {
         0.3, **_NEAR,
     ),
     "diffusion-scaled": _member(
-        HopMLP(hidden=(64,), biases=True, **_FAR, hop_weights="pagerank"), Softmax(), 0.6,
-        learning_rate=0.03, weight_decay=5e-4, dropout=0.5,
+        HopMLP(hidden=(64,), biases=True, **_FAR, hop_weights="pagerank"), Softmax(), 0.5,
+        learning_rate=0.01, weight_decay=5e-4, dropout=0.5,
     ),
     # Begins faster than the others of ten hops where rows hold much, as a shop's products do.
     "diffusion-wide": _member(
