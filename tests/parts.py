@@ -84,6 +84,7 @@ class BareMap(FeatureMap):
 MAPS = [  # three outputs each
     HopMLP((4,), 3),
     HopMLP((), 3, hops=3, powers="last"),
+    HopMLP((4,), 3, hops=2, powers="released"),
     HopMLP((4, 5), 3, hop_weights=0.5),
     HopMLP((4,), 3, hops=1, powers="plain", normalize_rows=False),
     HopMLP((4,), 3, self_term="both", per_hop=True, biases=True, norm=True),

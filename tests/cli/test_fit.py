@@ -145,7 +145,7 @@ def settings_in(part):
     [
         (("--margin", 0.7), ("margin", 0.7)),
         (("--hops", 3), ("hops", 3)),
-        (("--powers", "last"), ("powers", "last")),
+        (("--powers", "released"), ("powers", "released")),
         (("--hop-weights", 0.5), ("hop_weights", 0.5)),
         (("--hidden", "8,4"), ("hidden", [8, 4])),
         (("--layers", 1), ("hidden", [])),

@@ -64,7 +64,7 @@ def test_sparse_products(width):
     assert torch.allclose(*both(lambda: product(matrix, x, minus.clone())))
 
 
-@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("kind", ["explicit", "factored"])
 @pytest.mark.parametrize("hops", [1, 2, 4])
 def test_hop_operator(powers, kind, hops):

@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.compute.place import Place
-from kernode.data import Synthetic
+from kernode.data import Synthetic, load_graph
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -33,7 +33,7 @@ from kernode.hops.matrices import neighbour_step
 from kernode.progress import heard_by
 
 DOUBLE = Place.of(64)
-POWERS = st.sampled_from(["each", "last", "plain"])
+POWERS = st.sampled_from(["each", "last", "released", "plain"])
 KINDS = st.sampled_from(["explicit", "factored"])
 
 
@@ -48,7 +48,27 @@ def dense_terms(graph, hops, powers):
         return power
     if powers == "each":
         return [power[h] * (distance == h) for h in range(hops + 1)]
+    if powers == "released":
+        return program_terms(graph.adjacency.toarray(), hops)
     return [power[hops] * (distance == h) for h in range(hops)] + [power[hops]]
+
+
+def program_terms(adjacency, hops, type_of_shells=int):
+    """What the authors' released program computes, for any number of hops.
+
+    Each nearer term is an array of its shell's ones, in which those are then replaced by what Ā^H has there.
+    The identity holds floating-point numbers, the shells what the adjacency matrix holds: integers.
+    """
+    own, edges = np.eye(len(adjacency)), adjacency != 0
+    loops = (adjacency + own).sum(axis=0) ** -0.5
+    far = np.linalg.matrix_power(loops[:, None] * (adjacency + own) * loops, hops)
+    distance = csgraph.shortest_path(edges, unweighted=True)
+    shells = [own]
+    for h in range(1, hops):
+        shells.append((edges if h == 1 else distance == h).astype(type_of_shells))
+    for shell in shells:
+        shell[shell > 0] = far[shell > 0]
+    return [*shells, far]
 
 
 def hub_graph(n=60, seed=0):
@@ -96,8 +116,40 @@ def test_operator_equals_dense_algebra(graph, hops, powers, kind):
     assert torch.allclose(ours, expected, atol=1e-12)
 
 
+@given(graphs(), st.integers(1, 4))
+def test_with_an_array_of_floating_point_numbers_the_program_would_compute_last(graph, hops):
+    intended = program_terms(graph.adjacency.toarray(), hops, float)
+    for ours, dense in zip(hop_matrices(graph, hops, "last"), intended, strict=True):
+        assert np.allclose(ours.toarray(), dense, atol=1e-12)
+
+
+def test_self_loops_are_ones_in_the_program_where_a_node_has_nothing_else():
+    """Our graphs have none: what is left of the program's middle term is left out, and its degrees differ."""
+    edges = [(0, 1), (1, 2), (2, 3), (2, 2), (4, 4)]
+    graph = Graph.from_edges(edges, features=np.ones((5, 1)))
+    with_loops = graph.adjacency.toarray().astype(int) + np.diag([0, 0, 1, 0, 1])
+    middle = program_terms(with_loops, 2)[1]
+    assert np.array_equal(middle, np.diag([0, 0, 0, 0, 1]))  # the node that has its loop alone
+    without = program_terms(graph.adjacency.toarray().astype(int), 2)
+    for ours, dense in zip(hop_matrices(graph, 2, "released"), without, strict=True):
+        assert np.allclose(ours.toarray(), dense, atol=1e-12)
+
+
+def test_on_cora_the_operator_is_the_programs():
+    cora = load_graph("cora")
+    own, shell, far = program_terms(cora.adjacency.toarray().astype(int), 2)
+    assert not shell.any()
+    assert program_terms(cora.adjacency.toarray(), 2, float)[1].any()
+    z, weights = np.random.default_rng(0).normal(size=(cora.n_nodes, 3)), (0.5, 2.0, -1.5)
+    expected = (weights[0] * own + weights[1] * shell + weights[2] * far) @ z
+    for kind in ("explicit", "factored"):
+        operator = HopOperator.of(cora, 2, "released", DOUBLE, kind)
+        ours = operator(torch.from_numpy(z)[:, None], torch.tensor([weights], dtype=torch.float64))[:, 0]
+        assert np.abs(ours.numpy() - expected).max() <= 1e-10
+
+
 @pytest.mark.parametrize("kind", ["explicit", "factored"])
-@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_operator_gradients_pass_gradcheck(powers, kind, hops):
     operator = HopOperator.of(clustered_graph(n=8), hops, powers, DOUBLE, kind)
@@ -106,7 +158,7 @@ def test_operator_gradients_pass_gradcheck(powers, kind, hops):
     assert torch.autograd.gradcheck(operator, (z, weights))
 
 
-@pytest.mark.parametrize("powers", ["each", "last"])
+@pytest.mark.parametrize("powers", ["each", "last", "released"])
 def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
     gradients = []
     for kind in ("explicit", "factored"):
@@ -215,7 +267,7 @@ def test_expected_cost_is_that_of_the_graph(degree):
         cost_of(GraphSizes.of_synthetic(spec), 2, "none")
 
 
-@pytest.mark.parametrize("powers", ["each", "last", "plain"])
+@pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("hops", [1, 2, 3])
 @pytest.mark.parametrize("graph", [hub_graph(200), clustered_graph(200)], ids=["hubs", "clusters"])
 def test_least_bytes_are_below_what_the_operator_takes(graph, hops, powers):
@@ -280,7 +332,7 @@ def test_wrong_hops_and_powers_are_refused():
     graph = clustered_graph(n=6)
     with pytest.raises(InputError, match=r"hops must be an integer ≥ 1. Got 0."):
         hop_matrices(graph, 0)
-    with pytest.raises(InputError, match="powers must be 'each', 'last' or 'plain'"):
+    with pytest.raises(InputError, match="powers must be 'each', 'last', 'released' or 'plain'"):
         hop_matrices(graph, 2, "all")
 
 

@@ -21,11 +21,15 @@ from kernode.maps import base as maps_base
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is not given the weights")  # of some graphs that are drawn
 DOUBLE = Place.of(64)
-POWERS = ("each", "last", "plain")
+POWERS = ("each", "last", "released", "plain")
 MAPS = [
     *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),
     HopMLP((), 3, hop_weights=0.5, normalize_rows=False),
-    *(Presmoothed((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 3)),
+    *(
+        Presmoothed((4,), 3, hops=hops, powers=powers)
+        for powers in ("each", "last", "plain")
+        for hops in (1, 3)
+    ),
     Smoother(0),
     *(one for one in parts.MAPS if one.reach is not None and not isinstance(one, HopMLP | Presmoothed)),
 ]

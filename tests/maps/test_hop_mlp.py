@@ -26,7 +26,7 @@ def start(feature_map, graph, seeds):
     st.sampled_from([(), (4,), (4, 3)]),
     st.sampled_from(["learned", 0.5]),
     st.booleans(),
-    st.sampled_from(["each", "last"]),
+    st.sampled_from(["each", "last", "released"]),
 )
 def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize, powers):
     """One replica at a time, in plain dense numpy."""
@@ -56,7 +56,7 @@ def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize, powe
 @given(
     graphs(),
     st.integers(1, 3),
-    st.sampled_from(["each", "plain", "last"]),
+    st.sampled_from(["each", "plain", "last", "released"]),
     st.sampled_from(["identity", "loop", "both"]),
     st.booleans(),
     st.booleans(),

@@ -30,7 +30,7 @@ from parts import MAPS
 from tasks import DOUBLE, node_task
 
 DOT, HOPS = Normalized(Linear()), HopMLP((4,), 3)
-POWERS = ("each", "last", "plain")
+POWERS = ("each", "last", "released", "plain")
 REACHING = [  # of any other, all nodes are computed anew
     *(one for one in MAPS if one.reach is not None and not isinstance(one, HopMLP)),
     *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),

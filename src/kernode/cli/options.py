@@ -277,7 +277,8 @@ class MethodOptions(PartOptions):
     layers: Annotated[int | None, typer.Option(help="Layers of the MLP.", **METHOD)] = None
     hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.", **METHOD)] = None
     powers: Annotated[
-        str | None, typer.Option(help="each (paper), last (its code) or plain (no masks).", **METHOD)
+        str | None,
+        typer.Option(help="each (paper), last or released (its program) or plain (no masks).", **METHOD),
     ] = None
     hop_weights: Annotated[str | None, typer.Option(help="learned, or c for c^h.", **METHOD)] = None
 

@@ -37,15 +37,23 @@ class HopCost:
     @property
     def explicit(self) -> float:
         """Multiply-adds per column of a product with all terms held whole."""
+        if self.powers == "released":
+            return self.nodes + self.within[-1]
         return self.within[-1] if self.powers != "plain" else sum(self.within)
 
     @property
     def factored(self) -> float:
         """The same for H products with Ā and the corrections, which lie on shorter patterns."""
-        chain = self.hops * self.within[1]
+        return self.hops * self.within[1] + self._near
+
+    @property
+    def _near(self) -> float:
+        """Entries of what stands beside Ā."""
         if self.powers == "plain":
-            return chain
-        return chain + (self.within[-2] if self.powers == "last" else sum(self.within[1:-1]))
+            return 0.0
+        if self.powers == "released":
+            return self.nodes
+        return self.within[-2] if self.powers == "last" else sum(self.within[1:-1])
 
     @property
     def kind(self) -> str:
@@ -85,7 +93,7 @@ class HopCost:
         """Entries of the operator that any graph has: T_0 = I is not held, and a C_h may be all zeros."""
         if self.kind == "explicit":
             return self.explicit - self.nodes
-        return self.within[1] - self.nodes + (self.within[-2] if self.powers == "last" else 0.0)
+        return self.within[1] - self.nodes + (0.0 if self.powers == "each" else self._near)
 
     @property
     def _sure(self) -> float:

@@ -18,12 +18,15 @@ def local_terms(
 
     - ``each``: C_h = step^h ⊙ pattern(distance < h) for h = 2 … H, on which N^h goes beyond Ā^h ⊙ M^(h).
     - ``last``: step^H ⊙ M^(h) for h < H.
+    - ``released``: diag(step^H).
     """
     if powers == "plain" or (powers == "each" and hops == 1):
         return None
     if powers == "each":
         return kept(graph, f"each-{hops}", lambda: _corrections(graph, step, hops, device))
-    return kept(graph, f"last-{hops}", lambda: _inner_shells(graph, step, hops, device))
+    if powers == "last":
+        return kept(graph, f"last-{hops}", lambda: _inner_shells(graph, step, hops, device))
+    return kept(graph, f"released-{hops}", lambda: _on_pattern(_identity(graph), step, hops, device))
 
 
 def _corrections(graph: Graph, step: sparse.csr_array, hops: int, device: torch.device) -> sparse.csr_array:
@@ -38,16 +41,23 @@ def _corrections(graph: Graph, step: sparse.csr_array, hops: int, device: torch.
 
 
 def _inner_shells(graph: Graph, step: sparse.csr_array, hops: int, device: torch.device) -> sparse.csr_array:
-    nearer, power = _identity(graph), step
+    nearer = _identity(graph)
     for _ in range(hops - 1):
         nearer = _one_step_wider(nearer, graph)
+    whole = _on_pattern(nearer, step, hops, device)
+    return sparse.vstack([whole * shell for shell in hop_shells(graph, hops - 1)], format="csr")
+
+
+def _on_pattern(
+    pattern: sparse.csr_array, step: sparse.csr_array, hops: int, device: torch.device
+) -> sparse.csr_array:
+    """step^H on a pattern: with a single hop that of the diagonal alone."""
+    if hops == 1:  # Ā ⊙ I
+        return sparse.diags_array(step.diagonal(), format="csr")
+    power = step
     for _ in range(hops - 2):
         power = (power @ step).tocsr()
-    if hops == 1:  # Ā ⊙ I
-        whole = sparse.diags_array(step.diagonal(), format="csr")
-    else:
-        whole = masked_product(power, step, nearer, device, f"{hops} hops")
-    return sparse.vstack([whole * shell for shell in hop_shells(graph, hops - 1)], format="csr")
+    return masked_product(power, step, pattern, device, f"{hops} hops")
 
 
 def _identity(graph: Graph) -> sparse.csr_array:

@@ -10,7 +10,7 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph
 
-Powers = Literal["each", "last", "plain"]
+Powers = Literal["each", "last", "released", "plain"]
 
 
 def normalized_adjacency(graph: Graph) -> sparse.csr_array:
@@ -53,14 +53,16 @@ def check_hops(hops: int, powers: str) -> None:
     if hops < 1:
         raise InputError(f"hops must be an integer ≥ 1. Got {hops}.")
     if powers not in get_args(Powers):
-        raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {powers!r}.")
+        raise InputError(f"powers must be 'each', 'last', 'released' or 'plain'. Got {powers!r}.")
 
 
 def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[sparse.csr_array]:
     """The H + 1 matrices that ω weighs, in one of the readings of Eq. 7.
 
     - ``"each"``, the paper: Ā^h ⊙ M^(h).
-    - ``"last"``, the authors' released code: Ā^H ⊙ M^(h) for h < H, and the whole Ā^H for h = H.
+    - ``"last"``, what the text of the authors' program intends: Ā^H ⊙ M^(h) for h < H, and the whole Ā^H.
+    - ``"released"``, what that program computes: it writes Ā^H ⊙ M^(h), 0 < h < H, into an array of integers,
+      where every entry, being below 1, becomes 0. Left are diag(Ā^H) and the whole Ā^H.
     - ``"plain"``, no masks: Ā^h. Nodes nearer than h hops count again, but nothing beyond Ā is ever held.
     """
     check_hops(hops, powers)
@@ -70,6 +72,10 @@ def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[spars
         power.append((power[-1] @ step).tocsr())
     if powers == "plain":
         return [canonical(term) for term in power]
+    if powers == "released":
+        own = sparse.diags_array(power[hops].diagonal(), format="csr")
+        nothing = sparse.csr_array(own.shape)
+        return [canonical(term) for term in (own, *[nothing] * (hops - 1), power[hops])]
     shells = hop_shells(graph, hops)
     if powers == "each":
         terms = [power[h] * shells[h] for h in range(hops + 1)]

@@ -73,7 +73,7 @@ class ExplicitHops(HopOperator):
     def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> ExplicitHops:
         """Hold the matrices of the definition."""
         matrices = hop_matrices(graph, hops, powers)
-        identity_first = powers != "last"
+        identity_first = powers in ("each", "plain")
         stacked = sparse.vstack(matrices[identity_first:], format="csr")
         return cls(to_torch(stacked, place), identity_first)
 
@@ -100,10 +100,11 @@ class FactoredHops(HopOperator):
 
     - ``each``:  T_h x = N^h x − C_h x, with N = Ā without diagonal and C_h = N^h ⊙ pattern(distance < h).
     - ``last``:  T_h x = (Ā^H ⊙ M^(h)) x for h < H, and T_H x = Ā^H x.
+    - ``released``: T_0 x = diag(Ā^H) x, T_H x = Ā^H x, and 0 between them.
     - ``plain``: T_h x = Ā^h x.
     """
 
-    near: Tensor  # CSR, on top of each other: N or Ā, then C_2 … C_H or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1)
+    near: Tensor  # CSR, on top of each other: N or Ā, then what local_terms gives
     hops: int
     powers: Powers
 
@@ -122,7 +123,7 @@ class FactoredHops(HopOperator):
 
     @cached_property
     def local(self) -> list[Tensor]:
-        """C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1): the other rows, in the same memory."""
+        """C_2 … C_H, Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), or diag(Ā^H): the other rows, in the same memory."""
         return row_blocks(self.near)[1:]
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
@@ -138,20 +139,22 @@ class FactoredHops(HopOperator):
             return [*powers[:2], *local]
         if self.hops > 1:
             powers.append(product(self.step, powers[-1]))
-        return [*local, powers[-1]] if self.powers == "last" else powers
+        if self.powers == "released":
+            local += [torch.zeros_like(x) for _ in range(self.hops - 1)]
+        return [*local, powers[-1]] if local else powers
 
     def joined(self, parts: list[Tensor]) -> Tensor:
         """Horner's rule: x_0 + N (x_1 + N (x_2 + …)), and the corrections."""
         total = parts[-1]
         for part in reversed(parts[:-1]):
             total = product(self.step, total)
-            if self.powers != "last":
+            if self.powers in ("each", "plain"):
                 total += part
         if self.powers == "each":
             for correction, part in zip(self.local, parts[2:], strict=True):
                 total -= product(correction, part)
-        if self.powers == "last":
-            for shell, part in zip(self.local, parts[:-1], strict=True):
+        else:
+            for shell, part in zip(self.local, parts, strict=False):  # "released" has but the first
                 total += product(shell, part)
         return total
 

@@ -65,6 +65,9 @@ class HopRows:
         if near is None:
             return powers
         local = product(to_torch(near, place), x).split(len(powers[0]))
+        if self.powers == "released":
+            nothing = [torch.zeros_like(local[0])] * (self.hops - 1)
+            return [*local, *nothing, powers[-1]]
         if self.powers == "last":
             return [*local, powers[-1]]
         return [*powers[:2], *(power - more for power, more in zip(powers[2:], local, strict=True))]
@@ -81,7 +84,7 @@ class HopRows:
             yield self.at[start:stop]
 
     def _near(self, at: np.ndarray) -> sparse.csr_array | None:
-        """C_2 … C_H, or Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), of some rows on top of each other; None for none."""
+        """What local_terms.py gives, of some rows alone; None where there is nothing."""
         if self.powers == "plain" or (self.powers == "each" and self.hops == 1):
             return None
         shape = len(at), len(self.columns)
@@ -92,9 +95,10 @@ class HopRows:
             power, within = (power @ self.step).tocsr(), (within + shells[h]).tocsr()
             if self.powers == "each":
                 terms.append(masked_product(power, self.step, within, _CPU, f"hop {h + 1} of {self.hops}"))
-        if self.powers == "last":
+        if self.powers in ("last", "released"):
+            terms = shells if self.powers == "last" else shells[:1]
             whole = masked_product(power, self.step, within, _CPU, f"{self.hops} hops")
-            terms = [whole * shell for shell in shells]
+            terms = [whole * shell for shell in terms]
         return sparse.vstack(terms, format="csr")
 
     def _shells(self, first: sparse.csr_array) -> list[sparse.csr_array]:

@@ -48,8 +48,9 @@ class HopMLP(StagedMap):
     - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
     - ``outputs``: width of g; None for one per class, which the softmax classifier needs.
     - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
-    - ``powers``: ``"each"`` as in the paper, ``"last"`` as in its released code, ``"plain"`` for Ā^h without
-      masks (:func:`kernode.hops.hop_matrices`).
+    - ``powers``: ``"each"`` as in the paper, ``"last"`` as the text of its authors' program intends,
+      ``"released"`` as that program computes, ``"plain"`` for Ā^h without masks
+      (:func:`kernode.hops.hop_matrices`).
     - ``hop_weights``: ``"learned"``, a number c for the fixed weights c^h, or ``"pagerank"`` for those of
       personalised PageRank, a(1 − a)^h and (1 − a)^H for the last.
     - ``normalize_rows``: scale each row of X to sum 1.

@@ -55,7 +55,7 @@ class NodeKernelEstimator(PartParameters):
         hops: int | None = None,
         layers: int | None = None,
         hidden: Sequence[int] | int | None = None,
-        powers: Literal["each", "last", "plain"] | None = None,
+        powers: Literal["each", "last", "released", "plain"] | None = None,
         hop_weights: Literal["learned", "pagerank"] | float | None = None,
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
