@@ -13,6 +13,8 @@ from kernode.studies.reproduce.settings import TABLES, Table, read_tables
 from kernode.studies.results import SHIPPED, Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
+READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}
+VERDICTS = ("matches", "close", "differs")
 RESULTS = Results(SHIPPED, (SHIPPED,))
 
 
@@ -21,6 +23,7 @@ def reproduction_tables() -> dict[str, Callable[[], str]]:
     return {
         "core": core_table,
         "summary": summary_table,
+        "matches": in_one_line,
         "counts": counts_table,
         **{name: partial(scored_table, name) for name in ("table2", "table3", "table4", "beyond")},
         "table5": partial(links_table, "table5"),
@@ -65,8 +68,7 @@ def _ours(entry: dict[str, Any]) -> str:
 def _judged(entry: dict[str, Any]) -> str:
     if "difference" not in entry:
         return ""
-    mark = " ≠" if entry["explained_by_runs"] is False else ""
-    return f"{entry['difference']:+.2f}".replace("-", "−") + f" {entry['verdict']}{mark}"
+    return f"{entry['difference']:+.2f}".replace("-", "−") + f" {entry['verdict']}"
 
 
 def _grouped(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, list[dict[str, Any]]]]:
@@ -166,14 +168,39 @@ def summary_table() -> str:
     for table in _report()["tables"]:
         if table["kind"] not in ("nodes", "links") or not table["table"].startswith("table"):
             continue
-        for reading, name in (("each", "Eq. 7"), ("last", "released code")):
-            entries = [e for e in table["entries"] if e["reading"] in (reading, "") and "difference" in e]
-            counts = Counter(entry["verdict"] for entry in entries)
-            unexplained = sum(entry["explained_by_runs"] is False for entry in entries)
-            cells = [str(counts[verdict]) for verdict in ("reproduced", "above", "below")]
-            marked = str(unexplained) if table["table"] in ("table2", "table4") else "–"
-            rows.append([table["title"].partition(":")[0], name, str(len(entries)), *cells, marked])
-    return _markdown(["", "hop operator", "figures", "reproduced", "above", "below", "≠"], rows)
+        others = [entry for entry in table["entries"] if entry["reading"] == "" and "difference" in entry]
+        if others:
+            rows.append([_short(table), "no hop operator", *_counted(others)])
+        for reading, name in READINGS.items():
+            if own := [e for e in table["entries"] if e["reading"] == reading and "difference" in e]:
+                rows.append([_short(table), name, *_counted(own)])
+    return _markdown(["", "hop operator", "figures", *VERDICTS, "within a point", "mean distance"], rows)
+
+
+def _short(table: dict[str, Any]) -> str:
+    return table["title"].partition(":")[0]
+
+
+def _counted(entries: list[dict[str, Any]]) -> list[str]:
+    counts = Counter(entry["verdict"] for entry in entries)
+    distances = [abs(entry["difference"]) for entry in entries]
+    near, mean = sum(distance <= 1 for distance in distances), sum(distances) / len(distances)
+    return [str(len(entries)), *(str(counts[verdict]) for verdict in VERDICTS), str(near), f"{mean:.2f}"]
+
+
+def in_one_line() -> str:
+    """The README's: matches by table and reading."""
+    parts = []
+    for table in _report()["tables"]:
+        if table["kind"] in ("nodes", "links") and table["table"].startswith("table"):
+            shares = []
+            for reading, name in READINGS.items():
+                own = [e for e in table["entries"] if e["reading"] == reading and "difference" in e]
+                if own:
+                    matching = sum(entry["verdict"] == "matches" for entry in own)
+                    shares.append(f"{matching} of {len(own)} ({name})")
+            parts.append(f"{_short(table)} {', '.join(shares)}")
+    return f"Figures that match the paper's: {'; '.join(parts)}."
 
 
 def silhouettes_table() -> str:
@@ -197,11 +224,13 @@ def claims_table() -> str:
     rows = []
     for claim in _report()["claims"]:
         ours = claim["ours"]
-        cells = [ours.get("each", ours.get("", "")), ours.get("last", "")]
-        sentence = claim["sentence"].replace("each: ", "Eq. 7: ").replace("last: ", "released code: ")
+        cells = [ours.get("each", ours.get("", "")), ours.get("last", ""), ours.get("released", "")]
+        sentence = claim["sentence"]
+        for reading, name in READINGS.items():
+            sentence = sentence.replace(f"{reading}: ", f"{name}: ")
         rows.append([_escaped(claim["claim"]), claim["paper"], *cells, _escaped(sentence)])
-    head = ["claim", "the paper's own figures", "ours, Eq. 7", "ours, released code", "how it came out"]
-    return _markdown(head, rows)
+    head = ["claim", "the paper's own figures", *(f"ours, {name}" for name in READINGS.values())]
+    return _markdown([*head, "how it came out"], rows)
 
 
 def _escaped(text: str) -> str:

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from kernode import progress
-from kernode.progress import Stopwatch, timed, timed_by
+from kernode.cli import console
+from kernode.progress import Stopwatch, tell, timed, timed_by
 
 
 @pytest.fixture
@@ -50,3 +51,11 @@ def test_nobody_need_measure():
     with timed("anything"):
         pass
     assert time.perf_counter() >= before
+
+
+def test_the_same_step_of_another_graph_counts_to_its_own_end(capsys, monkeypatch):
+    monkeypatch.setattr(console, "_now_and_then", lambda: lambda: True)
+    with console.progress("reproduce", quiet=False):
+        tell("2 hops", 2708, 2708)
+        tell("2 hops", 3327, 3327)
+    assert capsys.readouterr().err.split("\n") == ["2 hops 2708/2708 ", "2 hops 3327/3327 ", ""]

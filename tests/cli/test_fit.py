@@ -235,7 +235,7 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--hops", "-1"), ("hops must be an integer ≥ 1. Got -1.",)),
         (("--layers", "0"), ("layers must be",)),
         (("--hidden", "wide"), ("--hidden must be widths such as 16 or 64,32",)),
-        (("--powers", "some"), ("powers must be 'each', 'last' or 'plain'",)),
+        (("--powers", "some"), ("powers must be 'each', 'last', 'released' or 'plain'",)),
         (("--hop-weights", "heavy"), ("--hop-weights must be",)),
         (("--variant", "k7"), ("'k7' is not a variant",)),
         (("--replicas", "0"), ("replicas must be an integer from 1 to 10,000",)),

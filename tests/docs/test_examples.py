@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.slow
@@ -18,3 +19,11 @@ def test_example_runs_without_a_word_on_stderr(example, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout or any(tmp_path.iterdir())
+
+
+def test_the_page_shows_what_integers_leave_of_five_nodes():
+    command = [sys.executable, ROOT / "examples" / "integer_cut.py"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    arrays, _, compared = printed.partition("powers=")
+    assert f"```\n{arrays}```" in (ROOT / "docs" / "reproduction.md").read_text()
+    assert [float(line.rpartition(" ")[2]) < 1e-15 for line in compared.splitlines()] == [True, True]

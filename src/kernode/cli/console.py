@@ -139,12 +139,12 @@ def _titled(title: str, name: str) -> str:
 
 def _each_by_name(start: Callable[[str, float], Advance]) -> Listener:
     """Begin anew for everything that is told of for the first time."""
-    known: dict[str, Advance] = {}
+    known: dict[tuple[str, int], Advance] = {}  # another graph has as many steps as it has nodes
 
     def listen(what: str, done: int, total: int) -> None:
-        if what not in known:
-            known[what] = start(what, total)
-        known[what](done, "")
+        if (what, total) not in known:
+            known[what, total] = start(what, total)
+        known[what, total](done, "")
 
     return listen
 

@@ -10,12 +10,15 @@ from rich.table import Table
 
 from kernode.cli.console import new_table, print_table, say
 
-LEGEND = """[dim]ours: mean ± standard deviation of the runs. error: standard error of the difference, the
-test nodes' sampling error included; within 1.96 of it a figure is reproduced. ≠: both are of the very same
-test nodes, and the runs' spread alone does not explain the difference. (each), (last): the two readings
-of the hop operator, Eq. 7's and the released code's.[/]"""
-_COLOURS = {"reproduced": "green", "the same": "green", "holds": "green", "below": "red", "above": "cyan",
+LEGEND = """[dim]ours: mean ± standard deviation of the runs. error: standard error of the difference: of the
+runs, and of the test nodes or edges where ours are not the paper's. matches: the error explains the
+difference (Welch's t-test, 5 %). close: it does not, but it is at most half a point. (each): Eq. 7's hop
+operator; (last): the one that the authors' program intends; (released): the one that it computes.[/]"""
+_COLOURS = {"matches": "green", "the same": "green", "holds": "green", "close": "yellow", "differs": "red",
             "does not hold": "red", "holds in part": "yellow"}  # fmt: skip
+
+
+_ORDER = ("matches", "close", "differs", "not in the paper")
 
 
 def print_report(values: dict[str, Any]) -> None:
@@ -45,7 +48,7 @@ def _print_table(values: dict[str, Any]) -> None:
     print_table(table)
     if scored:
         counts = Counter(entry["verdict"] for entry in values["entries"] if entry["verdict"])
-        say("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+        say("  " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict]))
 
 
 def _row_name(entry: dict[str, Any]) -> str:
@@ -71,8 +74,7 @@ def _error(entry: dict[str, Any]) -> str:
 
 def _verdict(entry: dict[str, Any]) -> str:
     verdict = entry["verdict"] or ""
-    mark = " ≠" if entry.get("explained_by_runs") is False else ""
-    return f"[{_COLOURS.get(verdict, 'dim')}]{verdict}[/]{mark}"
+    return f"[{_COLOURS.get(verdict, 'dim')}]{verdict}[/]"
 
 
 def _print_figures(values: dict[str, Any]) -> None:

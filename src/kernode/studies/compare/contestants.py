@@ -50,7 +50,9 @@ CONTESTANTS = {
         Contestant("n1", "N1: K3 without L_K", "n1", _WIDE, _USUAL),
         Contestant("k3-c1", "K3 with ω = 1, not learned", "k3", _WIDE | {"hop_weights": 1.0}, _USUAL),
         Contestant("k3-plain", "K3 without exact-hop masks", "k3", _WIDE | {"powers": "plain"}, _USUAL),
-        Contestant("k3-last", "K3, the released code's operator", "k3", _WIDE | {"powers": "last"}, _USUAL),
+        # What the authors' program intends, and what it computes: kernode.hops.hop_matrices.
+        Contestant("k3-last", "K3, every hop from Ā²", "k3", _WIDE | {"powers": "last"}, _USUAL),
+        Contestant("k3-released", "K3, diag(Ā²) and Ā²", "k3", _WIDE | {"powers": "released"}, _USUAL),
         # What searches on the citation graphs agree on: ω = 1, much dropout on X, a heavier L_K.
         Contestant(
             "k3-heavy", "K3, heavier L_K, ω = 1", "k3",

@@ -16,7 +16,8 @@ from kernode.studies.results import Results
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "not decided"
 MISSING, UNPRINTED = "not measured", "no figures"
-READINGS = ("each", "last")
+READINGS = ("each", "last", "released")
+COMPARABLE = 1.0  # points that may be missing
 
 EARLIER = ("kled", "gcn", "gat", "fastgcn")
 OURS = ("k1", "k2", "k3", "n1", "k1-gcn", "k2-gat")
@@ -49,8 +50,8 @@ class Pair:
 class Ordering:
     """A claim that is a list of pairs.
 
-    All of them must be clearly so (``rule`` "all"), more than half of them ("most"), or none clearly the
-    other way ("not below").
+    All of them must be clearly so (``rule`` "all"), or more than half of them ("most"). "comparable": clearly
+    no more than a point below, since not to be caught below proves nothing.
     """
 
     claim: str
@@ -86,9 +87,10 @@ ORDERINGS = (
              every(("default",), ("1-layer", "3-layer"))),
     Ordering("a larger c is better", "table4", rising(WIDTHS)),
     Ordering("learned ω is better than any c", "table4", every(("default",), WIDTHS)),
-    Ordering("the kernel is comparable with GAE and VGAE (not below them)", "table5",
-             tuple(Pair(d, "kernel", w, m) for d in ALL for w in ("gae", "vgae") for m in ("auc", "ap")),
-             "not below"),
+    Ordering("the kernel is comparable with GAE and VGAE (no more than a point below them)", "table5",
+             tuple(Pair(d, "kernel-plain", w, m) for d in ALL for w in ("gae", "vgae")
+                   for m in ("auc", "ap")),
+             "comparable"),
     Ordering("K3's clusters are more compact than GCN's and GAT's (silhouette)", "figures",
              tuple(Pair(d, "embedding-k3", f"embedding-{w}", "silhouette")
                    for d in ("citeseer", "cora") for w in ("gcn", "gat"))),
@@ -106,12 +108,12 @@ def judge_claims(tables: Iterable[Table], results: Results) -> list[Claim]:
 
 def judge_ordering(ordering: Ordering, table: Table, results: Results) -> Claim:
     """Count the pairs that are clearly so, clearly otherwise, or too close, for each reading."""
-    two = {row.reading for row in table.rows} >= set(READINGS)
+    named = {row.reading for row in table.rows}
     verdicts, sentences = {}, []
-    for reading in READINGS if two else ("",):
+    for reading in [one for one in READINGS if one in named] or [""]:
         outcome = _measured(ordering, table, results, reading)
         verdicts[reading] = outcome.verdict
-        sentences.append(f"{reading}: {outcome.sentence}" if two else outcome.sentence)
+        sentences.append(f"{reading}: {outcome.sentence}" if reading else outcome.sentence)
     printed = _printed(ordering, table)
     return Claim(ordering.claim, table.name, printed.verdict, verdicts, " ".join(sentences))
 
@@ -154,7 +156,7 @@ def _counted(
     known = {pair: one for pair, one in found.items() if one is not None}
     if not known or (needs_all and len(known) < len(found)):
         return _Outcome(MISSING, "Its cells have not all been run.")
-    signs = {pair: one.clear(len(known)) for pair, one in known.items()}
+    signs = {pair: _sign(ordering.rule, one, len(known)) for pair, one in known.items()}
     yes, no = (sum(sign == wanted for sign in signs.values()) for wanted in (1, -1))
     against = [pair for pair, sign in signs.items() if sign < 0]
     counts = f"{yes} of {len(signs)} clearly so, {len(signs) - yes - no} too close, {no} the other way"
@@ -165,9 +167,15 @@ def _counted(
     )
 
 
+def _sign(rule: str, difference: Difference, comparisons: int) -> int:
+    """1 if a pair is clearly so, −1 if clearly otherwise, else 0."""
+    if rule == "comparable" and difference.moved(COMPARABLE).clear(comparisons) == 1:
+        return 1
+    sign = difference.clear(comparisons)
+    return min(sign, 0) if rule == "comparable" else sign
+
+
 def _verdict(rule: str, yes: int, no: int, count: int) -> str:
-    if rule == "not below":
-        return HOLDS if no == 0 else IN_PART if yes > no else FAILS
     if rule == "most":
         return HOLDS if yes > count / 2 else FAILS if no >= count / 2 else OPEN
     if yes == count:
@@ -193,17 +201,20 @@ def theorem_3() -> Claim:
 
 def smallest_spread(table: Table) -> Claim:
     """The least standard deviation above zero of ten accuracies on 1,000 nodes."""
-    printed = [p.std for cell in table.cells() for p in cell.paper.values() if p.std]
+    rows = [
+        row for row in table.rows if row.reading == READINGS[0]
+    ]  # the paper's figures are the same in all
+    printed = [p.std for row in rows for cell in row.cells.values() for p in cell.paper.values() if p.std]
     runs = np.full(10, 88.0)
     runs[0] += 0.1  # one run gets one node of 1,000 more right
     least = float(runs.std())
-    below = sum(std < least - 0.005 for std in printed) // len(READINGS)
+    below = sum(std < least - 0.005 for std in printed)
     return Claim(
         "Table 4's ± are standard deviations over ten runs",
         "table4",
         FAILS if below else HOLDS,
         {"": FAILS if below else HOLDS},
-        f"{below} of its {len(printed) // len(READINGS)} spreads are below {least:.2f}, the least above zero "
+        f"{below} of its {len(printed)} spreads are below {least:.2f}, the least above zero "
         "that ten runs on 1,000 nodes can have. They may be standard errors, or of something else.",
     )
 

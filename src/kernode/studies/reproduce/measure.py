@@ -102,16 +102,28 @@ def _figure(kind: str, cell: Cell, outcome: Outcome) -> dict[str, Any]:
 
 
 def _links(cell: Cell, run: Run) -> dict[str, Any]:
+    """Either all runs on the first seed's edge split, or each on its own: ``split = "vgae-fresh"``."""
     method, training = link_method(cell.values, f"{cell.table}.toml, [{cell.row}]")
-    outcome = run_link_method(load_graph(cell.dataset), method, training, run)
-    on, split, report = outcome.on, outcome.split, outcome.report
-    sampling = _link_sampling(on.logits(split.test), on.logits(split.test_negatives))
-    test = {
-        name: _summary([run[name] for run in report["test"]["runs"]], sampling.get(name, 0.0))
-        for name in report["test"]["runs"][0]
+    graph, fresh = load_graph(cell.dataset), cell.settings["split"] == "vgae-fresh"
+    # A checkpoint is of one training.
+    parts = [replace(run, seeds=(seed,), checkpoint=None) for seed in run.seeds] if fresh else [run]
+    outcomes = [run_link_method(graph, method, training, part) for part in parts]
+    test, validation = (
+        [figures for one in outcomes for figures in one.report[part]["runs"]]
+        for part in ("test", "validation")
+    )
+    on, split = outcomes[0].on, outcomes[0].split
+    if fresh:  # their spread shows what other edges would do, as in _node_sampling
+        share = len(split.test) / split.graph.n_edges
+        sampling = {
+            name: mean_and_std([one[name] for one in test])[1] * float(np.sqrt(share)) for name in test[0]
+        }
+    else:
+        sampling = _link_sampling(on.logits(split.test), on.logits(split.test_negatives))
+    return {
+        "test": {name: _summary([one[name] for one in test], sampling.get(name, 0.0)) for name in test[0]},
+        "validation": {name: _summary([one[name] for one in validation]) for name in validation[0]},
     }
-    validation = {name: _summary([run[name] for run in report["validation"]["runs"]]) for name in test}
-    return {"test": test, "validation": validation}
 
 
 def _summary(runs: list[float], sampling_error: float | None = None) -> dict[str, Any]:
