@@ -59,11 +59,25 @@ def measure_alone(task: Task, place: Place, loaded: tuple[Graph, Split] | None =
     """Measure a task; ``loaded`` spares loading its data again on a GPU."""
     if place.device.type == "cpu":
         return _in_fresh_process(task)
-    meter = GpuMemory()
-    meter.forget()
-    measured = _run(task, place, loaded or load(task.data), meter, meter.held())
+    meter, loaded = GpuMemory(), loaded or load(task.data)
+    measured = _run(task, place, loaded, meter, _libraries(task, place, meter))
     meter.forget()
     return measured
+
+
+def _libraries(task: Task, place: Place, meter: Meter) -> int:
+    """Bytes of imports, and of what libraries take when they are first used: after everything on a toy.
+
+    On a GPU that is over a hundred megabytes, which whatever is measured first would seem to need.
+    """
+    toy = _toy()
+    usual_hops = {name: value for name, value in task.changes.items() if name != "hops"}
+    warming = replace(task, rounds=0, changes=usual_hops)
+    tried = _run(warming, place, (toy, split_nodes(toy, "jk", [0])[0]), meter, 0)
+    if tried.note:
+        raise InputError(tried.note)
+    meter.forget()
+    return meter.held()
 
 
 def _run(task: Task, place: Place, loaded: tuple[Graph, Split], meter: Meter, before: int) -> Measured:
@@ -121,14 +135,8 @@ def _in_fresh_process(task: Task) -> Measured:
 def _fresh_process(task: Task) -> Measured:
     """What the fresh process does: everything once on a toy, then the data, then the measurement."""
     set_threads(task.threads)
-    place, toy, meter = Place.of(32, "cpu"), _toy(), MainMemory()
-    usual_hops = {name: value for name, value in task.changes.items() if name != "hops"}
-    warming = replace(task, rounds=0, changes=usual_hops)
-    tried = _run(warming, place, (toy, split_nodes(toy, "jk", [0])[0]), meter, 0)
-    if tried.note:
-        raise InputError(tried.note)
-    meter.forget()
-    libraries = meter.held()  # imports, and what libraries take when they are first used
+    place, meter = Place.of(32, "cpu"), MainMemory()
+    libraries = _libraries(task, place, meter)
     loaded = load(task.data)
     refuse_more_than_free()
     return _run(task, place, loaded, meter, libraries)
