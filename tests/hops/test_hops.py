@@ -54,7 +54,7 @@ def dense_terms(graph, hops, powers):
 
 
 def program_terms(adjacency, hops, type_of_shells=int):
-    """What the authors' released program computes, for any number of hops.
+    """What the authors' released program computes for two hops, carried over to any number of them.
 
     Each nearer term is an array of its shell's ones, in which those are then replaced by what Ā^H has there.
     The identity holds floating-point numbers, the shells what the adjacency matrix holds: integers.
@@ -135,7 +135,7 @@ def test_self_loops_are_ones_in_the_program_where_a_node_has_nothing_else():
         assert np.allclose(ours.toarray(), dense, atol=1e-12)
 
 
-def test_on_cora_the_operator_is_the_programs():
+def test_on_cora_the_operator_is_the_program_written_anew():
     cora = load_graph("cora")
     own, shell, far = program_terms(cora.adjacency.toarray().astype(int), 2)
     assert not shell.any()
@@ -211,6 +211,14 @@ def test_cost_counts_what_the_matrices_hold(graph, hops, powers):
     assert cost.exact
     held = [min(h, 1) if powers == "plain" else h for h in range(hops + 1)]  # plain powers hold Ā alone
     assert cost.within == tuple(float((distance <= h).sum()) for h in held)
+    if powers != "plain":
+        assert cost.explicit == sum(term.nnz for term in hop_matrices(graph, hops, powers))
+        assert cost.held_bytes("explicit", 8) == 12 * cost.explicit
+    if powers in ("last", "released"):  # nothing of them can be zero
+        for kind in ("explicit", "factored"):
+            operator = HopOperator.of(graph, hops, powers, DOUBLE, kind)
+            entries = operator.near if kind == "factored" else operator.terms
+            assert cost.held_bytes(kind, 8) == 12 * entries.values().numel()
 
 
 def test_cost_is_estimated_well_on_a_large_graph():
@@ -290,7 +298,7 @@ def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(monkeypatch):
     HopCost(100_000, (1e5, 1.1e6, 1.45e8), False, "each").require_memory("factored")
     HopCost(100_000, (1e5, 1.1e6, 2e9, 2e10), False, "plain").require_memory("factored")
     monkeypatch.setattr("kernode.hops.cost.free_bytes", lambda: 5_000_000_000)
-    with pytest.raises(InputError, match=r"3 exact hops .* 7\.0 GB .* 5\.0 GB are free.*powers='plain'"):
+    with pytest.raises(InputError, match=r"3 hops .* 7\.0 GB .* 5\.0 GB are free.*powers='plain'"):
         cost.require_memory("factored")
 
 

@@ -254,7 +254,7 @@ def test_on_the_same_nodes_a_match_is_welchs_t_test(mean, std, papers, runs):
 def test_a_spread_that_the_paper_does_not_print_is_not_zero():
     ours = spread(86.6, 0.5)
     assert verdict(ours, "86.0").standard_error == verdict(ours, "86.00 ± 0.50").standard_error
-    assert verdict(ours, "86.0").standard_error > verdict(ours, "86.00 ± 0.00").standard_error
+    assert verdict(ours, "86.0").standard_error > verdict(ours, "86.00 ± 0.10").standard_error
     assert verdict([83.9] * 10, "82.3").verdict == "differs"
     assert verdict([82.34] * 10, "82.3").verdict == "matches"  # as it would be printed
     assert verdict([82.3], "82.3").verdict == "close"  # one run shows no spread
@@ -263,12 +263,30 @@ def test_a_spread_that_the_paper_does_not_print_is_not_zero():
 def test_other_nodes_and_edges_than_the_papers_belong_to_the_error():
     links, nodes = (verdict([94.0, 95.0], "93.0", split, 0.8) for split in ("vgae", "fastgcn"))
     assert links.standard_error**2 - nodes.standard_error**2 == pytest.approx(2 * 0.8**2, abs=1e-3)
-    fresh = verdict([77.0, 79.0], "80.0 ± 1.0", "jk", 0.5)
-    assert fresh.standard_error**2 == pytest.approx(2 / 2 + 1 / 10 + 0.25 * (1 + 1 / 2), abs=1e-3)
-    edges = verdict(
-        [94.0, 96.0], "93.0 ± 0.1", "vgae-fresh", 0.5
-    )  # the paper's is of one split: whole spread
-    assert edges.standard_error**2 == pytest.approx(2 / 2 + 0.25 + 0.1**2 / 10 + 2, abs=1e-3)
+
+
+@pytest.mark.parametrize("split", ["jk", "vgae-fresh"])
+def test_a_figure_of_one_split_more_matches_nineteen_times_in_twenty(split):
+    random, matching = np.random.default_rng(0), 0
+    for _ in range(400):
+        *ours, papers = random.normal(85, 1.5, 11)  # the paper's is of one split, ours of ten
+        matching += verdict(ours, f"{papers:.2f} ± 0.30", split).verdict == "matches"
+    assert 365 <= matching <= 395
+
+
+def test_runs_of_the_same_system_on_the_same_nodes_match_nineteen_times_in_twenty():
+    random, matching = np.random.default_rng(0), 0
+    for _ in range(400):
+        ours, papers = random.normal(85, 0.4, 10), random.normal(85, 0.6, 10)
+        found = verdict(ours, f"{papers.mean():.2f} ± {papers.std(ddof=1):.2f}")
+        matching += found.verdict == "matches"
+    assert 365 <= matching <= 395
+
+
+def test_a_spread_that_ten_runs_on_a_thousand_nodes_cannot_have_is_none():
+    ours = spread(86.6, 0.5)
+    assert verdict(ours, "86.20 ± 0.01") == verdict(ours, "86.20")
+    assert verdict(ours, "86.20 ± 0.04") != verdict(ours, "86.20")
 
 
 def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own_settings, monkeypatch):
@@ -369,9 +387,7 @@ def test_sampling_error_of_links_is_near_hanley_and_mcneils():
         ("all", [5, 0, 5], OPEN),
         ("all", [5, -5, 5], IN_PART),
         ("all", [0, -5, 5], FAILS),
-        ("most", [5, -5, 5], HOLDS),
-        ("most", [0, 0, 5], OPEN),
-        ("most", [-5, -5, 5], FAILS),
+        ("comparable", [-0.8, 5, 5], OPEN),  # below, but perhaps not by a point
         ("comparable", [0, 0, 5], OPEN),  # not to be caught below proves nothing
         ("comparable", [2, 2, 5], HOLDS),
         ("comparable", [-5, 5, 5], IN_PART),
@@ -390,12 +406,31 @@ def test_verdict_of_a_claim_follows_from_its_pairs(rule, differences, verdict):
     assert outcome.verdict == verdict
 
 
-def test_the_papers_own_tables_refute_three_of_its_claims():
+@pytest.mark.parametrize(
+    ("by_data", "verdict"),
+    [
+        ([(5, 5), (5, 5), (-5, 5)], HOLDS),
+        ([(5, 5), (5, 0), (-5, 5)], OPEN),  # on one data set above both, not on most
+        ([(5, -5), (-5, 5), (5, 5)], FAILS),
+    ],
+)
+def test_most_data_sets_are_counted_as_data_sets(by_data, verdict):
+    pairs = every(("a",), ("b", "c"), ("cora", "citeseer", "pubmed"))
+    signs = [difference for both in by_data for difference in both]
+    by_pair = {pair: Difference(value, 1.0) for pair, value in zip(pairs, signs, strict=True)}
+    outcome = claims._counted(
+        Ordering("a is best", "table2", pairs, "most"), by_pair.get, {name: name for name in "abc"}
+    )
+    assert outcome.verdict == verdict
+
+
+def test_the_papers_own_tables_refute_six_of_its_claims():
     verdicts = {claim.claim: claim.paper for claim in judge_claims(read_tables(TABLES), SHIPPED_RESULTS)}
-    refuted = [claim for claim, verdict in verdicts.items() if verdict in (FAILS, IN_PART)]
-    assert any("Pubmed all variants" in claim for claim in refuted)
-    assert any("two layers" in claim for claim in refuted)
-    assert any("more hops" in claim for claim in refuted)
+    refuted = sorted(claim for claim, verdict in verdicts.items() if verdict in (FAILS, IN_PART))
+    assert [claim[:14] for claim in refuted] == [
+        "K1* is above G", "Table 4's ± ar", "more hops are ", "on Pubmed all ", "the kernel is ",
+        "two layers are",
+    ]  # fmt: skip
     assert verdicts["K3 is the best on all data sets"] == HOLDS
 
 
@@ -407,7 +442,7 @@ def test_theorem_3_fails_for_three_classes():
 def test_ten_runs_on_a_thousand_nodes_cannot_spread_by_a_hundredth():
     claim = claims.smallest_spread(read_paper_table("table4"))
     assert claim.ours == {"": FAILS}
-    assert "below 0.03" in claim.sentence
+    assert "below 0.032" in claim.sentence
 
 
 # What is shipped

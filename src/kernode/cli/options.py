@@ -278,7 +278,9 @@ class MethodOptions(PartOptions):
     hidden: Annotated[str | None, typer.Option(help="Hidden widths: 16, or 64,32.", **METHOD)] = None
     powers: Annotated[
         str | None,
-        typer.Option(help="each (paper), last or released (its program) or plain (no masks).", **METHOD),
+        typer.Option(
+            help="each (paper), last (its program's text), released (what that runs), plain.", **METHOD
+        ),
     ] = None
     hop_weights: Annotated[str | None, typer.Option(help="learned, or c for c^h.", **METHOD)] = None
 

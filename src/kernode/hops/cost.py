@@ -37,9 +37,9 @@ class HopCost:
     @property
     def explicit(self) -> float:
         """Multiply-adds per column of a product with all terms held whole."""
-        if self.powers == "released":
-            return self.nodes + self.within[-1]
-        return self.within[-1] if self.powers != "plain" else sum(self.within)
+        if self.powers == "plain":
+            return sum(self.within)
+        return self.within[-1] + (0.0 if self.powers == "each" else self._near)
 
     @property
     def factored(self) -> float:
@@ -48,7 +48,7 @@ class HopCost:
 
     @property
     def _near(self) -> float:
-        """Entries of what stands beside Ā."""
+        """Entries of what stands beside Ā, or where the last term is the whole of Ā^H, beside that."""
         if self.powers == "plain":
             return 0.0
         if self.powers == "released":
@@ -64,7 +64,8 @@ class HopCost:
         """Memory that building takes at its worst moment."""
         if self.powers == "plain" and kind == "factored":
             return ENTRY_BYTES * self.within[1] * BUILDING
-        return ENTRY_BYTES * BUILDING * self.within[-1 if kind == "explicit" else -2]
+        largest = self.within[-1] if kind == "explicit" else max(self.within[1], self.within[-2])
+        return ENTRY_BYTES * BUILDING * largest
 
     def held_bytes(self, kind: str, bytes_per_number: int) -> float:
         """Memory of the finished operator."""
@@ -91,9 +92,11 @@ class HopCost:
     @property
     def _least_entries(self) -> float:
         """Entries of the operator that any graph has: T_0 = I is not held, and a C_h may be all zeros."""
+        identity = self.nodes if self.powers in ("each", "plain") else 0
         if self.kind == "explicit":
-            return self.explicit - self.nodes
-        return self.within[1] - self.nodes + (0.0 if self.powers == "each" else self._near)
+            return self.explicit - identity
+        step = self.within[1] - (self.nodes if self.powers == "each" else 0)  # N has no diagonal, Ā has
+        return step + (0.0 if self.powers == "each" else self._near)
 
     @property
     def _sure(self) -> float:
@@ -115,7 +118,7 @@ class HopCost:
         need, free = self.building_bytes(kind), free_bytes()
         if free is not None and need > free:
             raise InputError(
-                f"{self.hops} exact hops on this graph take about {readable(need)} of memory to build and "
+                f"{self.hops} hops on this graph take about {readable(need)} of memory to build and "
                 f"{readable(free)} are free. Use fewer hops, or powers='plain' (unmasked powers of Ā), "
                 "which needs no more than the graph itself."
             )

@@ -51,7 +51,7 @@ def _inner_shells(graph: Graph, step: sparse.csr_array, hops: int, device: torch
 def _on_pattern(
     pattern: sparse.csr_array, step: sparse.csr_array, hops: int, device: torch.device
 ) -> sparse.csr_array:
-    """step^H on a pattern: with a single hop that of the diagonal alone."""
+    """step^H where the pattern has entries; for a single hop that is the diagonal."""
     if hops == 1:  # Ā ⊙ I
         return sparse.diags_array(step.diagonal(), format="csr")
     power = step

@@ -89,16 +89,18 @@ class HopRows:
             return None
         shape = len(at), len(self.columns)
         power = sparse.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape=shape)
-        shells = self._shells(power.astype(bool))
-        within, terms = shells[0], []
+        own = power.astype(bool)
+        shells = [own] if self.powers == "released" else self._shells(own)
+        within, terms = own, []
         for h in range(1, self.hops):
-            power, within = (power @ self.step).tocsr(), (within + shells[h]).tocsr()
+            power = (power @ self.step).tocsr()
+            if self.powers != "released":
+                within = (within + shells[h]).tocsr()
             if self.powers == "each":
                 terms.append(masked_product(power, self.step, within, _CPU, f"hop {h + 1} of {self.hops}"))
-        if self.powers in ("last", "released"):
-            terms = shells if self.powers == "last" else shells[:1]
+        if self.powers != "each":
             whole = masked_product(power, self.step, within, _CPU, f"{self.hops} hops")
-            terms = [whole * shell for shell in terms]
+            terms = [whole * shell for shell in shells]
         return sparse.vstack(terms, format="csr")
 
     def _shells(self, first: sparse.csr_array) -> list[sparse.csr_array]:

@@ -113,7 +113,7 @@ def _links(cell: Cell, run: Run) -> dict[str, Any]:
         for part in ("test", "validation")
     )
     on, split = outcomes[0].on, outcomes[0].split
-    if fresh:  # their spread shows what other edges would do, as in _node_sampling
+    if len(outcomes) > 1:  # their spread shows what other edges would do, as in _node_sampling
         share = len(split.test) / split.graph.n_edges
         sampling = {
             name: mean_and_std([one[name] for one in test])[1] * float(np.sqrt(share)) for name in test[0]
