@@ -35,6 +35,7 @@ def reproduction_tables() -> dict[str, Callable[[], str]]:
         "unstated": unstated_table,
         "seconds": seconds_table,
         "superseded": superseded_table,
+        "choices": choices_table,
     }
 
 
@@ -273,12 +274,13 @@ def _plain(value: Any) -> str:
 
 
 def seconds_table() -> str:
-    """How long the stored cells took."""
-    rows = []
+    """How long the stored cells took; one that two tables share counts in the first."""
+    rows, seen = [], set()
     for table in _tables():
         if table.kind == "counts" or "tuned" in table.name or table.name == "similarity":
             continue
-        records = {cell.digest: RESULTS.find(cell) for cell in table.cells()}
+        records = {cell.digest: RESULTS.find(cell) for cell in table.cells() if cell.digest not in seen}
+        seen |= records.keys()
         spent = Counter()
         for record in records.values():
             spent[record["device"]] += record["seconds"]
@@ -302,3 +304,25 @@ def _first_scoring(values: dict[str, Any]) -> str:
     names = ("accuracy",) if "accuracy_mean" in test else ("auc", "ap")
     text = " / ".join(f"{test[f'{name}_mean']:.2f} ± {test[f'{name}_std']:.2f}" for name in names)
     return text + (" †" if "accuracy_mean" in test and values["device"] == "cuda" else "")
+
+
+def choices_table() -> str:
+    """What benchmarks/system_choices.py found: the settings that are used, and the best of the others."""
+    by_system: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for path in sorted((SHIPPED / "choices").glob("*.json")):
+        record = json.loads(path.read_text())
+        by_system.setdefault(record["system"], {})[record["dataset"]] = record["tried"]
+    rows = []
+    for system, by_data in by_system.items():
+        tried = max(len(one) for one in by_data.values())
+        rows.append([f"`{system}`", str(tried), *(_chosen(by_data.get(dataset)) for dataset in TITLES)])
+    return _markdown(["validation", "settings", *TITLES.values()], rows)
+
+
+def _chosen(tried: list[dict[str, Any]] | None) -> str:
+    if not tried:
+        return "–"
+    means = [sum(one["validation"]) / len(one["validation"]) for one in tried]
+    best = max(range(1, len(tried)), key=means.__getitem__)
+    changes = ", ".join(f"{name} {_plain(value)}" for name, value in tried[best]["changes"].items())
+    return f"{means[0]:.2f}, best other {means[best]:.2f} ({changes})"
