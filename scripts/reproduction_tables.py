@@ -235,7 +235,9 @@ def claims_table() -> str:
             verdict = ", ".join(f"{READINGS[reading]} {found}" for reading, found in ours.items())
         for reading in filter(None, ours):
             sentence = sentence.replace(f"{reading}: ", f"{READINGS[reading]}: ", 1)
-        rows.append([_escaped(claim["claim"]), claim["paper"], verdict, _escaped(sentence)])
+        device = claim["where"].removeprefix("cost (").removesuffix(")")  # where both have been measured
+        name = claim["claim"] if device == claim["where"] else f"{claim['claim']}; on a {device}"
+        rows.append([_escaped(name), claim["paper"], verdict, _escaped(sentence)])
     return _markdown(["claim", "the paper's own figures", "ours", "how it came out"], rows)
 
 
