@@ -81,7 +81,7 @@ ORDERINGS = (
              "most"),
     Ordering("K1* is above GCN and K2* above GAT: the kernel improves both", "table2",
              every(("k1-gcn",), ("gcn",)) + every(("k2-gat",), ("gat",))),
-    Ordering("K3 is the best on JK's split", "table3", every(("k3",), ("gcn", "gat", "jk"), ALL[:2])),
+    Ordering("K3 is the best on JK's split", "table3", every(("k3",), ("gcn", "gat", "jk-concat"), ALL[:2])),
     Ordering("more hops are better, from 1 to 3", "table4", rising(("1-hop", "default", "3-hop"))),
     Ordering("two layers are better than one or three", "table4",
              every(("default",), ("1-layer", "3-layer"))),
