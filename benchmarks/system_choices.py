@@ -24,7 +24,7 @@ from kernode.data import load_graph, split_nodes
 from kernode.graph import Graph
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
+from kernode.link_prediction.variants import configure_links
 from kernode.node_classification.variants import configure
 from kernode.storage import write_whole
 from kernode.studies.compare.candidates import Candidate
@@ -77,6 +77,7 @@ LINKS: Mapping[str, tuple[Changes, ...]] = {
         {"outputs": 128}, {"learning_rate": 0.005},
     ),
 }  # fmt: skip
+SETTINGS = {**NODES, **LINKS}
 
 
 def of_nodes(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:
@@ -103,23 +104,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("systems", nargs="*", default=[*NODES, *LINKS])
+    parser.add_argument("systems", nargs="*", default=[*SETTINGS])
     parser.add_argument("--data", nargs="+", default=DATA, choices=DATA)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
-    unknown = [name for name in given.systems if name not in {**NODES, **LINKS}]
+    unknown = [name for name in given.systems if name not in SETTINGS]
     if unknown:
-        parser.error(f"{unknown[0]!r} has no list of settings. Choose some of {', '.join((*NODES, *LINKS))}.")
+        parser.error(f"{unknown[0]!r} has no list of settings. Choose some of {', '.join(SETTINGS)}.")
     place = Place.of(32, given.device)
     for system in given.systems:
-        measure = of_links if system in LINK_VARIANTS else of_nodes
+        measure = of_links if system in LINKS else of_nodes
         for name in given.data:
             path = given.results / "choices" / f"{name}-{system}.json"
             stored = json.loads(path.read_text()) if path.is_file() else {"tried": []}
             seen = [one["changes"] for one in stored["tried"]]
             graph = load_graph(name)
-            for changes in (LINKS if system in LINK_VARIANTS else NODES)[system]:
+            for changes in SETTINGS[system]:
                 plain = json.loads(json.dumps(changes))
                 if plain in seen:
                     continue

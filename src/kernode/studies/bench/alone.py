@@ -68,7 +68,7 @@ def measure_alone(task: Task, place: Place, loaded: tuple[Graph, Split] | None =
 def _libraries(task: Task, place: Place, meter: Meter) -> int:
     """Bytes of imports, and of what libraries take when they are first used: after everything on a toy.
 
-    On a GPU that is over a hundred megabytes, which whatever is measured first would seem to need.
+    Otherwise whatever is measured first would seem to need them.
     """
     toy = _toy()
     usual_hops = {name: value for name, value in task.changes.items() if name != "hops"}

@@ -55,8 +55,8 @@ def judge(figure: Mapping[str, Any], paper: Printed, split: str) -> Verdict:
     if split in TESTED:  # does one split more lie where ours lie?
         error, freedom = own * math.sqrt(1 / runs + 1), float(max(1, runs - 1))
     else:
-        known = paper.std is not None and (split != "fastgcn" or paper.std >= LEAST_SPREAD)
-        papers = paper.std if known and paper.std is not None else own
+        possible = LEAST_SPREAD if split == "fastgcn" else 0.0
+        papers = own if paper.std is None or paper.std < possible else paper.std
         of_edges = 0.0 if split == "fastgcn" else figure["sampling_error"] ** 2  # one edge split each
         ours, theirs = own**2 / runs + of_edges, papers**2 / PAPERS_RUNS + of_edges
         error, freedom = math.sqrt(ours + theirs), _freedom(ours, runs - 1, theirs, PAPERS_RUNS - 1)
