@@ -74,6 +74,7 @@ LINK_VARIANTS: dict[str, LinkVariant] = {
         LinkMethod(GCN(hidden=(32,), outputs=32, normalize_rows=False), Linear(), variational=True),
         Training(epochs=200, weight_decay=5e-4, dropout=0.0),
         _GAE_SEARCH,
+        {"pubmed": {"epochs": 400, "weight_decay": 0.0}},  # results/choices/pubmed-vgae.json
     ),
 }
 
