@@ -36,6 +36,7 @@ def reproduction_tables() -> dict[str, Callable[[], str]]:
         "seconds": seconds_table,
         "superseded": superseded_table,
         "one_split": one_split_table,
+        "searches": searches_table,
         "choices": choices_table,
     }
 
@@ -341,6 +342,18 @@ def choices_table() -> str:
         cells = [_chosen(by_data.get(d), _USED_ELSEWHERE.get((system, d), {})) for d in TITLES]
         rows.append([f"`{system}`", str(tried), *cells])
     return _markdown(["validation", "settings", *TITLES.values()], rows)
+
+
+def searches_table() -> str:
+    """What benchmarks/pinned_searches.py found: where the tuned settings stand among all trials."""
+    rows = []
+    for path in sorted((SHIPPED / "searches").glob("*.json")):
+        record = json.loads(path.read_text())
+        used, values = record["used"]["value"], [one["value"] for one in record["trials"]]
+        above, tried = sum(value > used for value in values), len(values) + len(record["failures"])
+        name = f"{TITLES[record['dataset']]}, `{record['variant']}`, {record['metric']}"
+        rows.append([name, str(tried), f"{used:.2f}", f"{max(values):.2f}", str(above)])
+    return _markdown(["searched again", "trials", "the settings used", "best trial", "trials above"], rows)
 
 
 # Where a data set has settings of its own; elsewhere the first of the list is used.

@@ -171,6 +171,24 @@ def test_every_option_reaches_the_model(kernode, graph_file, option, stored):
     assert stored in list(settings_in({"training": facts["training"], "method": facts["method"]}))
 
 
+def test_a_weight_of_nothing_is_not_reported(kernode, graph_file):
+    options = (
+        "fit",
+        graph_file,
+        *QUICK,
+        "--hops",
+        3,
+        "--powers",
+        "released",
+        "--quiet",
+        "-o",
+        "m.safetensors",
+    )
+    weights = json.loads(kernode(*options, "--json")[1])["hop_weights"]
+    assert [weight is None for weight in weights] == [False, True, True, False]
+    assert "–: no such term" in kernode(*options)[1]
+
+
 def test_labels_of_other_nodes_never_shape_the_model(kernode, tmp_path):
     """A test node in a class of its own: the same file, byte for byte."""
     split = split_nodes(GRAPH, "jk", [0])[0]

@@ -27,3 +27,5 @@ def test_presmoothed_features_are_the_hops_of_x(graph, powers, hops):
 def test_wrong_settings_are_refused():
     with pytest.raises(InputError):
         Presmoothed(powers="none")
+    with pytest.raises(InputError, match="columns of zeros"):
+        Presmoothed(powers="released")

@@ -43,6 +43,11 @@ class Presmoothed(StagedMap):
         check_widths(self.hidden, self.outputs)
         if self.hops < 1:
             raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
+        if self.powers == "released":
+            raise InputError(
+                "powers='released' has nothing between T_0 and T_H, and side by side that is columns of "
+                "zeros. Use powers='each', 'last' or 'plain'."
+            )
         if self.powers not in ("each", "last", "plain"):
             raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {self.powers!r}.")
 

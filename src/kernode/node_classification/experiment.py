@@ -178,9 +178,14 @@ def _report(on: ModelOnGraph, splits: list[Split], test: dict[str, Any]) -> dict
         "epochs": model.training.epochs,
         "test": test | {"similarity": _similarity(on, splits)},
         "validation": _accuracies(on, on.probabilities(validation), validation),
-        "hop_weights": None if weights is None else [round(float(w), 4) for w in weights.mean(axis=0)],
+        "hop_weights": None if weights is None else [_or_none(w) for w in weights.mean(axis=0)],
         "kept_epochs": model.kept_epochs.tolist(),
     }
+
+
+def _or_none(weight: float) -> float | None:
+    """Four digits; None for what weighs nothing."""
+    return None if np.isnan(weight) else round(float(weight), 4)
 
 
 def _accuracies(on: ModelOnGraph, by_run: np.ndarray, nodes: np.ndarray) -> dict[str, Any]:

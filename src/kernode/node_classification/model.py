@@ -153,14 +153,21 @@ class Model:
         )
 
     def hop_weights(self) -> np.ndarray | None:
-        """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none."""
+        """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none.
+
+        NaN where it weighs nothing: ``powers="released"`` has no terms between the first and the last hop.
+        """
+        hop_map = getattr(self.method, "map", None)
         learned = self.parameters.get("map.hop_weights")
         if learned is not None:
-            return learned.numpy()
-        hop_map = getattr(self.method, "map", None)
-        if not isinstance(hop_map, HopMLP):
+            weights = learned.numpy().copy()
+        elif isinstance(hop_map, HopMLP):
+            weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
+        else:
             return None
-        return np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
+        if isinstance(hop_map, HopMLP) and hop_map.powers == "released":
+            weights[:, 1 : hop_map.hops] = np.nan
+        return weights
 
     @property
     def choice(self) -> dict[str, Any]:

@@ -86,8 +86,9 @@ def _print_figures(report: dict[str, Any]) -> None:
         among_ten = f", {precision} precision at 10" if report["test"]["nodes"] >= FEW else ""
         say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP{among_ten}")
     if report["hop_weights"]:
-        weights = "  ".join(f"{weight:.2f}" for weight in report["hop_weights"])
-        say(f"  {'hop weights ω':<20} {weights}   (at 0, 1, … hops; mean of the runs)")
+        shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
+        empty = "; –: no such term" if "–" in shown else ""
+        say(f"  {'hop weights ω':<20} {'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
 
 
 def _own_splits(report: dict[str, Any]) -> bool:
