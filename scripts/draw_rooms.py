@@ -21,6 +21,7 @@ ROOMS = {
     "loading": ("load_model", ""),
     "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),
     "link_prediction": ("task · method · trainer · model · variants · estimator", "Eqs. 14-15"),
+    "explain": ("neighbours, hops, features, pairs: exact parts", ""),
     "training": ("settings, the loop, checkpoints", ""),
     "losses": ("hinge, squared, logistic, softmax, joint, links; triplets", "Eqs. 3-4, 8-10"),
     "kernels": ("linear, RBF, …; node kernel, graph kernel, GP", "K = k_base(g, g), Eq. 1"),

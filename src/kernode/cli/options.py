@@ -218,6 +218,30 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedModelOptions:
+    """A saved model, of which nodes are asked about by name: these follow it, and its graph is an option."""
+
+    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Its graph, or another with the same columns; not needed where the model has its graph or "
+            "that is a built-in one."
+        ),
+    ] = None
+    nodes: NodesOption = None
+    encoding: EncodingOption = None
+    device: DeviceOption = "auto"
+
+    def open(self) -> Opened:
+        """Read both files."""
+        try:
+            return open_model(self.model, self.data, self.nodes, True, self.device, self.encoding)
+        except InputError as error:
+            raise InputError(as_options(str(error))) from error
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Changes:
     """Settings of a variant that can be changed one by one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,10 +65,23 @@ class HopRows:
         """T_h x for h = 0 … H, from N^h x or Ā^h x: m × w each."""
         if near is None:
             return powers
-        local = product(to_torch(near, place), x).split(len(powers[0]))
+        return self._joined(powers, list(product(to_torch(near, place), x).split(len(powers[0]))))
+
+    def terms(self) -> list[sparse.csr_array]:
+        """T_h itself at the rows for h = 0 … H: m × k each, for few rows."""
+        powers = [_unit_rows(self.at, len(self.columns))]
+        for _ in range(self.hops):
+            powers.append((powers[-1] @ self.step).tocsr())
+        near = self._near(self.at)
+        if near is None:
+            return powers
+        m = len(self.at)
+        return self._joined(powers, [near[start : start + m] for start in range(0, near.shape[0], m)])
+
+    def _joined(self, powers: list[Any], local: list[Any]) -> list[Any]:
+        """T_h for h = 0 … H, or T_h x, from the powers and what local_terms.py has of fewer hops."""
         if self.powers == "released":
-            nothing = [torch.zeros_like(local[0])] * (self.hops - 1)
-            return [*local, *nothing, powers[-1]]
+            return [*local, *[local[0] * 0] * (self.hops - 1), powers[-1]]
         if self.powers == "last":
             return [*local, powers[-1]]
         return [*powers[:2], *(power - more for power, more in zip(powers[2:], local, strict=True))]
@@ -87,8 +101,7 @@ class HopRows:
         """What local_terms.py gives, of some rows alone; None where there is nothing."""
         if self.powers == "plain" or (self.powers == "each" and self.hops == 1):
             return None
-        shape = len(at), len(self.columns)
-        power = sparse.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape=shape)
+        power = _unit_rows(at, len(self.columns))
         own = power.astype(bool)
         shells = [own] if self.powers == "released" else self._shells(own)
         within, terms = own, []
@@ -111,6 +124,11 @@ class HopRows:
             shells.append(((shells[-1] @ step) > within).tocsr())
             within = (within + shells[-1]).tocsr()
         return shells
+
+
+def _unit_rows(at: np.ndarray, columns: int) -> sparse.csr_array:
+    """A 1 in every row: m × k."""
+    return sparse.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), shape=(len(at), columns))
 
 
 def hop_rows(graph: Graph, hops: int, powers: Powers, rows: np.ndarray) -> HopRows:

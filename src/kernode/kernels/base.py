@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from kernode.compute.stack import Parameters
+from kernode.errors import InputError
 from kernode.recipe import Recipe
 
 NONE: Parameters = {}
@@ -39,6 +40,17 @@ class BaseKernel(Recipe):
     @abstractmethod
     def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """k(x_i, y_j): (r × n × d), (r × m × d) → r × n × m."""
+
+    def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """w with ⟨x, w⟩ = ⟨embed(x), e⟩, what embed measures of x being held.
+
+        x is r × 1 × d, e is r × q × d', w is r × q × d. So a dot product splits into whatever x is a sum of;
+        other kernels do not.
+        """
+        raise InputError(
+            f"{type(self).__name__} is no dot product of two nodes' vectors, and does not split into what "
+            "these are sums of. Train with Linear(), Normalized(Linear()) or sums of such."
+        )
 
     def __add__(self, other: BaseKernel) -> BaseKernel:
         from kernode.kernels.combinations import Sum  # here: a sum is made of base kernels

@@ -58,6 +58,11 @@ class Sum(_Combination):
         """Side by side, dot products add up."""
         return self.left.dot_product and self.right.dot_product
 
+    def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """Those of both added."""
+        one, two = (k.pull_back(x, e) for k, e, _, _ in self._sides(embedded, embedded, {}))
+        return one + two
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """The two values added."""
         one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))

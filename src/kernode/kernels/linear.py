@@ -16,6 +16,10 @@ class Linear(BaseKernel):
 
     dot_product = True
 
+    def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """e itself."""
+        return embedded
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """⟨x_i, y_i⟩."""
         return (x * y).sum(-1)

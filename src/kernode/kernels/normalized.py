@@ -44,6 +44,12 @@ class Normalized(BaseKernel):
         """x / ‖x‖."""
         return self.kernel.embed(_Directions.apply(x))
 
+    def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """As the kernel inside, over ‖x‖, which is held."""
+        inverse = x.norm(dim=-1, keepdim=True).reciprocal()
+        inverse = inverse.masked_fill(inverse.isinf(), 0)
+        return inverse * self.kernel.pull_back(x * inverse, embedded)
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """As the kernel inside, on embedded vectors."""
         return self.kernel.pairs(x, y, parameters)

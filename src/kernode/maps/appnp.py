@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.hops import hop_rows
 from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.layers.features import placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.sizes import adjacency_held, features_held, trained
 from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.neighbour_sum import NeighbourSum, Shares
 
 
 @dataclass(frozen=True)
-class APPNP(StagedMap):
+class APPNP(StagedMap, NeighbourSum):
     """``Z ← (1 − a) Ā Z + a MLP(X)``, ``steps`` times from Z = MLP(X): personalised PageRank.
 
     - ``teleport``: a, how much of a node's own prediction comes back at every step.
@@ -78,3 +84,28 @@ class APPNP(StagedMap):
         for _ in range(self.steps):
             z = (1 - self.teleport) * propagate(prepared.step, z) + self.teleport * own
         return z.transpose(0, 1)
+
+    def shares(self, graph: Graph, node: int) -> Shares:
+        """Ā^h at one row, h = 0 … steps."""
+        near = hop_rows(graph, self.steps, "plain", np.array([node]))
+        values = np.stack([term.toarray()[0] for term in near.terms()])
+        return Shares(near.columns, (*range(self.steps + 1),), values)
+
+    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
+        """a(1 − a)^h, and (1 − a)^steps for the last."""
+        hops = torch.arange(self.steps + 1, dtype=place.dtype, device=place.device)
+        weights = (1 - self.teleport) ** hops
+        weights[:-1] *= self.teleport
+        return weights.expand(replicas, -1)
+
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+        """Rows of X."""
+        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
+
+    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, x)
+
+    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
+        """What the MLP gives for each node."""
+        return finish_mlp(parameters, first, None)[:, :, None]

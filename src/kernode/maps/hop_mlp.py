@@ -26,6 +26,7 @@ from kernode.maps.layers.linear import initial_weights
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import hops_trained
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.neighbour_sum import NeighbourSum, Shares
 from kernode.recipe import LATER
 
 Term = Literal["identity", "loop", "both"]
@@ -42,7 +43,7 @@ class HopInputs:
 
 
 @dataclass(frozen=True)
-class HopMLP(StagedMap):
+class HopMLP(StagedMap, NeighbourSum):
     """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation.
 
     - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
@@ -166,7 +167,7 @@ class HopMLP(StagedMap):
     ) -> Tensor:
         """Eq. 7: r × n × d."""
         z = finish_mlp(parameters, beginning, dropout, residual=self.residual)  # n × r × d
-        weights = self._hop_weights(parameters, z)
+        weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
         if self._plain:
             return prepared.operator(z, weights).transpose(0, 1)
         by_hop, own = self._parts(z, weights, prepared.loops)
@@ -182,7 +183,7 @@ class HopMLP(StagedMap):
         near = hop_rows(graph, self.hops, self.powers, nodes)
         x = placed_features(graph.features[near.columns], place, normalize_rows=self.normalize_rows)
         z = finish_mlp(parameters, first_layer(parameters, x), None, residual=self.residual)  # k × r × d
-        weights = self._hop_weights(parameters, z)
+        weights = self.term_weights(parameters, z.shape[1], place)
         if self._plain:
             return near(z, weights, place).transpose(0, 1)
         parts, own = self._parts(z, weights, self._loops(degrees(graph, near.columns), place))
@@ -192,6 +193,38 @@ class HopMLP(StagedMap):
         if own is not None:
             chosen.append(own[torch.from_numpy(near.at).to(place.device)])
         return sum(chosen[1:], chosen[0]).transpose(0, 1)
+
+    def shares(self, graph: Graph, node: int) -> Shares:
+        """T_h at one row, and Ā's diagonal where that stands in for it or beside it."""
+        near = hop_rows(graph, self.hops, self.powers, np.array([node]))
+        values = np.stack([term.toarray()[0] for term in near.terms()])
+        hops = range(self.hops + 1)
+        if self.self_term == "identity":
+            return Shares(near.columns, (*hops,), values)
+        loop = np.zeros((1, len(near.columns)))
+        loop[0, near.at] = 1 / (degrees(graph, np.array([node])) + 1)
+        if self.self_term == "loop":
+            return Shares(near.columns, (*hops,), np.concatenate([loop, values[1:]]))
+        return Shares(near.columns, (*hops, 0), np.concatenate([values, loop]))
+
+    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
+        """ω_h: r × terms."""
+        if self.hop_weights == "learned":
+            return parameters["hop_weights"]
+        return self.first_weights(place).expand(replicas, -1)
+
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+        """Rows of X."""
+        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
+
+    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+        """The product with X."""
+        return first_layer(parameters, x)
+
+    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
+        """What the MLP gives for each node, for each hop where it differs."""
+        z = finish_mlp(parameters, first, None, residual=self.residual, hold=True)
+        return z.view(*z.shape[:2], self.terms if self.per_hop else 1, -1)
 
     @property
     def _plain(self) -> bool:
@@ -221,12 +254,6 @@ class HopMLP(StagedMap):
     @property
     def _last_width(self) -> int:
         return width_of(self) * (self.terms if self.per_hop else 1)
-
-    def _hop_weights(self, parameters: Parameters, like: Tensor) -> Tensor:
-        if self.hop_weights == "learned":
-            return parameters["hop_weights"]  # ω_h, Eq. 7: r × terms
-        place = Place(like.dtype, like.device)
-        return self.first_weights(place).expand(like.shape[1], -1)
 
     def first_weights(self, place: Place) -> Tensor:
         """Where ω begins, or stays: as many as there are terms."""

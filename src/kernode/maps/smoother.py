@@ -12,16 +12,19 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import normalized_adjacency
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.hops import hop_rows, normalized_adjacency
+from kernode.maps.base import Parameters
+from kernode.maps.layers.features import placed_features
 from kernode.maps.layers.sizes import dense_held
+from kernode.maps.neighbour_sum import NeighbourSum, Shares
 
 
 @dataclass(frozen=True)
-class Smoother(FeatureMap):
+class Smoother(NeighbourSum):
     """Words averaged over the neighbourhood, with k = Ā^h.
 
     - ``averaged=True``: ``g(v) = Σ_u k(u,v) x_u / Σ_u k(u,v)`` (Eq. 5, Nadaraya-Watson).
@@ -81,3 +84,25 @@ class Smoother(FeatureMap):
     def __call__(self, parameters: Parameters, prepared: Tensor, dropout: Dropout | None = None) -> Tensor:
         """g, one replica that stands for all: 1 × n × f."""
         return prepared[None]
+
+    def shares(self, graph: Graph, node: int) -> Shares:
+        """k(u, v), over its sum where that is averaged."""
+        near = hop_rows(graph, max(1, self.hops), "plain", np.array([node]))
+        values = near.terms()[self.hops].toarray()
+        return Shares(near.columns, (self.hops,), values / values.sum() if self.averaged else values)
+
+    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
+        """1."""
+        return torch.ones(1, 1, dtype=place.dtype, device=place.device)
+
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+        """Rows of X."""
+        return placed_features(graph.features[nodes], place, normalize_rows=False)
+
+    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+        """X itself."""
+        return (x.matrix.to_dense() if isinstance(x, SparseMatrix) else x)[:, None]
+
+    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
+        """X itself."""
+        return first[:, :, None]

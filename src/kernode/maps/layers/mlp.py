@@ -49,27 +49,34 @@ def first_layer(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropo
 
 
 def finish_mlp(
-    parameters: Parameters, first: Tensor, dropout: Dropout | None, *, residual: bool = False
+    parameters: Parameters,
+    first: Tensor,
+    dropout: Dropout | None,
+    *,
+    residual: bool = False,
+    hold: bool = False,
 ) -> Tensor:
     """The rest of MLP(X); relu, and dropout in training, after each hidden layer.
 
     Biases and LayerNorm come before relu, where the parameters have them. ``residual`` adds what goes into
-    a hidden layer to what comes out, where both have one width.
+    a hidden layer to what comes out, where both have one width. ``hold``: as :func:`layer_norm` has it.
     """
     hidden = first
     layers = sum(name.startswith("weight_") for name in parameters)
     for layer in range(1, layers):
-        before = activated(parameters, hidden, layer, dropout)
+        before = activated(parameters, hidden, layer, dropout, hold=hold)
         hidden = multiply_stacked(before, parameters[f"weight_{layer}"])
         if residual and layer < layers - 1 and hidden.shape == before.shape:
             hidden = hidden + before
     return hidden
 
 
-def activated(parameters: Parameters, hidden: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
+def activated(
+    parameters: Parameters, hidden: Tensor, layer: int, dropout: Dropout | None, *, hold: bool = False
+) -> Tensor:
     """What the ``layer``-th hidden layer passes on, from its product with the weights."""
     if f"bias_{layer - 1}" in parameters:
         hidden = hidden + parameters[f"bias_{layer - 1}"]
     if f"norm_scale_{layer - 1}" in parameters:
-        hidden = layer_norm(hidden, layer - 1, parameters)
+        hidden = layer_norm(hidden, layer - 1, parameters, hold=hold)
     return activate(hidden, layer, dropout)  # dropout there: not stated in the paper

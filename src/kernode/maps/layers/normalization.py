@@ -20,7 +20,18 @@ def initial_norm(width: int, layer: int, draws: Draws, place: Place) -> Paramete
     }
 
 
-def layer_norm(x: Tensor, layer: int, parameters: Parameters) -> Tensor:
-    """LayerNorm (Ba et al. 2016) with the parameters of a layer: n × r × width."""
-    normal = functional.layer_norm(x, x.shape[-1:])
+EPSILON = 1e-5  # added to the variance, as torch does
+
+
+def layer_norm(x: Tensor, layer: int, parameters: Parameters, *, hold: bool = False) -> Tensor:
+    """LayerNorm (Ba et al. 2016) with the parameters of a layer: n × r × width.
+
+    ``hold``: its gradient takes the deviations as constants.
+    """
+    if hold:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        variance = centred.detach().square().mean(dim=-1, keepdim=True)
+        normal = centred * (variance + EPSILON).rsqrt()
+    else:
+        normal = functional.layer_norm(x, x.shape[-1:], eps=EPSILON)
     return torch.addcmul(parameters[f"norm_shift_{layer}"], normal, parameters[f"norm_scale_{layer}"])

@@ -1,0 +1,87 @@
+"""What each neighbour and each hop adds to numbers that are linear in g(v)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.explain.node_outputs import NodeOutputs
+from kernode.graph.neighbourhoods import spheres
+from kernode.maps.neighbour_sum import Shares
+
+
+@dataclass(frozen=True)
+class Row:
+    """g(v) of one node, taken apart: Σ_u Σ_t A_t(u) z_t(u)."""
+
+    node: int
+    shares: Shares
+    coefficients: Tensor  # k × r × t: A = ω a, in float64
+    z: Tensor  # k × r × t × d, or k × r × 1 × d
+
+    @classmethod
+    def of(cls, outputs: NodeOutputs, node: int) -> Row:
+        """Look no further than the map reaches."""
+        shares = outputs.map.shares(outputs.graph, node)
+        weights = outputs.map.term_weights(outputs.parameters, outputs.replicas, outputs.place)
+        weights = weights.expand(outputs.replicas, -1).cpu().double()  # r × t
+        coefficients = torch.from_numpy(shares.values.T)[:, None] * weights
+        return cls(node, shares, coefficients, outputs(shares.nodes))
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Whose features g(v) is made of: k."""
+        return self.shares.nodes
+
+    def vectors(self) -> Tensor:
+        """What each node adds to g(v): k × r × d, in float64."""
+        if self.z.shape[2] == 1:
+            return self.coefficients.sum(dim=2)[..., None] * self.z[:, :, 0].double()
+        return torch.einsum("krt,krtd->krd", self.coefficients, self.z.double())
+
+    def g(self) -> Tensor:
+        """g(v): r × d, in float64."""
+        return self.vectors().sum(dim=0)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """q numbers that are linear in g(v), of each of r replicas, as sums."""
+
+    by_node: np.ndarray  # r × k × q
+    by_hop: np.ndarray  # r × t × q
+
+    @classmethod
+    def of(cls, row: Row, targets: Tensor) -> Parts:
+        """The numbers ⟨g(v), w⟩ of some vectors w: r × d × q."""
+        z = row.z.double()
+        if z.shape[2] == 1:
+            seen = torch.einsum("krd,rdq->krq", z[:, :, 0], targets)
+            by_node = row.coefficients.sum(dim=2)[..., None] * seen
+            by_hop = torch.einsum("krt,krq->rtq", row.coefficients, seen)
+        else:
+            seen = torch.einsum("krtd,rdq->krtq", z, targets) * row.coefficients[..., None]
+            by_node, by_hop = seen.sum(dim=2), seen.sum(dim=0)
+        return cls(by_node.transpose(0, 1).numpy(), by_hop.numpy())
+
+    @property
+    def whole(self) -> np.ndarray:
+        """The numbers themselves: r × q."""
+        total: np.ndarray = self.by_node.sum(axis=1)
+        return total
+
+
+def distances(outputs: NodeOutputs, row: Row) -> np.ndarray:
+    """How many edges away each node of a row is: k."""
+    found = np.zeros(len(row.nodes), np.int64)
+    for distance, sphere in enumerate(spheres(outputs.graph, [row.node], max(row.shares.hops))):
+        found[np.searchsorted(row.nodes, sphere)] = distance
+    return found
+
+
+def largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Where the values of largest magnitude stand, the largest first; of equals the first."""
+    return np.argsort(-np.abs(values), kind="stable")[:count]

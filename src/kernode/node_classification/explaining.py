@@ -1,0 +1,263 @@
+"""Take a model's answers apart: scores of a node into neighbours, hops and features, K into pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.stack import part
+from kernode.errors import InputError
+from kernode.explain.node_outputs import NodeOutputs, require_sum
+from kernode.explain.pairs import Pairs
+from kernode.explain.parts import Parts, Row, distances, largest
+from kernode.explain.words import Words
+from kernode.graph import Graph, typed_names
+from kernode.node_classification.centroids import references
+from kernode.node_classification.explanation import (
+    Features,
+    Hop,
+    NodeExplanation,
+    PairExplanation,
+    PairPart,
+    Part,
+    Shown,
+    mean_and_spread,
+    shown,
+)
+from kernode.node_classification.method import Method
+
+if TYPE_CHECKING:
+    from kernode.node_classification.model_on_graph import ModelOnGraph
+
+_TAKEN_APART = 100  # nodes whose features are looked at; those of a hub's others are one remainder
+_WORDS = 3  # of each neighbour that is shown
+
+
+def explain_node(
+    on: ModelOnGraph, node: int, top: int = 10, of_class: Any = None, against: Any = None
+) -> NodeExplanation:
+    """What each neighbour, hop and feature adds to the lead of a class over another.
+
+    Of the class that is predicted over the next, where nothing is said.
+    """
+    method, outputs, classes = _method(on), _outputs(on), on.model.classes
+    if len(classes) < 2:
+        raise InputError("the model knows one class alone: there is nothing to tell apart.")
+    row = Row.of(outputs, node)
+    targets, bias = _targets(on, method, row)  # r × d × c, r × c
+    scored = Parts.of(row, targets)
+    scores = scored.whole + bias
+    probabilities = torch.from_numpy(scores).softmax(dim=1).mean(dim=0).numpy()
+    first, second = _contest(classes, probabilities, of_class, against)
+    lead = targets[:, :, first] - targets[:, :, second]
+    by_node = scored.by_node[..., first] - scored.by_node[..., second]  # r × k
+    order = largest(by_node.mean(axis=0), len(row.nodes))
+    words = Words.of(outputs, row, order[:_TAKEN_APART], lead)
+    mean, spread = mean_and_spread(scores)
+    constant = (bias[:, first] - bias[:, second]).mean()
+    return NodeExplanation(
+        node=_names(on.graph, [node])[0],
+        classes=classes,
+        probabilities=tuple(probabilities.tolist()),
+        scores=tuple(mean.tolist()),
+        spreads=None if spread is None else tuple(spread.tolist()),
+        of_class=classes[first],
+        against=classes[second],
+        class_bias=float(constant),
+        hops=_hops(row, scored, first, second),
+        neighbours=_neighbours(on, outputs, row, by_node, order[:top], words, scored),
+        features=_features(on.graph, words, by_node, order, top),
+        held=_held(method, of_kernel=method.classifier == "centroid"),
+    )
+
+
+def explain_pair(on: ModelOnGraph, node: int, other: int, top: int = 10) -> PairExplanation:
+    """Which pairs of neighbours make K(u, v), and which neighbours and features of either node."""
+    method, outputs = _method(on), _outputs(on)
+    rows = Row.of(outputs, node), Row.of(outputs, other)
+    g = tuple(row.g()[:, None] for row in rows)  # r × 1 × d each
+    towards = [method.kernel.pull_back(g[i], method.kernel.embed(g[1 - i]))[:, 0] for i in (0, 1)]  # r × d
+    by_node = [Parts.of(rows[i], towards[i][..., None]).by_node[..., 0] for i in (0, 1)]  # r × k each
+    similarity = by_node[0].sum(axis=1)
+    scale = _scale(towards[0], g[1][:, 0])
+    vectors = rows[0].vectors() * scale, rows[1].vectors()
+    pairs = Pairs.of(*vectors, top)
+    orders = [largest(values.mean(axis=0), values.shape[1]) for values in by_node]
+    words = [Words.of(outputs, rows[i], orders[i][:_TAKEN_APART], towards[i]) for i in (0, 1)]
+    neighbours = [
+        _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
+    ]
+    features = [_features(on.graph, words[i], by_node[i], orders[i], top) for i in (0, 1)]
+    found = _pair_parts(on.graph, outputs, rows, pairs)
+    mean, spread = mean_and_spread(similarity)
+    one, two = _names(on.graph, [node, other])
+    return PairExplanation(
+        node=one,
+        other=two,
+        kernel=repr(method.kernel),
+        similarity=float(mean),
+        spread=None if spread is None else float(spread),
+        pairs=found,
+        rest=float(mean) - sum(one.value for one in found),
+        rest_count=len(rows[0].nodes) * len(rows[1].nodes) - len(found),
+        neighbours=(neighbours[0], neighbours[1]),
+        features=(features[0], features[1]),
+        held=_held(method, of_kernel=True),
+    )
+
+
+def _method(on: ModelOnGraph) -> Method:
+    method = on.model.method
+    if not isinstance(method, Method):
+        raise InputError(f"{method.title} has no feature map that could be taken apart. Use a kernel: k3.")
+    return method
+
+
+def _outputs(on: ModelOnGraph) -> NodeOutputs:
+    """z of the nodes, kept: explanations of many nodes share it."""
+    if "node_outputs" not in on.kept:
+        feature_map = require_sum(_method(on).map)
+        own = part(on.parameters, "map.")
+        on.kept["node_outputs"] = NodeOutputs(feature_map, own, on.graph, on.place, len(on.model.seeds))
+    kept: NodeOutputs = on.kept["node_outputs"]
+    return kept
+
+
+def _targets(on: ModelOnGraph, method: Method, row: Row) -> tuple[Tensor, np.ndarray]:
+    """w_y with score_y = ⟨g(v), w_y⟩ + b_y: r × d × c, and b: r × c."""
+    r, c = len(on.model.seeds), len(on.model.classes)
+    if method.classifier == "softmax":
+        unit = torch.eye(c, dtype=torch.float64).expand(r, -1, -1)
+        return unit, on.parameters["class_bias"].cpu().double().numpy()
+    if not method.kernel.dot_product:
+        method.kernel.pull_back(torch.zeros(1), torch.zeros(1))  # says why not
+    held = on.references
+    held = references(method.kernel, on.g, on.training_nodes) if held is None else held
+    towards = method.kernel.pull_back(row.g()[:, None], held.cpu().double().expand(r, -1, -1))
+    return towards.transpose(1, 2), np.zeros((r, c))
+
+
+def _contest(
+    classes: Sequence[Any], probabilities: np.ndarray, of_class: Any, against: Any
+) -> tuple[int, int]:
+    for name in (of_class, against):
+        if name is not None and name not in classes:
+            raise InputError(f"{name!r} is no class of this model. Choose of {', '.join(map(str, classes))}.")
+    order = np.argsort(-probabilities, kind="stable").tolist()
+    first = order[0] if of_class is None else classes.index(of_class)
+    others = [one for one in order if one != first]
+    second = others[0] if against is None else classes.index(against)
+    if first == second:
+        raise InputError(f"{of_class!r} cannot be told from itself. Give another class for against=.")
+    return first, second
+
+
+def _scale(towards: Tensor, g: Tensor) -> Tensor:
+    """s of K(u, v) = s ⟨g(u), g(v)⟩, from s g(v): r × 1; 0 where g(v) is."""
+    squared = g.square().sum(dim=1, keepdim=True)
+    scale = (towards * g).sum(dim=1, keepdim=True) / squared
+    return scale.masked_fill(squared == 0, 0)
+
+
+def _hops(row: Row, scored: Parts, first: int, second: int) -> tuple[Hop, ...]:
+    by_hop = scored.by_hop.mean(axis=0)  # t × c
+    used = {hop: np.zeros(by_hop.shape[1]) for hop in sorted(set(row.shares.hops))}
+    there = set()
+    for hop, values, shares in zip(row.shares.hops, by_hop, row.shares.values, strict=True):
+        used[hop] = used[hop] + values
+        there |= {hop} if shares.any() else set()
+    return tuple(
+        Hop(hop, float(values[first] - values[second]), tuple(values.tolist()))
+        for hop, values in used.items()
+        if hop in there
+    )
+
+
+def _neighbours(
+    on: ModelOnGraph,
+    outputs: NodeOutputs,
+    row: Row,
+    by_node: np.ndarray,
+    top: np.ndarray,
+    words: Words,
+    scored: Parts | None,
+) -> Shown:
+    graph, hops = on.graph, distances(outputs, row)
+    mean, spread = mean_and_spread(by_node)
+    features = _feature_names(graph)
+    parts = []
+    for place, (i, name) in enumerate(zip(top, _names(graph, row.nodes[top]), strict=True)):
+        label = graph.labels[row.nodes[i]]
+        parts.append(
+            Part(
+                name,
+                float(mean[i]),
+                None if spread is None else float(spread[i]),
+                int(hops[i]),
+                graph.class_names[label] if label >= 0 else None,
+                None if scored is None else tuple(scored.by_node[:, i].mean(axis=0).tolist()),
+                _words(features, words.of_node(place)),
+            )
+        )
+    others = np.delete(mean, top)
+    return Shown(tuple(parts), float(others.sum()), len(others))
+
+
+def _words(names: Sequence[str], values: np.ndarray) -> tuple[Part, ...]:
+    mean = values.mean(axis=0)
+    return tuple(Part(names[i], float(mean[i])) for i in largest(mean, _WORDS) if mean[i])
+
+
+def _features(graph: Graph, words: Words, by_node: np.ndarray, order: np.ndarray, top: int) -> Features:
+    by_feature = words.by_feature
+    said = largest(by_feature.mean(axis=0), by_feature.shape[1])
+    rest = by_node.mean(axis=0)[order[_TAKEN_APART:]]
+    return Features(
+        shown(_feature_names(graph), by_feature, top, said),
+        float(words.constant.mean()),
+        float(rest.sum()),
+        len(rest),
+    )
+
+
+def _pair_parts(
+    graph: Graph, outputs: NodeOutputs, rows: tuple[Row, Row], pairs: Pairs
+) -> tuple[PairPart, ...]:
+    at = pairs.left, pairs.right
+    names = [_names(graph, row.nodes[one]) for row, one in zip(rows, at, strict=True)]
+    hops = [distances(outputs, row)[one] for row, one in zip(rows, at, strict=True)]
+    mean, spread = mean_and_spread(pairs.values)
+    return tuple(
+        PairPart(
+            names[0][i], names[1][i], int(hops[0][i]), int(hops[1][i]),
+            float(value), None if spread is None else float(spread[i]),
+        )
+        for i, value in enumerate(mean)
+    )  # fmt: skip
+
+
+def _names(graph: Graph, nodes: Any) -> list[Any]:
+    nodes = np.asarray(nodes)
+    return nodes.tolist() if graph.node_names is None else typed_names(graph.node_names)[nodes].tolist()
+
+
+def _feature_names(graph: Graph) -> Sequence[str]:
+    encoding = graph.encoding
+    return [f"feature {i}" for i in range(graph.n_features)] if encoding is None else encoding.feature_names
+
+
+def _held(method: Method, *, of_kernel: bool) -> str:
+    """What is held fixed, in a sentence; empty where nothing is."""
+    held = ["the length of g"] if of_kernel and "Normalized" in repr(method.kernel) else []
+    if getattr(method.map, "hidden", ()):
+        held.append("the active units of the MLP")
+    if getattr(method.map, "norm", False):
+        held.append("the deviations of LayerNorm")
+    if not held:
+        return ""
+    listed = ", ".join(held[:-1]) + (" and " if len(held) > 1 else "") + held[-1]
+    return f"Held fixed: {listed}. All sums are complete."

@@ -1,0 +1,207 @@
+"""Why a node has its class, and why two are alike: what is shown of an exact sum, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one thing adds: the mean over replicas, and their spread (None for one replica)."""
+
+    name: Any  # a node, or a feature
+    value: float
+    spread: float | None = None
+    hops: int | None = None  # of a node: how many edges away
+    known_class: Any = None  # of a node: what the graph says
+    scores: tuple[float, ...] | None = None  # of a node: what it adds to the score of every class
+    words: tuple[Part, ...] = ()  # of a node: its features, those that add most
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The largest parts of a sum, and all others as one."""
+
+    parts: tuple[Part, ...]
+    rest: float
+    rest_count: int
+
+    @property
+    def whole(self) -> float:
+        """The sum, nothing left out."""
+        return sum(part.value for part in self.parts) + self.rest
+
+
+@dataclass(frozen=True)
+class Hop:
+    """What all nodes that come in over so many edges add together."""
+
+    hops: int
+    value: float
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Features:
+    """The same sum by features: of nodes that were taken apart, biases, and all other nodes as one."""
+
+    shown: Shown
+    constant: float  # of biases
+    other_nodes: float  # what nodes add whose features were not looked at
+    other_count: int
+
+    @property
+    def whole(self) -> float:
+        """The sum, nothing left out."""
+        return self.shown.whole + self.constant + self.other_nodes
+
+
+@dataclass(frozen=True)
+class NodeExplanation:
+    """Why a node has its class: what each neighbour, hop and feature added to its lead over another class.
+
+    ``value`` of a part is what it adds to score(of_class) − score(against); ``scores`` hold what it adds to
+    every class. Sums are complete: ``neighbours.whole + class_bias`` and the lead are the same number.
+    """
+
+    node: Any
+    classes: tuple[Any, ...]
+    probabilities: tuple[float, ...]  # the mean over replicas
+    scores: tuple[float, ...]  # the mean over replicas; the class with the highest is of_class, mostly
+    spreads: tuple[float, ...] | None  # of the replicas' scores
+    of_class: Any
+    against: Any
+    class_bias: float  # what no neighbour adds
+    hops: tuple[Hop, ...]
+    neighbours: Shown
+    features: Features
+    held: str  # what was held fixed
+
+    @property
+    def lead(self) -> float:
+        """score(of_class) − score(against)."""
+        scores = dict(zip(self.classes, self.scores, strict=True))
+        return scores[self.of_class] - scores[self.against]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {**_plain(asdict(self)), "lead": self.lead}
+
+    def __str__(self) -> str:
+        return "\n".join(_node_lines(self))
+
+
+@dataclass(frozen=True)
+class PairPart:
+    """What a neighbour of one node and one of the other add together."""
+
+    left: Any
+    right: Any
+    left_hops: int
+    right_hops: int
+    value: float
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class PairExplanation:
+    """Why two nodes are alike: which pairs of neighbours make K(u, v), and which neighbours and features.
+
+    ``pairs`` and ``rest`` sum to ``similarity``, and so do the neighbours of either node, and its features.
+    """
+
+    node: Any
+    other: Any
+    kernel: str
+    similarity: float
+    spread: float | None
+    pairs: tuple[PairPart, ...]
+    rest: float
+    rest_count: int
+    neighbours: tuple[Shown, Shown]
+    features: tuple[Features, Features]
+    held: str
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return _plain(asdict(self))
+
+    def __str__(self) -> str:
+        return "\n".join(_pair_lines(self))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _node_lines(e: NodeExplanation) -> list[str]:
+    chance = dict(zip(e.classes, e.probabilities, strict=True))
+    lines = [
+        f"{e.node}: {e.of_class} ({100 * chance[e.of_class]:.1f} %), "
+        f"not {e.against} ({100 * chance[e.against]:.1f} %)",
+        f"{e.lead:+.4f}  lead of {e.of_class} over {e.against}, of which",
+    ]
+    lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in e.hops]
+    lines += [f"{e.class_bias:+.4f}  what every node has"] if e.class_bias else []
+    lines += ["", "by neighbour"]
+    lines += _part_lines(e.neighbours, "other nodes")
+    lines += ["", "by feature", *_feature_lines(e.features)]
+    return [*lines, "", e.held] if e.held else lines
+
+
+def _pair_lines(e: PairExplanation) -> list[str]:
+    lines = [f"{e.node} and {e.other}: K = {e.similarity:.4f}, of which", "", "by pairs of neighbours"]
+    lines += [f"{p.value:+.4f}{_spread(p.spread)}  {p.left} and {p.right}" for p in e.pairs]
+    lines += [f"{e.rest:+.4f}  {e.rest_count:,} other pairs"] if e.rest_count else []
+    for name, shown, features in zip((e.node, e.other), e.neighbours, e.features, strict=True):
+        lines += ["", f"through neighbours of {name}", *_part_lines(shown, "other nodes")]
+        lines += ["", f"through features around {name}", *_feature_lines(features)]
+    return [*lines, "", e.held] if e.held else lines
+
+
+def _part_lines(shown: Shown, others: str) -> list[str]:
+    lines = []
+    for part in shown.parts:
+        about = [] if part.hops is None else [_over(part.hops)]
+        about += [str(part.known_class)] if part.known_class is not None else []
+        about += [", ".join(f"{word.name} {word.value:+.4f}" for word in part.words)] if part.words else []
+        lines.append(f"{part.value:+.4f}{_spread(part.spread)}  {'; '.join([str(part.name), *about])}")
+    return lines + ([f"{shown.rest:+.4f}  {shown.rest_count:,} {others}"] if shown.rest_count else [])
+
+
+def _feature_lines(features: Features) -> list[str]:
+    lines = _part_lines(features.shown, "other features")
+    lines += [f"{features.constant:+.4f}  biases"] if features.constant else []
+    if features.other_count:
+        lines.append(f"{features.other_nodes:+.4f}  features of {features.other_count:,} other nodes")
+    return lines
+
+
+def _spread(spread: float | None) -> str:
+    return "" if spread is None else f" ± {spread:.4f}"
+
+
+def _over(hops: int) -> str:
+    return "itself" if hops == 0 else f"{hops} hop{'s' * (hops > 1)} away"
+
+
+def shown(names: Sequence[Any], values: np.ndarray, count: int, order: np.ndarray) -> Shown:
+    """The first ``count`` parts in an order, of values r × k, with the rest as one."""
+    mean, spread = mean_and_spread(values)
+    top = order[:count]
+    parts = tuple(Part(names[i], float(mean[i]), None if spread is None else float(spread[i])) for i in top)
+    others = np.delete(mean, top)
+    return Shown(parts, float(others.sum()), len(others))
+
+
+def mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Over the r replicas of r × …; one alone has no spread."""
+    return values.mean(axis=0), values.std(axis=0, ddof=1) if len(values) > 1 else None

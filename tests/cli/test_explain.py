@@ -1,0 +1,86 @@
+"""`kernode explain`: the model's answers taken apart, for people and for programs."""
+
+import json
+
+import pytest
+
+from commands import fails
+
+
+@pytest.fixture
+def model(kernode, graph_file):
+    options = (
+        "--variant",
+        "k3",
+        "--epochs",
+        3,
+        "--replicas",
+        2,
+        "--with-graph",
+        "--quiet",
+        "-o",
+        "m.safetensors",
+    )
+    assert kernode("fit", graph_file, *options)[0] == 0
+    return "m.safetensors"
+
+
+def test_a_node_for_people(kernode, model):
+    status, out, _ = kernode("explain", model, 0, "--top", 3)
+    assert status == 0
+    for word in ("lead of", "over 1 hop", "by neighbour", "by feature", "others", "Held fixed"):
+        assert word in out
+
+
+def test_two_nodes_for_people(kernode, model):
+    status, out, _ = kernode("explain", model, 0, 1)
+    assert status == 0
+    for word in ("K = ", "by pairs of neighbours", "other pairs", "through neighbours of 1"):
+        assert word in out
+
+
+def test_json_sums_to_the_whole(kernode, model):
+    one = json.loads(kernode("explain", model, 0, "--json")[1])
+    shown = sum(part["value"] for part in one["neighbours"]["parts"]) + one["neighbours"]["rest"]
+    assert shown + one["class_bias"] == pytest.approx(one["lead"])
+    two = json.loads(kernode("explain", model, 0, 5, "--json", "--top", 2)[1])
+    assert sum(pair["value"] for pair in two["pairs"]) + two["rest"] == pytest.approx(two["similarity"])
+    assert len(two["pairs"]) == 2
+
+
+def test_a_class_is_asked_for_by_its_name(kernode, model):
+    found = json.loads(kernode("explain", model, 0, "--class", "1", "--against", "2", "--json")[1])
+    assert (str(found["of_class"]), str(found["against"])) == ("1", "2")
+
+
+def test_features_of_tables_have_their_names(kernode, tables):
+    assert (
+        kernode(
+            "fit", *tables, "--variant", "n1", "--epochs", 3, "--with-graph", "-q", "-o", "m.safetensors"
+        )[0]
+        == 0
+    )
+    found = json.loads(kernode("explain", "m.safetensors", "n0", "--json")[1])
+    names = {part["name"] for part in found["features"]["shown"]["parts"]}
+    assert any(name.startswith("x") for name in names)
+    assert found["node"] == "n0"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("nobody",), ("nobody",)),
+        ((0, "nobody"), ("nobody",)),
+        ((0, "--top", 0), ("--top must be an integer ≥ 1",)),
+        ((0, 1, "--class", "1"), ("about one node",)),
+        ((0, "--class", "none"), ("'none' is no class of this model",)),
+        ((600,), ("600",)),
+    ],
+)
+def test_wrong_use_is_one_sentence(kernode, model, options, words):
+    fails(kernode("explain", model, *options), 2, *words)
+
+
+def test_a_gcn_is_refused(kernode, graph_file):
+    kernode("fit", graph_file, "--variant", "gcn", "--epochs", 2, "--with-graph", "-q", "-o", "m.safetensors")
+    fails(kernode("explain", "m.safetensors", 0), 2, "GCN is not a sum over neighbours")
