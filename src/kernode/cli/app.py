@@ -33,7 +33,7 @@ _VARIANTS = "\n\n".join(f"[bold]{name}[/]: {escape(text)}" for name, text in DES
 for _name in COMMANDS:
     _command = getattr(import_module(f"kernode.cli.{_name}"), _name)
     _epilog = f"Variants:\n\n{_VARIANTS}" if _name == "fit" else None
-    app.command(_name, cls=Command, epilog=_epilog)(expanded(_command))
+    app.command(_name.replace("_", "-"), cls=Command, epilog=_epilog)(expanded(_command))
 app.add_typer(
     data.app, name="data", help="Data sets: list them, look at one, fetch one; tables into one file."
 )

@@ -34,6 +34,7 @@ from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.sample_weights import as_weights, by_node
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
+from kernode.node_classification.what_if import Smallest, What, WhatIf, as_edit, smallest_change, what_if
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
 from kernode.training.part_parameters import PartParameters
@@ -225,6 +226,28 @@ class NodeKernelEstimator(PartParameters):
             raise InputError("of_class and against are about one node: leave them out for two.")
         u, v = (known.find(np.atleast_1d(np.asanyarray(one))).tolist()[0] for one in (node, other))
         return explain_pair(known, u, v, top)
+
+    def what_if(
+        self, node: Any, *, add: Any = (), remove: Any = (), features: Any = None, graph: Graph | None = None
+    ) -> WhatIf:
+        """The answer about a node if edges or features were others, without training again.
+
+        ``add`` and ``remove`` are nodes that it would have an edge with, or no more, or pairs of nodes for
+        edges between any two; ``features`` maps columns, by name or number, to values of the node. Nearest
+        centroids stay as they were trained. ``before`` and ``after`` hold the probabilities.
+        """
+        known = self._on(graph)
+        at = as_edit(known.graph, node, add, remove, features)
+        return what_if(known, *at)
+
+    def smallest_change(self, node: Any, what: What = "edges", *, graph: Graph | None = None) -> Smallest:
+        """The fewest of a node's own "edges", or of its own "features", that decide its class.
+
+        Found on what each adds, and verified by computing the answer without them.
+        """
+        known = self._on(graph)
+        (v,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
+        return smallest_change(known, v, what)
 
     def extend(
         self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,41 +38,66 @@ _TAKEN_APART = 100  # nodes whose features are looked at; those of a hub's other
 _WORDS = 3  # of each neighbour that is shown
 
 
+@dataclass(frozen=True)
+class Lead:
+    """The lead of one class over another at a node, as a sum over the row of g that it is made of."""
+
+    outputs: NodeOutputs
+    row: Row
+    targets: Tensor  # r × d × c: score_y = ⟨g(v), w_y⟩ + b_y
+    bias: np.ndarray  # r × c
+    scored: Parts
+    probabilities: np.ndarray  # c: the mean over replicas
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, on: ModelOnGraph, node: int, of_class: Any = None, against: Any = None) -> Lead:
+        """Of the class that is predicted over the next, where nothing is said."""
+        method, outputs, classes = _method(on), _outputs(on), on.model.classes
+        if len(classes) < 2:
+            raise InputError("the model knows one class alone: there is nothing to tell apart.")
+        row = Row.of(outputs, node)
+        targets, bias = _targets(on, method, row)
+        scored = Parts.of(row, targets)
+        probabilities = torch.from_numpy(scored.whole + bias).softmax(dim=1).mean(dim=0).numpy()
+        first, second = _contest(classes, probabilities, of_class, against)
+        return cls(outputs, row, targets, bias, scored, probabilities, first, second)
+
+    @property
+    def by_node(self) -> np.ndarray:
+        """What each node adds: r × k."""
+        values: np.ndarray = self.scored.by_node[..., self.first] - self.scored.by_node[..., self.second]
+        return values
+
+    def words(self, at: np.ndarray) -> Words:
+        """What the features of the nodes at some places of the row add."""
+        towards = self.targets[:, :, self.first] - self.targets[:, :, self.second]
+        return Words.of(self.outputs, self.row, at, towards)
+
+
 def explain_node(
     on: ModelOnGraph, node: int, top: int = 10, of_class: Any = None, against: Any = None
 ) -> NodeExplanation:
-    """What each neighbour, hop and feature adds to the lead of a class over another.
-
-    Of the class that is predicted over the next, where nothing is said.
-    """
-    method, outputs, classes = _method(on), _outputs(on), on.model.classes
-    if len(classes) < 2:
-        raise InputError("the model knows one class alone: there is nothing to tell apart.")
-    row = Row.of(outputs, node)
-    targets, bias = _targets(on, method, row)  # r × d × c, r × c
-    scored = Parts.of(row, targets)
-    scores = scored.whole + bias
-    probabilities = torch.from_numpy(scores).softmax(dim=1).mean(dim=0).numpy()
-    first, second = _contest(classes, probabilities, of_class, against)
-    lead = targets[:, :, first] - targets[:, :, second]
-    by_node = scored.by_node[..., first] - scored.by_node[..., second]  # r × k
+    """What each neighbour, hop and feature adds to the lead of a class over another."""
+    lead, classes = Lead.of(on, node, of_class, against), on.model.classes
+    row, by_node, first, second = lead.row, lead.by_node, lead.first, lead.second
     order = largest(by_node.mean(axis=0), len(row.nodes))
-    words = Words.of(outputs, row, order[:_TAKEN_APART], lead)
-    mean, spread = mean_and_spread(scores)
-    constant = (bias[:, first] - bias[:, second]).mean()
+    words = lead.words(order[:_TAKEN_APART])
+    mean, spread = mean_and_spread(lead.scored.whole + lead.bias)
     return NodeExplanation(
         node=_names(on.graph, [node])[0],
         classes=classes,
-        probabilities=tuple(probabilities.tolist()),
+        probabilities=tuple(lead.probabilities.tolist()),
         scores=tuple(mean.tolist()),
         spreads=None if spread is None else tuple(spread.tolist()),
         of_class=classes[first],
         against=classes[second],
-        class_bias=float(constant),
-        hops=_hops(row, scored, first, second),
-        neighbours=_neighbours(on, outputs, row, by_node, order[:top], words, scored),
+        class_bias=float((lead.bias[:, first] - lead.bias[:, second]).mean()),
+        hops=_hops(row, lead.scored, first, second),
+        neighbours=_neighbours(on, lead.outputs, row, by_node, order[:top], words, lead.scored),
         features=_features(on.graph, words, by_node, order, top),
-        held=_held(method, of_kernel=method.classifier == "centroid"),
+        held=_held(_method(on), of_kernel=_method(on).classifier == "centroid"),
     )
 
 
@@ -188,7 +214,7 @@ def _neighbours(
 ) -> Shown:
     graph, hops = on.graph, distances(outputs, row)
     mean, spread = mean_and_spread(by_node)
-    features = _feature_names(graph)
+    features = feature_names(graph)
     parts = []
     for place, (i, name) in enumerate(zip(top, _names(graph, row.nodes[top]), strict=True)):
         label = graph.labels[row.nodes[i]]
@@ -217,7 +243,7 @@ def _features(graph: Graph, words: Words, by_node: np.ndarray, order: np.ndarray
     said = largest(by_feature.mean(axis=0), by_feature.shape[1])
     rest = by_node.mean(axis=0)[order[_TAKEN_APART:]]
     return Features(
-        shown(_feature_names(graph), by_feature, top, said),
+        shown(feature_names(graph), by_feature, top, said),
         float(words.constant.mean()),
         float(rest.sum()),
         len(rest),
@@ -245,7 +271,8 @@ def _names(graph: Graph, nodes: Any) -> list[Any]:
     return nodes.tolist() if graph.node_names is None else typed_names(graph.node_names)[nodes].tolist()
 
 
-def _feature_names(graph: Graph) -> Sequence[str]:
+def feature_names(graph: Graph) -> Sequence[str]:
+    """What explanations call the columns of X: as tables do, or by number."""
     encoding = graph.encoding
     return [f"feature {i}" for i in range(graph.n_features)] if encoding is None else encoding.feature_names
 
