@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.sparse import SparseMatrix
+from kernode.compute.sparse import SparseMatrix, top_rows
 from kernode.explain.node_outputs import NodeOutputs
 from kernode.explain.parts import Row
 
@@ -58,14 +58,14 @@ class Words:
             entry = entry * parameters["column_scale"][..., None]
         return cls(_by_feature(x, slopes, entry, mean), constant.numpy(), slopes, entry, mean, x)
 
-    def of_node(self, i: int) -> np.ndarray:
-        """What each feature of the i-th node adds: r × f."""
-        x = _dense_row(self.x, i)
+    def of_nodes(self, count: int) -> np.ndarray:
+        """What each feature of the first so many nodes adds, node by node: count × r × f."""
+        x = _dense_rows(self.x, count)[:, None]  # count × 1 × f
+        slopes = self.slopes[:count]
         if self.entry is None:
-            return (self.slopes[i] * x).cpu().double().numpy()
-        x = x if self.mean is None else x - self.mean
-        found = torch.einsum("rfw,rw->rf", self.entry, self.slopes[i]) * x
-        return found.cpu().double().numpy()
+            return (slopes * x).cpu().double().numpy()
+        seen = torch.bmm(slopes.transpose(0, 1), self.entry.transpose(1, 2)).transpose(0, 1)
+        return (seen * (x if self.mean is None else x - self.mean)).cpu().double().numpy()
 
 
 def _by_feature(
@@ -82,10 +82,5 @@ def _by_feature(
     return torch.einsum("rfw,frw->rf", entry, seen).cpu().double().numpy()
 
 
-def _dense_row(x: Tensor | SparseMatrix, i: int) -> Tensor:
-    if not isinstance(x, SparseMatrix):
-        return x[i]
-    start, stop = x.matrix.crow_indices()[i : i + 2].tolist()
-    row = x.matrix.values().new_zeros(x.shape[1])
-    row[x.matrix.col_indices()[start:stop].long()] = x.matrix.values()[start:stop]
-    return row
+def _dense_rows(x: Tensor | SparseMatrix, count: int) -> Tensor:
+    return top_rows(x.matrix, count).to_dense() if isinstance(x, SparseMatrix) else x[:count]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
+from kernode.compute.threads import cpu_threads
 from kernode.errors import InputError
 from kernode.explain.node_outputs import NodeOutputs, require_sum
 from kernode.explain.pairs import Pairs
@@ -76,6 +77,7 @@ class Lead:
         return Words.of(self.outputs, self.row, at, towards)
 
 
+@cpu_threads(1)  # many small products: a second thread would mostly be waited for
 def explain_node(
     on: ModelOnGraph, node: int, top: int = 10, of_class: Any = None, against: Any = None
 ) -> NodeExplanation:
@@ -101,6 +103,7 @@ def explain_node(
     )
 
 
+@cpu_threads(1)
 def explain_pair(on: ModelOnGraph, node: int, other: int, top: int = 10) -> PairExplanation:
     """Which pairs of neighbours make K(u, v), and which neighbours and features of either node."""
     method, outputs = _method(on), _outputs(on)
@@ -214,7 +217,7 @@ def _neighbours(
 ) -> Shown:
     graph, hops = on.graph, distances(outputs, row)
     mean, spread = mean_and_spread(by_node)
-    features = feature_names(graph)
+    features, of_nodes = feature_names(graph), words.of_nodes(len(top))
     parts = []
     for place, (i, name) in enumerate(zip(top, _names(graph, row.nodes[top]), strict=True)):
         label = graph.labels[row.nodes[i]]
@@ -226,7 +229,7 @@ def _neighbours(
                 int(hops[i]),
                 graph.class_names[label] if label >= 0 else None,
                 None if scored is None else tuple(scored.by_node[:, i].mean(axis=0).tolist()),
-                _words(features, words.of_node(place)),
+                _words(features, of_nodes[place]),
             )
         )
     others = np.delete(mean, top)

@@ -14,6 +14,7 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.stack import part
+from kernode.compute.threads import cpu_threads
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.edits import Edit
@@ -68,6 +69,7 @@ class Smallest:
     result: WhatIf
 
 
+@cpu_threads(1)  # as explanations
 def what_if(on: ModelOnGraph, node: int, edit: Edit) -> WhatIf:
     """Answer about one node of a graph that is otherwise; nearest centroids stay as they were trained."""
     edit.require(on.graph)
@@ -106,6 +108,7 @@ def column_of(graph: Graph, name: Any) -> int:
     return int(name)
 
 
+@cpu_threads(1)
 def smallest_change(on: ModelOnGraph, node: int, what: What = "edges") -> Smallest:
     """The fewest of a node's own edges, or of its own features, without which it would get another class.
 
@@ -162,7 +165,7 @@ def _candidates(on: ModelOnGraph, node: int, what: What) -> list[int]:
         adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))
         own = on.graph.adjacency[[node]].indices.tolist()
         return sorted(own, key=lambda one: -adds.get(one, 0.0))
-    words = lead.words(np.searchsorted(lead.row.nodes, [node])).of_node(0).mean(axis=0)
+    words = lead.words(np.searchsorted(lead.row.nodes, [node])).of_nodes(1)[0].mean(axis=0)
     row: Any = on.graph.features[[node]]
     row = row.toarray() if sparse.issparse(row) else row
     return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])
