@@ -46,9 +46,7 @@ class Words:
         weights = row.coefficients[torch.from_numpy(at)].to(z)
         whole = torch.einsum("mrt,mrtd,rd->", weights, z.expand(*weights.shape, -1), target.to(z))
         constants = [value for value in parameters.values() if value.requires_grad]
-        slopes, *of_constants = torch.autograd.grad(
-            whole, [first, *constants], torch.ones_like(whole), allow_unused=True
-        )
+        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
         constant = torch.zeros(len(target), dtype=torch.float64)
         for value, slope in zip(constants, of_constants, strict=True):
             if slope is not None:

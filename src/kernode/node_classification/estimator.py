@@ -28,9 +28,11 @@ from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.explaining import explain_node, explain_pair
 from kernode.node_classification.explanation import NodeExplanation, PairExplanation
 from kernode.node_classification.folds import fit_in_folds
-from kernode.node_classification.given import labelled
+from kernode.node_classification.given import labelled, require_classes
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.new_labels import with_labels
+from kernode.node_classification.oddness import oddness
 from kernode.node_classification.sample_weights import as_weights, by_node
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
@@ -248,6 +250,33 @@ class NodeKernelEstimator(PartParameters):
         known = self._on(graph)
         (v,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
         return smallest_change(known, v, what)
+
+    def add_labels(self, X: Any, y: Any) -> Self:
+        """The same model with more labelled nodes, of known classes or new ones, without training.
+
+        For models that answer by nearest centroids (k1, k2, similarity, objective="kernel"): a class is the
+        mean of its labelled nodes, so that a few of a new class make one. This estimator stays as it is.
+        """
+        known = self._on(None)
+        nodes, classes = found(known.graph, as_nodes(X), as_classes(y))
+        require_classes(nodes, classes, known.graph, "labelled", self.classes_)
+        told = with_labels(known, nodes, classes)
+        grown = copy(self)
+        return grown._become(told.model, np.array(told.model.classes), str(told.place.device), told)
+
+    def odd(self, X: Any = None, *, k: int = 5, graph: Graph | None = None) -> np.ndarray:
+        """How far nodes (all, where None) are from every training node: 1 − the mean K̄ to the k most alike.
+
+        Near 0 for nodes like those that taught the model; the higher, the less its classes may fit.
+        """
+        on = self._on(graph)
+        if k < 1:
+            raise InputError(f"k must be an integer ≥ 1. Got {k}.")
+        if not on.model.method.has_kernel:
+            raise InputError(f"{on.model.method.title} has no kernel that could say who is alike.")
+        if not on.has_training_nodes:
+            raise InputError(f"the training nodes are in {on.model.dataset!r}: ask about that graph.")
+        return oddness(on, np.arange(on.graph.n_nodes) if X is None else on.find(X), k)
 
     def extend(
         self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
