@@ -58,6 +58,11 @@ class Sum(_Combination):
         """Side by side, dot products add up."""
         return self.left.dot_product and self.right.dot_product
 
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """Where both do."""
+        return self.left.grows and self.right.grows
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """The two values added."""
         one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))

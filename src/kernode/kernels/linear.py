@@ -15,6 +15,7 @@ class Linear(BaseKernel):
     """The dot product ⟨x, y⟩."""
 
     dot_product = True
+    grows = True
 
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """⟨x_i, y_i⟩."""
