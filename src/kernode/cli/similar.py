@@ -108,7 +108,7 @@ def similar(
             "model": str(model.model),
             "dataset": graph.name,
             "count": count,
-            "compared": graph.n_nodes if some is None else len(some),
+            "among": graph.n_nodes if some is None else len(some),
             "exact": not by_index,
             "index": str(said) if by_index else None,
             "similar": answers,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 KIND = "index"
 FROM_NODES = 10_000  # from benchmarks/similar.py: fewer are compared about as fast without an index
 _LISTS = 2  # times √n
-_SEARCHED = 16  # lists for ten nodes
+_SEARCHED = 12  # lists for ten nodes
 _POINTS = 39  # nodes for each list: of fewer FAISS says that its centres mean little
 _POINTS_ENOUGH = 64  # drawn for each list
 _ROUNDS = 10  # of k-means
@@ -80,8 +80,9 @@ class NodeIndex:
 
         All are where the lists that were searched hold fewer than k.
         """
-        # A dot product ranks as K̄ does but for rounding; the mean of other kernels over replicas less so.
-        wanted = min((2 if self.kernel.base.dot_product else 8) * k + 16, self.kernel.n_nodes)
+        # Near vectors rank as K̄ does but for rounding; less so where K̄ is a mean over several of them.
+        alike = self.kernel.base.dot_product or len(self.kernel.embedded) == 1
+        wanted = min(k + 10 if alike else 8 * k + 16, self.kernel.n_nodes)
         most = min(k, self.kernel.n_nodes - 1)
         for some in chunks(len(queries), max(1, _PAIRS // wanted)):
             tell("similar nodes", some.start, len(queries))
@@ -92,18 +93,19 @@ class NodeIndex:
             pairs = pair_values(self.kernel, rows.repeat_interleave(wanted), found)
             values = np.where(other, pairs.cpu().numpy().reshape(nodes.shape), -np.inf)
             best = np.lexsort((nodes, -values))[:, :most]
-            nodes, values = np.take_along_axis(nodes, best, 1), np.take_along_axis(values, best, 1)
-            for i, full in enumerate(np.isfinite(values).all(axis=1)):
-                if full:
+            row = np.arange(len(rows))[:, None]
+            nodes, values = nodes[row, best], values[row, best]
+            for i in range(len(rows)):
+                if np.isfinite(values[i]).all():
                     yield nodes[i], values[i], False
                 else:
                     yield from ((*one, True) for one in nearest(self.kernel, rows[i : i + 1], k))
 
     def _near(self, rows: Tensor, k: int, wanted: int) -> np.ndarray:
         """Positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
-        probes = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
-        how = _faiss().SearchParametersIVF(nprobe=probes)
-        return self._inverted.search(_vectors(self.kernel, rows), wanted, params=how)[1]
+        inverted = self._inverted
+        inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
+        return inverted.search(_vectors(self.kernel, rows), wanted)[1]
 
     def save(self, path: str | Path, owner: dict[str, Any]) -> Path:
         """Write one file; ``owner``: what it belongs to, in JSON values."""
@@ -142,8 +144,8 @@ def _require_growing(kernel: NodeKernel) -> None:
     if not kernel.base.grows:
         name = type(getattr(kernel.base, "kernel", kernel.base)).__name__
         raise InputError(
-            f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say that "
-            "it does (grows = True). Compare with every node instead: exact=True, or --exact."
+            f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say so "
+            "(grows = True). Compare with every node instead: exact=True, or --exact."
         )
 
 

@@ -46,12 +46,10 @@ def nearest(
 
 def pair_values(kernel: NodeKernel, rows: Tensor, columns: Tensor) -> Tensor:
     """K(u_i, v_i), a block at a time: (t), (t) → t."""
-    width = kernel.embedded.shape[0] * kernel.embedded.shape[2]
-    parts = [
-        kernel.pairs_tensor(rows[some], columns[some])
-        for some in chunks(len(rows), max(1, _VALUES // max(1, width)))
-    ]
-    return torch.cat(parts) if parts else kernel.embedded.new_empty(0)
+    most = max(1, _VALUES // max(1, kernel.embedded.shape[0] * kernel.embedded.shape[2]))
+    if len(rows) <= most:
+        return kernel.pairs_tensor(rows, columns)
+    return torch.cat([kernel.pairs_tensor(rows[some], columns[some]) for some in chunks(len(rows), most)])
 
 
 def _by_owner(
