@@ -78,7 +78,7 @@ def similar(
     """Show the nodes that the learned kernel finds most alike to some, with their similarity and known class.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
-    node is compared, or those that an index finds (MODEL.index, needs kernode[index]): their similarities
+    node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
     are exact, too, but a few nodes may be missed, and the answer says so. With --among, --class or --where
     all nodes that are left are compared.
 

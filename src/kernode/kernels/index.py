@@ -65,12 +65,12 @@ class NodeIndex:
         vectors = _vectors(kernel)
         n, width = vectors.shape
         count = max(1, min(int(_LISTS * math.sqrt(n)), n // _POINTS))
-        tell("index", 0, _ROUNDS + 1)
         kmeans = faiss.Clustering(width, count)
-        kmeans.niter, kmeans.seed, kmeans.max_points_per_centroid = _ROUNDS, 1, _POINTS_ENOUGH
+        kmeans.niter, kmeans.seed, kmeans.max_points_per_centroid = 1, 1, _POINTS_ENOUGH
         centred = _flat(faiss, kernel, width)
-        kmeans.train(vectors, centred)
-        tell("index", _ROUNDS, _ROUNDS + 1)
+        for done in range(_ROUNDS):  # each goes on from the centres of the one before
+            tell("index", done, _ROUNDS)
+            kmeans.train(vectors, centred)
         centres = faiss.vector_to_array(kmeans.centroids).reshape(count, width)
         lists = centred.search(vectors, 1)[1][:, 0]
         return cls(kernel, centres, lists.astype(np.int32))
