@@ -37,6 +37,8 @@ def nearest(
     """
     others = kernel.embedded if among is None else kernel.embedded[:, among]
     count = others.shape[1]
+    if kernel.base.dot_product:  # the replicas' dot products are one, of vectors side by side
+        others = _side_by_side(others)
     for some in chunks(len(queries), max(1, _VALUES // max(1, count))):
         tell("similar nodes", some.start, len(queries))
         rows = queries[some]
@@ -65,12 +67,19 @@ def _by_owner(
 
 @torch.no_grad()
 def _gram(kernel: NodeKernel, rows: Tensor, others: Tensor) -> Tensor:
-    """K between nodes and vectors of others, the mean over replicas: (m), (r × p × d') → m × p."""
+    """K between nodes and others, the mean over replicas: (m), (r × p × d' or p × r·d') → m × p."""
     x = kernel.embedded[:, rows]
+    if others.dim() == 2:
+        return (_side_by_side(x) @ others.T).div_(len(x))
     total = kernel.base.gram(x[:1], others[:1], replica(kernel.parameters, 0))[0]
     for i in range(1, len(others)):
         total += kernel.base.gram(x[i : i + 1], others[i : i + 1], replica(kernel.parameters, i))[0]
     return total.div_(len(others))
+
+
+def _side_by_side(vectors: Tensor) -> Tensor:
+    """The replicas' vectors of each node in one: r × p × d' → p × r·d'."""
+    return vectors.transpose(0, 1).flatten(1)
 
 
 def _without_itself(values: Tensor, rows: Tensor, among: Tensor | None) -> Tensor:
