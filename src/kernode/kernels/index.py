@@ -1,8 +1,9 @@
 """An index of the nodes' vectors (FAISS): whom to compare a node with, so that not all need be compared.
 
 It is an inverted file: nodes lie in lists by the nearest of some centres, and the lists whose centres are
-nearest to a node are searched. Centres come from a fixed seed, so the same vectors give the same index. What
-it finds is ranked by K itself.
+nearest to a node are searched. Vectors are looked at along their main axes only, which is faster and finds as
+much: the runs of a model say much the same. Centres come from a fixed seed, so the same vectors give the same
+index. What it finds is ranked by K itself.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 KIND = "index"
 FROM_NODES = 10_000  # from benchmarks/similar.py: fewer are compared about as fast without an index
 _LISTS = 2  # times √n
-_SEARCHED = 12  # lists for ten nodes
+_SEARCHED = 16  # lists for ten nodes
+_AXES = 48  # of vectors
 _POINTS = 39  # nodes for each list: of fewer FAISS says that its centres mean little
 _POINTS_ENOUGH = 64  # drawn for each list
 _ROUNDS = 10  # of k-means
@@ -54,7 +56,8 @@ class NodeIndex:
     """Lists of nodes with K̄, and the centre of each."""
 
     kernel: NodeKernel = field(repr=False)  # K̄
-    centres: np.ndarray  # l × r·d'
+    axes: np.ndarray  # r·d' × a
+    centres: np.ndarray  # l × a
     lists: np.ndarray  # n: the list that each node is in
 
     @classmethod
@@ -62,27 +65,28 @@ class NodeIndex:
         """Put the nodes of K̄ into lists."""
         _require_growing(kernel)
         faiss = _faiss()
-        vectors = _vectors(kernel)
-        n, width = vectors.shape
+        axes = _main_axes(kernel)
+        points = _points(kernel, axes)
+        n, width = points.shape
         count = max(1, min(int(_LISTS * math.sqrt(n)), n // _POINTS))
         kmeans = faiss.Clustering(width, count)
         kmeans.niter, kmeans.seed, kmeans.max_points_per_centroid = 1, 1, _POINTS_ENOUGH
         centred = _flat(faiss, kernel, width)
         for done in range(_ROUNDS):  # each goes on from the centres of the one before
             tell("index", done, _ROUNDS)
-            kmeans.train(vectors, centred)
+            kmeans.train(points, centred)
         centres = faiss.vector_to_array(kmeans.centroids).reshape(count, width)
-        lists = centred.search(vectors, 1)[1][:, 0]
-        return cls(kernel, centres, lists.astype(np.int32))
+        lists = centred.search(points, 1)[1][:, 0]
+        return cls(kernel, axes, centres, lists.astype(np.int32))
 
     def search(self, queries: Tensor, k: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
         """For each query: positions of alike nodes, most alike first, K̄, and whether all were compared.
 
         All are where the lists that were searched hold fewer than k.
         """
-        # Near vectors rank as K̄ does but for rounding; less so where K̄ is a mean over several of them.
+        # Near points rank nearly as K̄ does; less so where K̄ is a mean of other kernels than dot products.
         alike = self.kernel.base.dot_product or len(self.kernel.embedded) == 1
-        wanted = min(k + 10 if alike else 8 * k + 16, self.kernel.n_nodes)
+        wanted = min(3 * k + 10 if alike else 8 * k + 16, self.kernel.n_nodes)
         most = min(k, self.kernel.n_nodes - 1)
         for some in chunks(len(queries), max(1, _PAIRS // wanted)):
             tell("similar nodes", some.start, len(queries))
@@ -105,11 +109,12 @@ class NodeIndex:
         """Positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
         inverted = self._inverted
         inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
-        return inverted.search(_vectors(self.kernel, rows), wanted)[1]
+        return inverted.search(self._at[rows.cpu().numpy()], wanted)[1]
 
     def save(self, path: str | Path, owner: dict[str, Any]) -> Path:
         """Write one file; ``owner``: what it belongs to, in JSON values."""
-        tensors = {"centres": torch.from_numpy(self.centres), "lists": torch.from_numpy(self.lists)}
+        arrays = {"axes": self.axes, "centres": self.centres, "lists": self.lists}
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
         return write_tensors(path, KIND, tensors, {"owner": owner, "kernel": _kernel_digest(self.kernel)})
 
     @classmethod
@@ -121,19 +126,23 @@ class NodeIndex:
                 f"{path} is the index of another model or graph, or of an earlier state of it. "
                 "Make it anew, with --index or save_index."
             )
-        return cls(kernel, tensors["centres"].numpy(), tensors["lists"].numpy())
+        return cls(kernel, *(tensors[name].numpy() for name in ("axes", "centres", "lists")))
+
+    @cached_property
+    def _at(self) -> np.ndarray:
+        """Where the nodes are, along the axes: n × a."""
+        return _points(self.kernel, self.axes)
 
     @cached_property
     def _inverted(self) -> Any:
-        """FAISS's own, with the vectors in it."""
+        """FAISS's own, with the points in it."""
         faiss = _faiss()
-        vectors = _vectors(self.kernel)
-        n, width = vectors.shape
+        n, width = self._at.shape
         centred = _flat(faiss, self.kernel, width)
         centred.add(self.centres)
         made = faiss.IndexIVFFlat(centred, width, len(self.centres), centred.metric_type)
         assigned = self.lists.astype(np.int64)
-        made.add_core(n, faiss.swig_ptr(vectors), None, faiss.swig_ptr(assigned))
+        made.add_core(n, faiss.swig_ptr(self._at), None, faiss.swig_ptr(assigned))
         return made
 
     def __repr__(self) -> str:
@@ -162,9 +171,18 @@ def _flat(faiss: Any, kernel: NodeKernel, width: int) -> Any:
     return (faiss.IndexFlatIP if kernel.base.dot_product else faiss.IndexFlatL2)(width)
 
 
-def _vectors(kernel: NodeKernel, rows: Tensor | None = None) -> np.ndarray:
-    """The replicas' vectors side by side, as FAISS takes them: m × r·d' in float32."""
-    return np.ascontiguousarray(kernel.vectors_at(rows).cpu().numpy(), dtype=np.float32)
+def _main_axes(kernel: NodeKernel) -> np.ndarray:
+    """The axes along which the vectors are longest, longest first: r·d' × a."""
+    vectors = kernel.vectors_at(None)
+    squares = (vectors.T @ vectors).double().cpu().numpy()
+    return np.linalg.eigh(squares)[1][:, ::-1][:, :_AXES].astype(np.float32)
+
+
+def _points(kernel: NodeKernel, axes: np.ndarray) -> np.ndarray:
+    """The nodes' vectors along axes, as FAISS takes them: n × a in float32."""
+    vectors = kernel.vectors_at(None)
+    along = vectors @ torch.from_numpy(axes).to(vectors)
+    return np.ascontiguousarray(along.cpu().numpy(), dtype=np.float32)
 
 
 def _kernel_digest(kernel: NodeKernel) -> str:
