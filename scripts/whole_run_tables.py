@@ -16,6 +16,7 @@ def whole_run_tables(results: Path) -> dict[str, Callable[[], str]]:
     """All tables by name."""
     files = {
         "first_answer": ("first-answer-cpu", first_answer, "benchmarks/first_answer.py"),
+        "similar": ("bench-similar-cpu", similar, "benchmarks/similar.py"),
         "links_beside_gae": ("links-beside-gae", links_beside_gae, "benchmarks/links_beside_gae.py"),
     } | {
         f"cost_beside_gcn_{device}": (
@@ -42,6 +43,28 @@ def first_answer(values: dict[str, Any]) -> str:
         seconds = _shorter_bold(found["ours"], found["gcns"])
         lines.append(
             f"| {TITLES[row['dataset']]} | {seconds} | {row['ours_to_gcns']:.2f} | {len(row['ours'])} |"
+        )
+    return "\n".join(lines)
+
+
+def similar(values: dict[str, Any]) -> str:
+    """Comparing with all nodes beside asking the index, on models and on the first nodes of the largest."""
+    lines = [
+        "|  | nodes | kernel, numbers of a vector | recall@10 | one at a time: all, index, ms | ratio "
+        "| 256 at once: all, index, ms | ratio | making it, s |",
+        "|" + " --- |" * 9,
+    ]
+    for row in (*values["rows"], *values["sizes"]):
+        name = TITLES.get(row.get("dataset"), row.get("dataset", "first nodes"))
+        kernel = "RBF" if "RBF" in row["kernel"] else "dot product"
+        times = " | ".join(
+            f"{row[how]['exact']:.2f}, {row[how]['index']:.2f} | {row[how]['ratio']:.1f} "
+            f"({row[how]['fastest_ratio']:.1f})"
+            for how in ("alone_ms", "together_ms")
+        )
+        lines.append(
+            f"| {name} | {row['nodes']:,} | {kernel}, {row['numbers']} | {row['recall_at_10']:.4f} | {times} "
+            f"| {row['build_s']:.1f} |"
         )
     return "\n".join(lines)
 

@@ -123,3 +123,14 @@ def test_equation_1_graph_kernel_is_the_double_sum(kernel):
         float(kernel.pairs(x[:, [i]], y[:, [j]], parameters).mean()) for i in range(5) for j in range(7)
     )
     assert graph_kernel(*kernels, block=2) == pytest.approx(naive)
+
+
+@every_kernel
+def test_what_grows_never_falls_while_the_cosine_rises(kernel):
+    x = torch.nn.functional.normalize(vectors(n=40), dim=-1)
+    embedded = kernel.embed(x)
+    for cosines, gram in zip(
+        x @ x.transpose(1, 2), kernel.gram(embedded, embedded, moved(kernel)), strict=True
+    ):
+        values = gram.flatten()[cosines.flatten().argsort()]
+        assert not kernel.grows or bool((values.diff() > -1e-9).all())

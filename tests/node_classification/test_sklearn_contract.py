@@ -177,8 +177,9 @@ def test_similar_nodes_are_those_of_a_loop_over_all(kernel, graph):
 def test_similar_nodes_are_found_in_blocks(monkeypatch):
     model = fitted()
     whole = model.similar(3, k=119)
-    monkeypatch.setattr("kernode.kernels.node_kernel._COLUMNS", 7)
-    assert [node for node, _ in model.similar(3, k=119)] == [node for node, _ in whole]
+    monkeypatch.setattr("kernode.kernels.nearest._VALUES", 250)
+    assert model.similar(3, k=119) == whole
+    assert model.similar(kn.positions([3, 4, 5, 3]), k=119)[3] == whole
 
 
 # ---- vectors

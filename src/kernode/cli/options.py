@@ -218,27 +218,25 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedModelOptions:
-    """A saved model, of which nodes are asked about by name: these follow it, and its graph is an option."""
+class AskedModelOptions(ModelOptions):
+    """A saved model that is asked about nodes: its graph is an option, for arguments are nodes."""
 
-    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
     data: Annotated[
         str | None,
         typer.Option(
-            help="Its graph, or another with the same columns; not needed where the model has its graph or "
-            "that is a built-in one."
+            "--graph",
+            help="The model's graph, another with the same columns, or a table of edges that arrive; "
+            "not needed where the model has its graph or that is a built-in one.",
+            show_default=False,
         ),
     ] = None
-    nodes: NodesOption = None
-    encoding: EncodingOption = None
-    device: DeviceOption = "auto"
 
     def open(self) -> Opened:
         """Read both files."""
         try:
-            return open_model(self.model, self.data, self.nodes, True, self.device, self.encoding)
+            return super().open()
         except InputError as error:
-            raise InputError(as_options(str(error))) from error
+            raise InputError(str(error).replace("after the model", "with --graph")) from error
 
 
 @dataclass(frozen=True, kw_only=True)

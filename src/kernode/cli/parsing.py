@@ -35,3 +35,21 @@ def hop_weights(text: str | None) -> Any:
         raise InputError(
             f"--hop-weights must be 'learned', 'pagerank' or a number c. Got {text!r}."
         ) from None
+
+
+def conditions(given: list[str], option: str) -> dict[str, Any]:
+    """Columns and what they must have: a value, or bounds with two dots between.
+
+    >>> conditions(["venue=ICML", "year=2000..2005", "pages=..8"], "--where")
+    {'venue': 'ICML', 'year': ('2000', '2005'), 'pages': (None, '8')}
+    """
+    wanted: dict[str, Any] = {}
+    for text in given:
+        column, sign, value = text.partition("=")
+        low, dots, high = value.partition("..")
+        if not sign or not column.strip() or not value.strip() or (dots and not (low or high)):
+            raise InputError(f"{option} {text!r}: write COLUMN=VALUE or COLUMN=LOW..HIGH.")
+        if column.strip() in wanted:
+            raise InputError(f"{option} has {column.strip()!r} twice. Give one condition for each column.")
+        wanted[column.strip()] = (low.strip() or None, high.strip() or None) if dots else value.strip()
+    return wanted

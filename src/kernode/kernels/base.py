@@ -23,6 +23,7 @@ class BaseKernel(Recipe):
     """
 
     dot_product = False  # whether k(x, y) is the dot product of the embedded vectors
+    grows = False  # whether k, on vectors of length 1, never falls while ⟨x, y⟩ rises: an index needs it
     embedding_copies = 1  # width of the embedding, in multiples of d
 
     def initial(self, replicas: int) -> Parameters:

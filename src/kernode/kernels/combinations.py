@@ -63,6 +63,11 @@ class Sum(_Combination):
         one, two = (k.pull_back(x, e) for k, e, _, _ in self._sides(embedded, embedded, {}))
         return one + two
 
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """Where both do."""
+        return self.left.grows and self.right.grows
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """The two values added."""
         one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))

@@ -15,6 +15,7 @@ class Linear(BaseKernel):
     """The dot product ⟨x, y⟩."""
 
     dot_product = True
+    grows = True
 
     def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
         """e itself."""

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.chunks import chunks
 from kernode.compute.stack import Parameters, replica
 from kernode.errors import InputError
 from kernode.graph import Lookup
 from kernode.graph.names import as_nodes
 from kernode.kernels.base import BaseKernel
+from kernode.kernels.index import FROM_NODES, NodeIndex
+from kernode.kernels.nearest import nearest
 from kernode.kernels.normalized import normalized
-
-_COLUMNS = 2**16  # of nodes that one node is compared with at a time
+from kernode.kernels.similar import SimilarNodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,24 +97,63 @@ class NodeKernel:
         >>> NodeKernel(Linear(), torch.tensor([[3.0, 0.0], [0.0, 2.0]])).vectors([1])
         array([[0., 2.]], dtype=float32)
         """
-        taken = self.embedded[:, self._rows(nodes)].transpose(0, 1)  # m × r × d'
-        return (taken.flatten(1) / math.sqrt(len(self.embedded))).cpu().numpy()
+        return self.vectors_at(self._rows(nodes)).cpu().numpy()
 
-    def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """The k nodes most alike to one, with K̄, the kernel on g(v) / ‖g(v)‖; of equals the first.
+    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool | None = None) -> Any:
+        """The k nodes most alike to one, with K̄, the kernel on g(v) / ‖g(v)‖: [(node, similarity), …].
+
+        A list of nodes gives one such list for each. ``among``: the nodes that are looked for, as a list or
+        a mask; all if None. Nobody is alike to itself, and of equals the first node in the graph comes first.
+
+        ``exact``: True compares with every node, a block at a time. False asks an index
+        (``pip install 'kernode[index]'``), made at the first such call: similarities stay exact, but a few
+        nodes may be missed. None asks the index where it is at hand and there are 10,000 nodes or more;
+        among some nodes all of them are compared, always. ``found.exact`` says how it was found.
 
         >>> from kernode.kernels import Linear
-        >>> kernel = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+        >>> kernel = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 0.0]]))
         >>> kernel.similar(0, k=1)
         [(2, 1.0)]
+        >>> kernel.similar([0, 2], k=1, among=[0, 1, 3])
+        [[(3, 1.0)], [(0, 1.0)]]
+        >>> kernel.similar(0).exact
+        True
         """
         if k < 1:
             raise InputError(f"k must be an integer ≥ 1. Got {k}.")
-        (query,) = self._rows(np.atleast_1d(np.asanyarray(node))).tolist()
-        similarity = self._normalized._row(query)
-        similarity[query] = -np.inf  # itself
-        best = np.argsort(-similarity, kind="stable")[: min(k, len(similarity) - 1)]
-        return [(self._name(i), float(similarity[i])) for i in best]
+        alone = np.ndim(nodes) == 0
+        queries = self._rows(np.atleast_1d(np.asanyarray(nodes)) if alone else nodes)
+        kernel = self.directions
+        if among is None and kernel._asks_index(exact):
+            found = [self._as_similar(*one) for one in kernel.index.search(queries, k)]
+        else:
+            chosen = None if among is None else torch.unique(self._rows(among))  # in ascending order
+            found = [self._as_similar(*one, True) for one in nearest(kernel, queries, k, chosen)]
+        return found[0] if alone else found
+
+    def _as_similar(self, nodes: np.ndarray, values: np.ndarray, exact: bool) -> SimilarNodes:
+        names = nodes if self.names is None else self.names[nodes]
+        return SimilarNodes(zip(names.tolist(), values.tolist(), strict=True), exact=exact)
+
+    def _asks_index(self, exact: bool | None) -> bool:
+        """Whether K̄ asks its index; None: where it is at hand and worth asking."""
+        at_hand = "index" in vars(self) and self.n_nodes >= FROM_NODES
+        return at_hand if exact is None else not exact
+
+    @cached_property
+    def index(self) -> NodeIndex:
+        """An index of these nodes; :meth:`similar` asks that of K̄."""
+        return NodeIndex.of(self)
+
+    def keep_index(self, index: NodeIndex) -> None:
+        """Have an index that was read from a file."""
+        vars(self)["index"] = index
+
+    @torch.no_grad()
+    def vectors_at(self, rows: Tensor | None) -> Tensor:
+        """Vectors of a list of indices, or of all, where g is: (m) → m × r·d'."""
+        taken = self.embedded if rows is None else self.embedded[:, rows]
+        return taken.transpose(0, 1).flatten(1) / math.sqrt(len(self.embedded))
 
     @torch.no_grad()
     def gram_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
@@ -134,20 +173,10 @@ class NodeKernel:
         return self.base.pairs(x, y, self.parameters).sum(dim=0) / len(self.embedded)
 
     @cached_property
-    def _normalized(self) -> NodeKernel:
-        """K̄."""
+    def directions(self) -> NodeKernel:
+        """K̄: the same kernel on g(v) / ‖g(v)‖."""
         base = normalized(self.base)
         return self if base is self.base else NodeKernel(base, self.g, self.parameters, self.names)
-
-    def _row(self, query: int) -> np.ndarray:
-        """K between one node and all, a block at a time: n."""
-        rows = torch.tensor([query], device=self.g.device)
-        everyone = torch.arange(self.n_nodes, device=self.g.device)
-        parts = [self.gram_tensor(rows, everyone[some])[0] for some in chunks(self.n_nodes, _COLUMNS)]
-        return torch.cat(parts).cpu().numpy()
-
-    def _name(self, i: int) -> Any:
-        return int(i) if self.names is None else self.names[i : i + 1].tolist()[0]
 
     def _rows(self, nodes: Any) -> Tensor:
         rows = np.arange(self.n_nodes) if nodes is None else self.find(nodes)

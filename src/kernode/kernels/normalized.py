@@ -32,6 +32,11 @@ class Normalized(BaseKernel):
         return self.kernel.dot_product
 
     @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """As the kernel inside."""
+        return self.kernel.grows
+
+    @property
     def embedding_copies(self) -> int:  # type: ignore[override]
         """As the kernel inside."""
         return self.kernel.embedding_copies

@@ -24,6 +24,11 @@ class Polynomial(BaseKernel):
                 f"Polynomial needs degree ≥ 1 and offset ≥ 0. Got degree={self.degree}, offset={self.offset}."
             )
 
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """Not where an even power makes opposites alike."""
+        return self.degree % 2 == 1 or self.offset >= 1
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """(⟨x_i, y_i⟩ + offset)^degree."""
         return ((x * y).sum(-1) + self.offset) ** self.degree

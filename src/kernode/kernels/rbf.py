@@ -16,6 +16,7 @@ from kernode.kernels.base import NONE, BaseKernel
 class RBF(BaseKernel):
     """exp(−γ ‖x − y‖²), with a fixed γ or one that is learned from there."""
 
+    grows = True
     gamma: float = 1.0  # not stated in the paper
     learned: bool = False
 

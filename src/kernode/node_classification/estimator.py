@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -23,12 +23,14 @@ from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
+from kernode.node_classification.alike import restricted
 from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.explaining import explain_node, explain_pair
 from kernode.node_classification.explanation import NodeExplanation, PairExplanation
 from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.given import labelled, require_classes
+from kernode.node_classification.index_file import load_index, save_index
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.new_labels import with_labels
@@ -191,12 +193,45 @@ class NodeKernelEstimator(PartParameters):
         """K(u, v) on the graph's nodes: p.s.d., for any kernel machine."""
         return self._on(None).kernel
 
-    def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
+    def similar(
+        self,
+        nodes: Any,
+        k: int = 10,
+        *,
+        among: Any = None,
+        of_class: Any = None,
+        where: Mapping[str, Any] | None = None,
+        exact: bool | None = None,
+    ) -> Any:
         """The k nodes most alike to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
 
-        Exact: the node is compared with every other. Nodes have their names where the graph has names.
+        A list of nodes gives one such list for each. Nodes have their names where the graph has names; nobody
+        is alike to itself, and of equals the first in the graph comes first. All of these restrict who is
+        looked for, together where several are given:
+
+        - ``among``: nodes, as a list or a mask.
+        - ``of_class``: a class of ``graph_`` by name or number. It is the known class that counts, never
+          the predicted one, so nodes whose class is not known are left out.
+        - ``where``: of a graph from tables, columns and the value that each must have, or (low, high) with
+          both included: ``{"year": (2000, None), "venue": "ICML"}``. Of a text it is a word that it has.
+
+        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`. With 10,000 nodes or more an
+        index answers where one is at hand (``exact=False``, :meth:`save_index`, :meth:`load_index`).
         """
-        return self.kernel_.similar(node, k)
+        on = self._on(None)
+        return on.kernel.similar(nodes, k, among=restricted(on.graph, among, of_class, where), exact=exact)
+
+    def save_index(self, path: str | Path) -> Path:
+        """Write the index that :meth:`similar` asks to a file; it is made where there is none.
+
+        Beside ``cora.safetensors`` call it ``cora.index``: there ``kernode similar`` finds it.
+        """
+        return save_index(self._on(None), path)
+
+    def load_index(self, path: str | Path) -> Self:
+        """Read what :meth:`save_index` wrote; that of another model or graph is refused."""
+        load_index(self._on(None), path)
+        return self
 
     def explain(
         self,

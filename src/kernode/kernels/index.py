@@ -1,0 +1,195 @@
+"""An index of the nodes' vectors (FAISS): whom to compare a node with, so that not all need be compared.
+
+It is an inverted file: nodes lie in lists by the nearest of some centres, and the lists whose centres are
+nearest to a node are searched. Vectors are looked at along their main axes only, which is faster and finds as
+much: the runs of a model say much the same. Centres come from a fixed seed, so the same vectors give the same
+index. What it finds is ranked by K itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.errors import InputError, MissingExtraError
+from kernode.kernels.nearest import nearest, pair_values
+from kernode.progress import tell
+from kernode.storage import read_tensors, write_tensors
+
+if TYPE_CHECKING:
+    from kernode.kernels.node_kernel import NodeKernel
+
+KIND = "index"
+FROM_NODES = 10_000  # from benchmarks/similar.py: fewer are compared about as fast without an index
+_LISTS = 2  # times √n
+_SEARCHED = 16  # lists for ten nodes
+_AXES = 48  # of vectors
+_POINTS = 39  # nodes for each list: of fewer FAISS says that its centres mean little
+_POINTS_ENOUGH = 64  # drawn for each list
+_ROUNDS = 10  # of k-means
+_PAIRS = 2**15  # of nodes that are ranked at a time
+
+
+class StaleIndexError(InputError):
+    """An index of another model or graph, or of an earlier state of it."""
+
+
+def is_installed() -> bool:
+    """Whether there is FAISS."""
+    return find_spec("faiss") is not None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeIndex:
+    """Lists of nodes with K̄, and the centre of each."""
+
+    kernel: NodeKernel = field(repr=False)  # K̄
+    axes: np.ndarray  # r·d' × a
+    centres: np.ndarray  # l × a
+    lists: np.ndarray  # n: the list that each node is in
+
+    @classmethod
+    def of(cls, kernel: NodeKernel) -> NodeIndex:
+        """Put the nodes of K̄ into lists."""
+        _require_growing(kernel)
+        faiss = _faiss()
+        axes = _main_axes(kernel)
+        points = _points(kernel, axes)
+        n, width = points.shape
+        count = max(1, min(int(_LISTS * math.sqrt(n)), n // _POINTS))
+        kmeans = faiss.Clustering(width, count)
+        kmeans.niter, kmeans.seed, kmeans.max_points_per_centroid = 1, 1, _POINTS_ENOUGH
+        centred = _flat(faiss, kernel, width)
+        for done in range(_ROUNDS):  # each goes on from the centres of the one before
+            tell("index", done, _ROUNDS)
+            kmeans.train(points, centred)
+        centres = faiss.vector_to_array(kmeans.centroids).reshape(count, width)
+        lists = centred.search(points, 1)[1][:, 0]
+        return cls(kernel, axes, centres, lists.astype(np.int32))
+
+    def search(self, queries: Tensor, k: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+        """For each query: positions of alike nodes, most alike first, K̄, and whether all were compared.
+
+        All are where the lists that were searched hold fewer than k.
+        """
+        # Near points rank nearly as K̄ does; less so where K̄ is a mean of other kernels than dot products.
+        alike = self.kernel.base.dot_product or len(self.kernel.embedded) == 1
+        wanted = min(3 * k + 10 if alike else 8 * k + 16, self.kernel.n_nodes)
+        most = min(k, self.kernel.n_nodes - 1)
+        for some in chunks(len(queries), max(1, _PAIRS // wanted)):
+            tell("similar nodes", some.start, len(queries))
+            rows = queries[some]
+            nodes = self._near(rows, k, wanted)  # m × wanted, −1 where there is none
+            other = (nodes >= 0) & (nodes != rows.cpu().numpy()[:, None])
+            found = torch.from_numpy(np.where(other, nodes, 0)).to(rows.device).view(-1)
+            pairs = pair_values(self.kernel, rows.repeat_interleave(wanted), found)
+            values = np.where(other, pairs.cpu().numpy().reshape(nodes.shape), -np.inf)
+            best = np.lexsort((nodes, -values))[:, :most]
+            row = np.arange(len(rows))[:, None]
+            nodes, values = nodes[row, best], values[row, best]
+            for i in range(len(rows)):
+                if np.isfinite(values[i]).all():
+                    yield nodes[i], values[i], False
+                else:
+                    yield from ((*one, True) for one in nearest(self.kernel, rows[i : i + 1], k))
+
+    def _near(self, rows: Tensor, k: int, wanted: int) -> np.ndarray:
+        """Positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
+        inverted = self._inverted
+        inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
+        return inverted.search(self._at[rows.cpu().numpy()], wanted)[1]
+
+    def save(self, path: str | Path, owner: dict[str, Any]) -> Path:
+        """Write one file; ``owner``: what it belongs to, in JSON values."""
+        arrays = {"axes": self.axes, "centres": self.centres, "lists": self.lists}
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+        return write_tensors(path, KIND, tensors, {"owner": owner, "kernel": _kernel_digest(self.kernel)})
+
+    @classmethod
+    def read(cls, path: str | Path, kernel: NodeKernel, owner: dict[str, Any]) -> NodeIndex:
+        """Read what :meth:`save` wrote of the same owner and K̄; one of any other is refused."""
+        tensors, facts = read_tensors(path, KIND)
+        if facts["owner"] != owner or facts["kernel"] != _kernel_digest(kernel):
+            raise StaleIndexError(
+                f"{path} is the index of another model or graph, or of an earlier state of it. "
+                "Make it anew, with --index or save_index."
+            )
+        return cls(kernel, *(tensors[name].numpy() for name in ("axes", "centres", "lists")))
+
+    @cached_property
+    def _at(self) -> np.ndarray:
+        """Where the nodes are, along the axes: n × a."""
+        return _points(self.kernel, self.axes)
+
+    @cached_property
+    def _inverted(self) -> Any:
+        """FAISS's own, with the points in it."""
+        faiss = _faiss()
+        n, width = self._at.shape
+        centred = _flat(faiss, self.kernel, width)
+        centred.add(self.centres)
+        made = faiss.IndexIVFFlat(centred, width, len(self.centres), centred.metric_type)
+        assigned = self.lists.astype(np.int64)
+        made.add_core(n, faiss.swig_ptr(self._at), None, faiss.swig_ptr(assigned))
+        return made
+
+    def __repr__(self) -> str:
+        return f"NodeIndex({len(self.lists):,} nodes in {len(self.centres):,} lists)"
+
+
+def _require_growing(kernel: NodeKernel) -> None:
+    if not kernel.base.grows:
+        name = type(getattr(kernel.base, "kernel", kernel.base)).__name__
+        raise InputError(
+            f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say so "
+            "(grows = True). Compare with every node instead: exact=True, or --exact."
+        )
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtraError("an index needs FAISS: pip install 'kernode[index]'.") from None
+    return faiss
+
+
+def _flat(faiss: Any, kernel: NodeKernel, width: int) -> Any:
+    """Whatever is put in is compared: by dot products where K̄ is one, else by distances."""
+    return (faiss.IndexFlatIP if kernel.base.dot_product else faiss.IndexFlatL2)(width)
+
+
+def _main_axes(kernel: NodeKernel) -> np.ndarray:
+    """The axes along which the vectors are longest, longest first: r·d' × a."""
+    vectors = kernel.vectors_at(None)
+    squares = (vectors.T @ vectors).double().cpu().numpy()
+    return np.linalg.eigh(squares)[1][:, ::-1][:, :_AXES].astype(np.float32)
+
+
+def _points(kernel: NodeKernel, axes: np.ndarray) -> np.ndarray:
+    """The nodes' vectors along axes, as FAISS takes them: n × a in float32."""
+    vectors = kernel.vectors_at(None)
+    along = vectors @ torch.from_numpy(axes).to(vectors)
+    return np.ascontiguousarray(along.cpu().numpy(), dtype=np.float32)
+
+
+def _kernel_digest(kernel: NodeKernel) -> str:
+    """Of what K̄ does with vectors, and how many there are; not of their bits, which threads can change."""
+    digest = hashlib.sha256(json.dumps(kernel.base.to_json(), sort_keys=True).encode())
+    digest.update(repr(tuple(kernel.embedded.shape)).encode())
+    for name, value in sorted(kernel.parameters.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

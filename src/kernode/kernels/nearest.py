@@ -1,0 +1,139 @@
+"""The k nodes with the largest K to each of some nodes, exactly, and never n × n of it in memory.
+
+A product of matrices finds who is near, and pairs say how near. A product rounds each entry as its place in a
+block has it; a pair has the same value whatever stands beside it, so equals are equal, and the first node
+comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.compute.stack import replica
+from kernode.errors import InputError
+from kernode.progress import tell
+
+if TYPE_CHECKING:
+    from kernode.kernels.node_kernel import NodeKernel
+
+_VALUES = 2**22  # of K, or numbers of vectors, held at a time
+_ROUNDING = 16  # in units of the last place, that a product may be off by at first sight
+_WIDEST = 256  # columns in a group of which only the largest is looked at first
+
+
+def nearest(
+    kernel: NodeKernel, queries: Tensor, k: int, among: Tensor | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each query: positions of the nodes with the largest K, largest first, and K; itself left out.
+
+    ``among``: sorted positions, each once, of those that are asked about; None: all nodes. Of equals the
+    first comes first, and there are fewer than k only where there are fewer nodes.
+    """
+    others = kernel.embedded if among is None else kernel.embedded[:, among]
+    count = others.shape[1]
+    if kernel.base.dot_product:  # the replicas' dot products are one, of vectors side by side
+        others = _side_by_side(others)
+    for some in chunks(len(queries), max(1, _VALUES // max(1, count))):
+        tell("similar nodes", some.start, len(queries))
+        rows = queries[some]
+        values = _without_itself(_gram(kernel, rows, others), rows, among)
+        yield from _best(kernel, rows, values, min(k, count), among)
+
+
+def pair_values(kernel: NodeKernel, rows: Tensor, columns: Tensor) -> Tensor:
+    """K(u_i, v_i), a block at a time: (t), (t) → t."""
+    most = max(1, _VALUES // max(1, kernel.embedded.shape[0] * kernel.embedded.shape[2]))
+    if len(rows) <= most:
+        return kernel.pairs_tensor(rows, columns)
+    return torch.cat([kernel.pairs_tensor(rows[some], columns[some]) for some in chunks(len(rows), most)])
+
+
+def _by_owner(
+    owners: np.ndarray, nodes: np.ndarray, values: np.ndarray, count: int, k: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The best k candidates of each of ``count`` owners, best first, and their values."""
+    order = np.lexsort((nodes, -values, owners))  # by owner, then the largest value, then the first node
+    nodes, values = nodes[order], values[order]
+    ends = np.searchsorted(owners[order], np.arange(count + 1))
+    for start, end in zip(ends[:-1], np.minimum(ends[1:], ends[:-1] + k), strict=True):
+        yield nodes[start:end], values[start:end]
+
+
+@torch.no_grad()
+def _gram(kernel: NodeKernel, rows: Tensor, others: Tensor) -> Tensor:
+    """K between nodes and others, the mean over replicas: (m), (r × p × d' or p × r·d') → m × p."""
+    x = kernel.embedded[:, rows]
+    if others.dim() == 2:
+        return (_side_by_side(x) @ others.T).div_(len(x))
+    total = kernel.base.gram(x[:1], others[:1], replica(kernel.parameters, 0))[0]
+    for i in range(1, len(others)):
+        total += kernel.base.gram(x[i : i + 1], others[i : i + 1], replica(kernel.parameters, i))[0]
+    return total.div_(len(others))
+
+
+def _side_by_side(vectors: Tensor) -> Tensor:
+    """The replicas' vectors of each node in one: r × p × d' → p × r·d'."""
+    return vectors.transpose(0, 1).flatten(1)
+
+
+def _without_itself(values: Tensor, rows: Tensor, among: Tensor | None) -> Tensor:
+    """K with −∞ where a node meets itself: m × p."""
+    own = torch.arange(len(rows), device=rows.device)
+    at = rows
+    if among is not None:
+        at = torch.searchsorted(among, rows).clamp_max(len(among) - 1)
+        met = among[at] == rows
+        own, at = own[met], at[met]
+    values[own, at] = -torch.inf
+    return values
+
+
+def _best(
+    kernel: NodeKernel, rows: Tensor, values: Tensor, k: int, among: Tensor | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The best of a block, from rounded values: m × p."""
+    groups = _grouped(values, k)
+    largest = groups.amax(dim=-1)
+    if not bool((largest < torch.inf).all()):
+        raise InputError("K is not a finite number for some of these nodes. Train again with a smaller step.")
+    slack = _ROUNDING * torch.finfo(values.dtype).eps * largest.amax(dim=1).abs()  # m
+    while True:
+        owners, columns = _candidates(groups, largest, k, slack)
+        nodes = columns if among is None else among[columns]
+        found = pair_values(kernel, rows[owners], nodes)
+        error = (found - values[owners, columns]).abs()
+        if not bool((2 * error > slack[owners]).any()):
+            break
+        # A product may be rounded by more: where terms cancel, or where RBF has a large γ.
+        slack = slack.clamp_min(4 * float(error.max()))
+    return _by_owner(owners.cpu().numpy(), nodes.cpu().numpy(), found.cpu().numpy(), len(rows), k)
+
+
+def _grouped(values: Tensor, k: int) -> Tensor:
+    """Columns in groups, many more than k: m × p → m × groups × width, −∞ where there is no column."""
+    m, p = values.shape
+    width = max(1, min(_WIDEST, p // (4 * k)))
+    missing = -p % width
+    values = torch.nn.functional.pad(values, (0, missing), value=-torch.inf) if missing else values
+    return values.view(m, -1, width)
+
+
+def _candidates(groups: Tensor, largest: Tensor, k: int, slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns of all that may be among the k largest of a row where values err by slack / 2."""
+    # The k-th largest of the groups' largest is no larger than the k-th largest of all.
+    least = largest.topk(k).values[:, -1] - slack
+    owners, chosen = torch.nonzero(largest >= least[:, None], as_tuple=True)
+    inside = groups[owners, chosen]  # s × width
+    at, place = torch.nonzero(inside >= least[owners, None], as_tuple=True)
+    values, owners, columns = inside[at, place], owners[at], chosen[at] * groups.shape[2] + place
+    best_first = np.lexsort((-values.cpu().numpy(), owners.cpu().numpy()))
+    starts = torch.searchsorted(owners, torch.arange(len(groups), device=owners.device))
+    least = values[torch.from_numpy(best_first).to(owners.device)[starts + k - 1]] - slack
+    kept = (values >= least[owners]) & (values > -torch.inf)  # −∞ is the node itself
+    return owners[kept], columns[kept]

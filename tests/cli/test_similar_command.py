@@ -1,0 +1,166 @@
+"""`kernode similar`: what it shows is what the model's kernel finds, and it says how it was found."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode.data import write_npz
+from kernode.node_classification.index_file import index_path
+
+PLAIN = clustered_graph(n=90)
+NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
+LABELS = np.where(np.arange(90) % 9 == 0, -1, PLAIN.labels)  # some are not known
+CLASSES = ("red", "green", "[blue]")
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A named graph and a model of two runs, as files."""
+    graph = kn.Graph(PLAIN.adjacency, PLAIN.features, LABELS, CLASSES, node_names=NAMES, name="named")
+    known = np.flatnonzero(LABELS >= 0)[:45]
+    model = kn.NodeKernelClassifier("n1", epochs=5, replicas=2, device="cpu")
+    model.fit(kn.positions(known), LABELS[known], graph=graph)
+    write_npz(graph, tmp_path / "named.npz")
+    return model, model.save(tmp_path / "model.safetensors", with_graph=True), tmp_path / "named.npz"
+
+
+def answers(printed):
+    return [
+        (one["node"], [(found["node"], found["similarity"]) for found in one["similar"]])
+        for one in json.loads(printed)["similar"]
+    ]
+
+
+def test_answers_are_the_kernels(command, trained):
+    model, path, _ = trained
+    status, printed, err = command("similar", path, NAMES[7], NAMES[3], "-k", 4, "--json")
+    assert (status, err) == (0, "")
+    expected = model.similar([NAMES[7], NAMES[3]], 4)
+    assert answers(printed) == list(zip([NAMES[7], NAMES[3]], expected, strict=True))
+    report = json.loads(printed)
+    assert (report["exact"], report["index"], report["among"], report["count"]) == (True, None, 90, 4)
+    known = {name: None if label < 0 else CLASSES[label] for name, label in zip(NAMES, LABELS, strict=True)}
+    for one in report["similar"]:
+        assert one["class"] == known[one["node"]]
+        assert [found["class"] for found in one["similar"]] == [known[f["node"]] for f in one["similar"]]
+
+
+def test_a_class_a_list_and_a_file_restrict(command, trained, tmp_path):
+    model, path, _ = trained
+    _, printed, _ = command("similar", path, NAMES[7], "-k", 90, "--class", "[blue]", "--json")
+    ((_, found),) = answers(printed)
+    assert {node for node, _ in found} == set(NAMES[(LABELS == 2)]) - {NAMES[7]}
+    assert json.loads(printed)["among"] == (LABELS == 2).sum()
+    listed = tmp_path / "nodes.txt"
+    listed.write_text("\n".join(NAMES[:5]))
+    for among in (listed, ",".join(NAMES[:5])):
+        _, printed, _ = command("similar", path, NAMES[7], "--among", among, "--json")
+        assert answers(printed)[0][1] == model.similar(NAMES[7], among=NAMES[:5])
+    _, printed, _ = command("similar", path, NAMES[0], "--among", listed, "--class", "green", "--json")
+    assert answers(printed)[0][1] == model.similar(NAMES[0], among=NAMES[:5], of_class="green")
+
+
+def test_a_person_sees_a_table_for_each_node(command, trained):
+    model, path, _ = trained
+    status, out, _ = command("similar", path, NAMES[7], NAMES[9], "-k", 3, "--quiet")
+    assert status == 0
+    assert f"alike to {NAMES[7]}, {CLASSES[LABELS[7]]}" in out
+    assert f"alike to {NAMES[9]}\n" in out.replace(" \n", "\n").replace("  ", "")  # of no known class
+    for node, similarity in model.similar(NAMES[7], 3):
+        assert node in out
+        assert f"{similarity:.4f}" in out
+    assert "compared with 90 nodes, exact" in out
+    assert "kernode similar cora.safetensors" in command("similar", "--help")[1]
+
+
+def test_an_index_is_made_beside_the_model_used_again_and_made_anew_when_stale(command, trained, monkeypatch):
+    model, path, _ = trained
+    place = index_path(path)
+    ask = ("similar", path, NAMES[7], "--json")
+    report = json.loads(command(*ask, "--index")[1])
+    assert (report["exact"], report["index"]) == (False, str(place))
+    written = place.read_bytes()
+    with monkeypatch.context() as patched:  # a second time nothing is made
+        patched.setattr("kernode.kernels.index.NodeIndex.of", None)
+        assert not json.loads(command(*ask, "--index")[1])["exact"]
+        assert json.loads(command(*ask)[1])["exact"]  # so few nodes
+        patched.setattr("kernode.kernels.index.FROM_NODES", 90)
+        patched.setattr("kernode.kernels.node_kernel.FROM_NODES", 90)
+        assert not json.loads(command(*ask)[1])["exact"]
+        assert json.loads(command(*ask, "--exact")[1])["exact"]
+        assert json.loads(command(*ask, "--index", "--class", "red")[1])["exact"]
+        known = np.flatnonzero(LABELS >= 0)[:45]
+        other = kn.NodeKernelClassifier("n1", epochs=6, device="cpu")
+        other.fit(kn.positions(known), LABELS[known], graph=model.graph_).save(path, with_graph=True)
+        report = json.loads(command(*ask)[1])
+        assert report["exact"]
+        assert "is the index of another model or graph" in report["warnings"][0]
+        with pytest.raises(kn.InputError, match="is the index of another model or graph"):
+            other.load_index(place)
+    assert not json.loads(command(*ask, "--index")[1])["exact"]
+    assert place.read_bytes() != written
+    other.load_index(place)
+    assert other.similar(NAMES[7], exact=False) == answers(command(*ask, "--index")[1])[0][1]
+
+
+def test_conditions_are_about_the_columns_of_tables(kernode, tables):
+    edges, _, people, *columns = tables
+    kernode("fit", edges, "--nodes", people, *columns, "--variant", "n1", "--epochs", 3, "--replicas", 1,
+            "--with-graph", "-o", "m.safetensors", "-q")  # fmt: skip
+    graph = kn.load_model(kernode.folder / "m.safetensors").graph_
+    from graphs import dense_features
+
+    x0 = dense_features(PLAIN)[:, 0]
+    status, out, err = kernode("similar", "m.safetensors", "n5", "-k", 90, "--where", "x0=1..2.5", "--json")
+    assert (status, err) == (0, "")
+    expected = {f"n{i}" for i in np.flatnonzero((x0 >= 1) & (x0 <= 2.5))} - {"n5"}
+    assert {node for node, _ in answers(out)[0][1]} == expected
+    assert 0 < len(expected) < graph.n_nodes - 1
+    fails(kernode("similar", "m.safetensors", "n5", "--where", "x9=1"), 2, "no feature", "'x9'", "'x0'")
+    fails(kernode("similar", "m.safetensors", "n5", "--where", "x0"), 2, "COLUMN=VALUE")
+    fails(kernode("similar", "m.safetensors", "n5", "--where", "x0=tall"), 2, "'tall' is not a number")
+    fails(kernode("similar", "m.safetensors", "n5", "--where", "x0=1", "--where", "x0=2"), 2, "'x0' twice")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("nobody",), ("no node of 'named' is called 'nobody'",)),
+        ((NAMES[0], "-k", "0"), ("-k must be an integer ≥ 1",)),
+        ((NAMES[0], "--class", "pink"), ("has no class 'pink'", "'red', 'green', '[blue]'")),
+        ((NAMES[0], "--among", "nobody"), ("is called 'nobody'",)),
+        ((NAMES[0], "--where", "year=2000"), ("have no names",)),
+        ((), ("Missing argument",)),
+    ],
+)
+def test_wrong_input_is_one_sentence(command, trained, more, words):
+    fails(command("similar", trained[1], *more), 2, *words)
+
+
+def test_without_its_graph_a_model_asks_for_it_by_the_right_option(command, trained, tmp_path):
+    model, _, data = trained
+    path = model.save(tmp_path / "alone.safetensors")
+    fails(command("similar", path, NAMES[0]), 2, "give that graph's file with --graph")
+    status, printed, _ = command("similar", path, NAMES[0], "--graph", data, "--json")
+    assert status == 0
+    assert answers(printed)[0][1] == model.similar(NAMES[0])
+
+
+def test_without_faiss_the_extra_is_named(command, trained, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    fails(command("similar", trained[1], NAMES[0], "--index"), 1, "pip install 'kernode[index]'")
+    assert command("similar", trained[1], NAMES[0])[0] == 0
+
+
+def test_as_a_process_of_its_own(trained):
+    model, path, _ = trained
+    words = [sys.executable, "-m", "kernode", "similar", str(path), NAMES[7], "-k", "2", "--json"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert [node for node, _ in answers(ended.stdout)[0][1]] == [n for n, _ in model.similar(NAMES[7], 2)]
+    assert ended.stderr == ""
