@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -19,33 +19,28 @@ from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.row_labels import require_aligned
-from kernode.kernels import BaseKernel, NodeKernel
+from kernode.kernels import BaseKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
-from kernode.node_classification.alike import restricted
+from kernode.node_classification.asked import Asked
 from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.explaining import explain_node, explain_pair
-from kernode.node_classification.explanation import NodeExplanation, PairExplanation
 from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.given import labelled, require_classes
-from kernode.node_classification.index_file import load_index, save_index
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.new_labels import with_labels
-from kernode.node_classification.oddness import oddness
 from kernode.node_classification.sample_weights import as_weights, by_node
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
-from kernode.node_classification.what_if import Smallest, What, WhatIf, as_edit, smallest_change, what_if
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
 from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 
 
-class NodeKernelEstimator(PartParameters):
+class NodeKernelEstimator(Asked, PartParameters):
     """Learns a kernel on the nodes of a graph from the classes of some."""
 
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
@@ -188,104 +183,6 @@ class NodeKernelEstimator(PartParameters):
         self._on_other_graph: ModelOnGraph | None = None  # the last that was asked about
         return self
 
-    @property
-    def kernel_(self) -> NodeKernel:
-        """K(u, v) on the graph's nodes: p.s.d., for any kernel machine."""
-        return self._on(None).kernel
-
-    def similar(
-        self,
-        nodes: Any,
-        k: int = 10,
-        *,
-        among: Any = None,
-        of_class: Any = None,
-        where: Mapping[str, Any] | None = None,
-        exact: bool | None = None,
-    ) -> Any:
-        """The k nodes most alike to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
-
-        A list of nodes gives one such list for each. Nodes have their names where the graph has names; nobody
-        is alike to itself, and of equals the first in the graph comes first. All of these restrict who is
-        looked for, together where several are given:
-
-        - ``among``: nodes, as a list or a mask.
-        - ``of_class``: a class of ``graph_`` by name or number. It is the known class that counts, never
-          the predicted one, so nodes whose class is not known are left out.
-        - ``where``: of a graph from tables, columns and the value that each must have, or (low, high) with
-          both included: ``{"year": (2000, None), "venue": "ICML"}``. Of a text it is a word that it has.
-
-        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`. With 10,000 nodes or more an
-        index answers where one is at hand (``exact=False``, :meth:`save_index`, :meth:`load_index`).
-        """
-        on = self._on(None)
-        return on.kernel.similar(nodes, k, among=restricted(on.graph, among, of_class, where), exact=exact)
-
-    def save_index(self, path: str | Path) -> Path:
-        """Write the index that :meth:`similar` asks to a file; it is made where there is none.
-
-        Beside ``cora.safetensors`` call it ``cora.index``: there ``kernode similar`` finds it.
-        """
-        return save_index(self._on(None), path)
-
-    def load_index(self, path: str | Path) -> Self:
-        """Read what :meth:`save_index` wrote; that of another model or graph is refused."""
-        load_index(self._on(None), path)
-        return self
-
-    def explain(
-        self,
-        node: Any,
-        other: Any = None,
-        *,
-        top: int = 10,
-        of_class: Any = None,
-        against: Any = None,
-        graph: Graph | None = None,
-    ) -> NodeExplanation | PairExplanation:
-        """Why a node has its class, or why two are alike: exact sums, the ``top`` largest parts shown.
-
-        Of one node: what each neighbour, hop and feature adds to the lead of ``of_class`` over ``against``,
-        of the class that is predicted over the next where nothing is said. Of two: which pairs of neighbours
-        make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
-        replicas it is their mean, with its spread. ``print`` it, or take its fields.
-
-        Exact for maps that are a sum over neighbours (HopMLP with all its settings, APPNP, Smoother) and, of
-        two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
-        """
-        if top < 1:
-            raise InputError(f"top must be an integer ≥ 1. Got {top}.")
-        known = self._on(graph)
-        if other is None:
-            (u,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
-            return explain_node(known, u, top, of_class, against)
-        if of_class is not None or against is not None:
-            raise InputError("of_class and against are about one node: leave them out for two.")
-        u, v = (known.find(np.atleast_1d(np.asanyarray(one))).tolist()[0] for one in (node, other))
-        return explain_pair(known, u, v, top)
-
-    def what_if(
-        self, node: Any, *, add: Any = (), remove: Any = (), features: Any = None, graph: Graph | None = None
-    ) -> WhatIf:
-        """The answer about a node if edges or features were others, without training again.
-
-        ``add`` and ``remove`` are nodes that it would have an edge with, or no more, or pairs of nodes for
-        edges between any two; ``features`` maps columns, by name or number, to values of the node. Nearest
-        centroids stay as they were trained. ``before`` and ``after`` hold the probabilities.
-        """
-        known = self._on(graph)
-        at = as_edit(known.graph, node, add, remove, features)
-        return what_if(known, *at)
-
-    def smallest_change(self, node: Any, what: What = "edges", *, graph: Graph | None = None) -> Smallest:
-        """The fewest of a node's own "edges", or of its own "features", that decide its class.
-
-        Found on what each adds, and verified by computing the answer without them.
-        """
-        known = self._on(graph)
-        (v,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
-        return smallest_change(known, v, what)
-
     def add_labels(self, X: Any, y: Any) -> Self:
         """The same model with more labelled nodes, of known classes or new ones, without training.
 
@@ -298,20 +195,6 @@ class NodeKernelEstimator(PartParameters):
         told = with_labels(known, nodes, classes)
         grown = copy(self)
         return grown._become(told.model, np.array(told.model.classes), str(told.place.device), told)
-
-    def odd(self, X: Any = None, *, k: int = 5, graph: Graph | None = None) -> np.ndarray:
-        """How far nodes (all, where None) are from every training node: 1 − the mean K̄ to the k most alike.
-
-        Near 0 for nodes like those that taught the model; the higher, the less its classes may fit.
-        """
-        on = self._on(graph)
-        if k < 1:
-            raise InputError(f"k must be an integer ≥ 1. Got {k}.")
-        if not on.model.method.has_kernel:
-            raise InputError(f"{on.model.method.title} has no kernel that could say who is alike.")
-        if not on.has_training_nodes:
-            raise InputError(f"the training nodes are in {on.model.dataset!r}: ask about that graph.")
-        return oddness(on, np.arange(on.graph.n_nodes) if X is None else on.find(X), k)
 
     def extend(
         self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
