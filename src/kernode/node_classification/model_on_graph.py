@@ -64,10 +64,24 @@ class ModelOnGraph:
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities: r × m × c, for nodes (m, or q × m where replicas differ; all if None)."""
+        """As the method gives them: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+
+        They order the classes; how likely a class is :meth:`chances` say.
+        """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
         return self.model.method.probabilities(self, indices)
+
+    def chances(self, nodes: Any = None) -> np.ndarray:
+        """Class probabilities by all runs together, calibrated where the model is: m × c, for nodes (m)."""
+        mean = self.probabilities(nodes).mean(axis=0)
+        calibration = self.model.calibration
+        return mean if calibration is None else calibration.together(mean)
+
+    def chances_by_run(self, probabilities: np.ndarray) -> np.ndarray:
+        """Each run's :meth:`probabilities` (r × m × c), calibrated where the model is."""
+        calibration = self.model.calibration
+        return probabilities if calibration is None else calibration.of_runs(probabilities)
 
     @torch.no_grad()
     def extended(self, larger: Graph) -> ModelOnGraph:
