@@ -42,22 +42,29 @@ class Tempering:
 def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Tempering]:
     """The best for each of r sets of rows (r × m × c) with true classes (r × m, −1: none of the c).
 
-    Best is the least negative log-likelihood, with log T held near 0 as one node would hold it (½ log²T), for a
-    handful of nodes that are all answered rightly would take T to 0. For the same reason the floor is at
-    least 1 / (m + 2): m right answers do not show that the next is (Laplace's rule of succession). For each T
-    the best floor is the root of a monotone function; T is looked for on a grid, then by golden section.
+    Best is the highest likelihood of two things that are asked of probabilities: which class it is, and whether
+    the class that is found is right. With the first alone a node that is wrong counts by how its second
+    and third class stand, and confidences pay for it.
+
+    log T is held near 0 as one node would hold it (½ log²T), for a handful of nodes that are all answered
+    rightly would take T to 0. For the same reason the floor is at least 1 / (m + 2): m right answers do not
+    show that the next is (Laplace's rule of succession). For each T the best floor is the root of a monotone
+    function; T is looked for on a grid, then by golden section.
     """
     r, m, c = probabilities.shape
     logs = _logs(probabilities)
-    known = truth >= 0
+    known, right = truth >= 0, truth == probabilities.argmax(axis=-1)
     at = np.where(known, truth, 0)[..., None]
+    # Either likelihood is linear in the floor: from what it is without one to what it is with nothing else.
+    ends = np.concatenate([np.full((r, m), 1 / c), np.where(right, 1 / c, 1 - 1 / c)], axis=1)
 
     def loss_and_floor(log_t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         tempered = _softmax(logs / np.exp(log_t)[:, None, None])
         own = np.where(known, np.take_along_axis(tempered, at, axis=-1)[..., 0], 0.0)
-        floor = _best_floor(own, c, 1 / (m + 2))
-        likelihood = (1 - floor[:, None]) * own + floor[:, None] / c
-        return -np.log(likelihood).sum(axis=1) + log_t**2 / 2, floor
+        top = tempered.max(axis=-1)
+        starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=1)
+        floor = _best_floor(starts, ends, 1 / (m + 2))
+        return -np.log(_between(starts, ends, floor)).sum(axis=1) + log_t**2 / 2, floor
 
     log_t = _least(lambda log_t: loss_and_floor(log_t)[0], r)
     floors = loss_and_floor(log_t)[1]
@@ -76,15 +83,19 @@ def _least(loss: Callable[[np.ndarray], np.ndarray], r: int) -> np.ndarray:
     return np.clip((low + high) / 2, -_LOG_T, _LOG_T)
 
 
-def _best_floor(own: np.ndarray, c: int, least: float) -> np.ndarray:
-    """The likeliest floors for tempered probabilities of true classes (r × m), by bisection: r."""
-    low, high = np.full(len(own), least), np.full(len(own), max(least, _MOST_FLOOR))
+def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
+    """The likeliest floors where likelihoods go from starts to ends (r × k each), by bisection: r."""
+    low, high = np.full(len(starts), least), np.full(len(starts), max(least, _MOST_FLOOR))
     for _ in range(_HALVINGS):
         floor = (low + high) / 2
-        slope = ((own - 1 / c) / ((1 - floor[:, None]) * own + floor[:, None] / c)).sum(axis=1)
+        slope = ((starts - ends) / _between(starts, ends, floor)).sum(axis=1)
         low, high = np.where(slope < 0, floor, low), np.where(slope < 0, high, floor)
-    # At an end of the interval the halvings come close to it, and stay above the least.
     return high
+
+
+def _between(starts: np.ndarray, ends: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.maximum((1 - floor[:, None]) * starts + floor[:, None] * ends, _TINY)
+    return found
 
 
 def _logs(probabilities: np.ndarray) -> np.ndarray:
