@@ -19,7 +19,7 @@ _NUMBERS = 2 * 10**7  # that are drawn in all, about
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
-    """Expected calibration error: |confidence − accuracy| of the bins, their mean weighted by nodes; (m), (m).
+    """Expected calibration error: |confidence − accuracy| of the bins, weighted by their nodes; (m), (m).
 
     >>> calibration_error(np.full(10, 0.9), np.arange(10) < 7)
     20.0
@@ -29,7 +29,7 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
 
 
 def error_by_chance(confidence: np.ndarray, nodes: np.ndarray | None = None) -> tuple[float, float]:
-    """The calibration error that perfect confidences (r × m) have: its mean, and what 19 of 20 draws stay below.
+    """The calibration error that perfect confidences (r × m) have: its mean, and the most in 19 of 20 draws.
 
     Even where each answer is right with just the probability that it claims, m nodes fall out unevenly. They
     are drawn so, again and again from one seed, and the errors of the r runs are averaged as those of a

@@ -54,7 +54,7 @@ class Outcome:
     report: dict[str, Any]
     splits: list[Split]
     nodes: LabelledNodes  # that trained and validated
-    found: np.ndarray  # r × t: numbers of the model's classes, what each run answers about its test nodes
+    by_run: np.ndarray  # r × t × c: what each run answers about its test nodes, as it is trained
 
     @classmethod
     def of(cls, on: ModelOnGraph, splits: list[Split], nodes: LabelledNodes) -> Outcome:
@@ -63,7 +63,7 @@ class Outcome:
             rows = _rows(splits, "test")
             by_run = on.probabilities(rows)
             report = _report(on, splits, _accuracies(on, by_run, rows))
-            return cls(on, report, splits, nodes, by_run.argmax(axis=-1))
+            return cls(on, report, splits, nodes, by_run)
 
     @property
     def model(self) -> Model:

@@ -20,10 +20,10 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 class Tempering:
     """``(1 − floor) · p^(1/T) / Σ p^(1/T) + floor / c`` in place of p.
 
-    For p = softmax(s) the first part is softmax(s / T), temperature scaling (Guo et al. 2017). The floor is the
-    share of nodes about which the scores say nothing, such as labels that are wrong in the data: without it
-    a few nodes that are wrong with great confidence decide about T for all others (Zhang et al. 2020 mix in
-    the uniform distribution likewise). Neither changes which class is the most probable.
+    For p = softmax(s) the first part is softmax(s / T), temperature scaling (Guo et al. 2017). The floor is
+    the share of nodes about which the scores say nothing, such as labels that are wrong in the data: without
+    it a few nodes that are wrong with great confidence decide about T for all others (Zhang et al. 2020 mix
+    in the uniform distribution likewise). Neither changes which class is the most probable.
     """
 
     temperature: float = 1.0
@@ -42,9 +42,9 @@ class Tempering:
 def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Tempering]:
     """The best for each of r sets of rows (r × m × c) with true classes (r × m, −1: none of the c).
 
-    Best is the highest likelihood of two things that are asked of probabilities: which class it is, and whether
-    the class that is found is right. With the first alone a node that is wrong counts by how its second
-    and third class stand, and confidences pay for it.
+    Best is the highest likelihood of two things that are asked of probabilities: which class it is, and
+    whether the class that is found is right. With the first alone a node that is wrong counts by how its
+    second and third class stand, and confidences pay for it.
 
     log T is held near 0 as one node would hold it (½ log²T), for a handful of nodes that are all answered
     rightly would take T to 0. For the same reason the floor is at least 1 / (m + 2): m right answers do not
