@@ -55,26 +55,32 @@ class Calibration:
 def calibration_of(on: ModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
     """By the validation nodes of what was just trained; None where they are too few, or answers no numbers.
 
-    Where runs have validation nodes of their own, no node is held out of all: what single runs need on
-    their nodes, all of them taken together, serves their mean, which then is a little too unsure. Validation
-    nodes chose the epoch, too, and so flatter a little.
+    Validation nodes chose the epoch, too, and so flatter a little.
     """
     count = len(np.unique(nodes.validation))
     if not on.model.method.learns_by_gradient or count < FEWEST:
         return None
     every = slice(None, None, -(-nodes.validation.shape[1] // _MOST))
-    rows, labels = nodes.validation[:, every], nodes.validation_labels[:, every]
-    found = on.probabilities(rows)
-    r, m, c = found.shape
+    found = on.probabilities(nodes.validation[:, every])
     if not np.isfinite(found).all():
         return None
-    labels = np.broadcast_to(labels, (r, m))
-    runs = fit_temperings(found, labels)
+    return fit_calibration(found, nodes.validation_labels[:, every], count)
+
+
+def fit_calibration(by_run: np.ndarray, truth: np.ndarray, nodes: int) -> Calibration:
+    """By what runs (r × m × c) answer about nodes with true class numbers (q × m), so many different ones.
+
+    Where runs have nodes of their own, no node is held out of all: what single runs need on their nodes, all
+    of them taken together, serves their mean, which then is a little too unsure.
+    """
+    r, m, c = by_run.shape
+    labels = np.broadcast_to(truth, (r, m))
+    runs = fit_temperings(by_run, labels)
     if r == 1:
         together = runs
-    elif len(rows) == 1:
-        together = fit_temperings(found.mean(axis=0, keepdims=True), labels[:1])
+    elif len(truth) == 1:
+        together = fit_temperings(by_run.mean(axis=0, keepdims=True), labels[:1])
     else:
-        together = fit_temperings(found.reshape(1, r * m, c), labels.reshape(1, r * m))
+        together = fit_temperings(by_run.reshape(1, r * m, c), labels.reshape(1, r * m))
         runs = runs if m >= FEWEST else together * r
-    return Calibration(tuple(runs), together[0], count)
+    return Calibration(tuple(runs), together[0], nodes)

@@ -15,32 +15,31 @@ from kernode.metrics.calibration import (
     reliability,
 )
 from kernode.metrics.coverage import coverage
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.calibration import Calibration
 
 _SHOWN = 0.9  # the threshold that a terminal shows
 
 
 def calibration_report(
-    on: ModelOnGraph, by_run: np.ndarray, nodes: np.ndarray, truth: np.ndarray
+    calibration: Calibration | None, by_run: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
-    """Of runs whose probabilities are given (r × t × c), on nodes (q × t) with true class numbers (q × t).
+    """Of runs with such probabilities (r × t × c) about nodes (q × t) with true class numbers (q × t).
 
     Errors of single runs, their mean, and beside it what chance explains of that mean. Bins and coverage
     count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
     """
-    found = _figures(on.chances_by_run(by_run), nodes, truth)
+    chances = by_run if calibration is None else calibration.of_runs(by_run)
     before = [calibration_error(*_answers(run, own)) for run, own in _by_run(by_run, truth)]
     figures = {
-        "calibrated_on": 0 if on.model.calibration is None else on.model.calibration.nodes,
-        "temperature": None if on.model.calibration is None else on.model.calibration.together.temperature,
-        "floor": None if on.model.calibration is None else on.model.calibration.together.floor,
-        **found,
+        "calibrated_on": 0 if calibration is None else calibration.nodes,
+        "temperature": None if calibration is None else round(calibration.together.temperature, 6),
+        "floor": None if calibration is None else round(calibration.together.floor, 6),
+        **_figures(chances, nodes, truth),
         "error_uncalibrated": round(float(np.mean(before)), 4),
         "ensemble": None,
     }
     if len(by_run) > 1 and len(nodes) == 1:
         together = by_run.mean(axis=0)
-        calibration = on.model.calibration
         chances = together if calibration is None else calibration.together(together)
         error = calibration_error(*_answers(together, truth[0]))
         figures["ensemble"] = _figures(chances[None], nodes, truth) | {"error_uncalibrated": round(error, 4)}

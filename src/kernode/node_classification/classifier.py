@@ -98,13 +98,13 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         has less is answered with None, and the array is one of objects. ``(answers != None).mean()`` is the
         share of nodes with an answer; :meth:`report` says how many of such answers are right.
         """
-        if abstain is None:
-            return self.classes_[self.predict_proba(X, graph).argmax(axis=1)]
-        threshold = checked_threshold(abstain)
-        known = self._on(graph)
-        chances = known.chances(known.find(X))
-        warn_of_uncalibrated(known.model)
-        answers = self.classes_[chances.argmax(axis=1)].astype(object)
+        threshold = None if abstain is None else checked_threshold(abstain)
+        chances = self.predict_proba(X, graph)
+        answers = self.classes_[chances.argmax(axis=1)]
+        if threshold is None:
+            return answers
+        warn_of_uncalibrated(self.model_)
+        answers = answers.astype(object)
         answers[chances.max(axis=1) < threshold] = None
         return answers
 

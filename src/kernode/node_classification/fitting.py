@@ -65,7 +65,7 @@ def finished(
     if calibration is None:
         return on
     log.info(f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
-    return replace(on.settled(), model=replace(model, calibration=calibration))
+    return on.calibrated(calibration)
 
 
 def fit_first(task: NodeTask, candidates: Candidates) -> ModelOnGraph:

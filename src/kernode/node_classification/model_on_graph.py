@@ -23,6 +23,7 @@ from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
 
 if TYPE_CHECKING:
+    from kernode.node_classification.calibration import Calibration
     from kernode.node_classification.model import Model
 
 
@@ -78,11 +79,6 @@ class ModelOnGraph:
         calibration = self.model.calibration
         return mean if calibration is None else calibration.together(mean)
 
-    def chances_by_run(self, probabilities: np.ndarray) -> np.ndarray:
-        """Each run's :meth:`probabilities` (r × m × c), calibrated where the model is."""
-        calibration = self.model.calibration
-        return probabilities if calibration is None else calibration.of_runs(probabilities)
-
     @torch.no_grad()
     def extended(self, larger: Graph) -> ModelOnGraph:
         """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
@@ -112,9 +108,16 @@ class ModelOnGraph:
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
 
+    def calibrated(self, calibration: Calibration) -> ModelOnGraph:
+        """The same with a calibrated model; g stays computed, if it is."""
+        found = replace(self, model=replace(self.model, calibration=calibration))
+        if "g" in vars(self):
+            vars(found)["g"] = self.g
+        return found
+
     def settled(self) -> ModelOnGraph:
         """The same with g computed, so that what training prepared of the graph need not be held."""
-        if not self.model.method.has_kernel or self.prepared is None:
+        if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):
             return self
         return replace(self, known_g=self.g, prepared=None)
 

@@ -73,7 +73,7 @@ def _beside(
         "nodes": int(nodes.shape[1]),
         "interval_95": wilson(accuracy / 100, nodes.shape[1]),
         **class_figures(np.broadcast_to(truth, found.shape), found, names),
-        "calibration": calibration_report(on, by_run, nodes, truth),
+        "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
     }
     with timed("baselines"):
         # Training nodes are numbers, which mean nothing in another graph.
