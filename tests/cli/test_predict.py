@@ -79,7 +79,7 @@ def test_abstaining_leaves_the_class_empty_and_the_most_probable_readable(kernod
     highest = [max(row[f"p_{name}"] for name in "012") for row in plain["predictions"]]
     threshold = float(np.median(highest))
     asked = ("predict", "m.safetensors", graph_file, "--abstain", threshold)
-    _, out, err = kernode(*asked, "-o", f"p.{extension}", "--json")
+    _, out, _ = kernode(*asked, "-o", f"p.{extension}", "--json")
     facts, path = json.loads(out), kernode.folder / f"p.{extension}"
     if extension == "csv":
         rows = [*csv.DictReader(path.read_text().splitlines())]
@@ -111,4 +111,4 @@ def test_where_no_node_is_sure_a_parquet_column_still_has_the_type_of_classes(ke
 
 @pytest.mark.parametrize("threshold", [0, 1.5, -1, "nan"])
 def test_a_threshold_outside_of_probabilities_is_refused(kernode, threshold):
-    fails(kernode("predict", "none.safetensors", "--abstain", threshold), 2, "--abstain must be a probability")
+    fails(kernode("predict", "none.safetensors", "--abstain", threshold), 2, "--abstain must be")

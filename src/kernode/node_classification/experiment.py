@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
     task = NodeTask.of_splits(graph, splits, run)
     warn_of_single_nodes(task)
     on = fit_in_folds(task, methods)
-    on = replace(on, model=replace(on.model, split="all labelled nodes"))
+    on = on.noted(split="all labelled nodes")
     return Outcome.of(on, splits, task.nodes)
 
 

@@ -65,7 +65,7 @@ def finished(
     if calibration is None:
         return on
     log.info(f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
-    return on.calibrated(calibration)
+    return on.noted(calibration=calibration)
 
 
 def fit_first(task: NodeTask, candidates: Candidates) -> ModelOnGraph:
@@ -96,4 +96,4 @@ def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
     )  # fmt: skip
     held_out = chosen.calibration
     calibration = None if held_out is None else held_out.for_others(task.run.replicas)
-    return replace(on, model=replace(on.model, calibration=calibration, **chosen.choice))
+    return on.noted(calibration=calibration, **chosen.choice)

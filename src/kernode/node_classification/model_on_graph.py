@@ -23,7 +23,6 @@ from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
 
 if TYPE_CHECKING:
-    from kernode.node_classification.calibration import Calibration
     from kernode.node_classification.model import Model
 
 
@@ -108,9 +107,9 @@ class ModelOnGraph:
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
 
-    def calibrated(self, calibration: Calibration) -> ModelOnGraph:
-        """The same with a calibrated model; g stays computed, if it is."""
-        found = replace(self, model=replace(self.model, calibration=calibration))
+    def noted(self, **about: Any) -> ModelOnGraph:
+        """The same with more fields of its model set, none of which g depends on: g stays computed, if it is."""
+        found = replace(self, model=replace(self.model, **about))
         if "g" in vars(self):
             vars(found)["g"] = self.g
         return found
