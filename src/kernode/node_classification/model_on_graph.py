@@ -108,7 +108,7 @@ class ModelOnGraph:
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
 
     def noted(self, **about: Any) -> ModelOnGraph:
-        """The same with more fields of its model set, none of which g depends on: g stays computed, if it is."""
+        """The same with more fields of its model set, on none of which g depends: g stays computed."""
         found = replace(self, model=replace(self.model, **about))
         if "g" in vars(self):
             vars(found)["g"] = self.g
