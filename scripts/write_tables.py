@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_tables import bench_tables
+from calibration_tables import calibration_tables
 from comparison_tables import comparison_tables
 from default_tables import default_tables
 from own_graph_tables import own_graph_tables
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "README.md",
     *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance", "variants")),
+    "docs/sure.md",
 )
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -32,6 +34,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **bench_tables(ROOT / "results", ROOT / "docs"),
     **variant_tables(),
     **whole_run_tables(ROOT / "results"),
+    **calibration_tables(),
 }
 
 

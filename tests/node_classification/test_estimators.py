@@ -40,7 +40,9 @@ def test_ensemble_is_the_mean_over_replicas_and_its_gram_feeds_a_kernel_machine(
     model = fitted(variant="k3", replicas=3)
     by_run = model.model_.on(CLUSTERS).probabilities(SPLIT.test)
     assert by_run.shape == (3, len(SPLIT.test), 3)
-    assert np.allclose(model.predict_proba(SPLIT.test), by_run.mean(axis=0))
+    chances = model.model_.calibration.together(by_run.mean(axis=0))
+    assert np.allclose(model.predict_proba(SPLIT.test), chances)
+    assert (model.predict(SPLIT.test) == by_run.mean(axis=0).argmax(axis=1)).all()
     gram = model.kernel_.gram(SPLIT.train)
     assert np.linalg.eigvalsh(gram.astype(float)).min() > -1e-4
     svc = SVC(kernel="precomputed").fit(gram, LABELS)
@@ -100,7 +102,8 @@ def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_t
         SPLIT.train, LABELS, graph=CLUSTERS
     )
     assert first.model_.training.epochs == epochs
-    assert np.array_equal(first.predict_proba(SPLIT.test), again.predict_proba(SPLIT.test))
+    every_run = first.model_.on(CLUSTERS).probabilities(SPLIT.test)
+    assert np.array_equal(every_run, again.model_.on(CLUSTERS).probabilities(SPLIT.test))
     last = quick(selection="last").fit(SPLIT.train, LABELS, graph=CLUSTERS)
     assert last.model_.train.shape[1] == 60
 

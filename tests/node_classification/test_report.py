@@ -39,7 +39,7 @@ def test_an_experiment_asks_for_the_test_nodes_classes_once(monkeypatch):
     monkeypatch.setattr(ModelOnGraph, "probabilities", count)
     run = Run((0, 1), Place.of(32, "cpu"))
     judge_outcome(run_variant(CLUSTERS, "n1", run, split="30/10/20", changes={"epochs": 2}))
-    assert asked == [40, 20]  # of both runs: test, validation
+    assert asked == [20, 40, 20]  # of both runs: validation, to calibrate them; test, validation
 
 
 def test_a_baseline_is_ahead_on_the_splits_that_it_has():

@@ -25,21 +25,28 @@ def check_suffix(path: Path | None) -> None:
         raise InputError(f"{path}: the extension must be one of {', '.join(_WRITERS)}.")
 
 
-def predictions(on: ModelOnGraph, nodes: np.ndarray | None = None) -> Table:
-    """For nodes of a graph, all if None, the mean over the model's runs; beside it the class in the data."""
+def predictions(on: ModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None) -> Table:
+    """For nodes of a graph, all if None, what all runs say together; beside it the class in the data.
+
+    Where no class is as probable as ``abstain`` there is none, and the most probable stands in a column of
+    its own.
+    """
     import numpy as np
 
     from kernode.graph import typed_names
 
     model, graph = on.model, on.graph
     nodes = np.arange(graph.n_nodes) if nodes is None else nodes
-    mean = on.probabilities(nodes).mean(axis=0)
+    chances = on.chances(nodes)
     names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
-    best = mean.argmax(axis=1)
-    table: Table = {"node": names.tolist(), "class": [model.classes[number] for number in best]}
-    table["known"] = _known(on, nodes)
+    found = [model.classes[number] for number in chances.argmax(axis=1)]
+    table: Table = {"node": names.tolist(), "class": found, "known": _known(on, nodes)}
+    if abstain is not None:
+        sure = chances.max(axis=1) >= abstain
+        table["class"] = [one if answered else None for one, answered in zip(found, sure, strict=True)]
+        table["most_probable"] = found
     for number, name in enumerate(model.classes):
-        table[f"p_{name}"] = [float(value) for value in mean[:, number]]
+        table[f"p_{name}"] = [float(value) for value in chances[:, number]]
     return table
 
 
@@ -50,9 +57,11 @@ def _known(on: ModelOnGraph, nodes: np.ndarray) -> list[Any]:
     return [None if label < 0 else classes[label] for label in on.graph.labels[nodes].tolist()]
 
 
-def write_predictions(path: Path, on: ModelOnGraph, nodes: np.ndarray | None = None) -> Table:
+def write_predictions(
+    path: Path, on: ModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None
+) -> Table:
     """Predict nodes of a graph, all if None, and write the table."""
-    table = predictions(on, nodes)
+    table = predictions(on, nodes, abstain)
     write_table(path, table)
     return table
 
@@ -97,9 +106,10 @@ def _as_parquet(table: Table) -> bytes:
     from pyarrow import parquet
 
     sink = pyarrow.BufferOutputStream()
+    classes = pyarrow.array(table.get("most_probable", table["class"])).type
     columns = {
-        # Where no class is known the column still has the classes' type.
-        name: pyarrow.array(values, pyarrow.array(table["class"]).type if name == "known" else None)
+        # Where no class is known, or none is sure, the column still has the classes' type.
+        name: pyarrow.array(values, classes if name in ("class", "known") else None)
         for name, values in table.items()
     }
     parquet.write_table(pyarrow.table(columns), sink)

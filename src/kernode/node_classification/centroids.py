@@ -20,8 +20,8 @@ def centroid_scores(
 ) -> Tensor:
     """C_K: μ_y, the mean K̄ between a node and the training nodes of class y; r × m × c.
 
-    g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities: a monotone reading of
-    similarities, not a calibrated one.
+    g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities, which a temperature then
+    calibrates: similarities lie within [−1, 1], and would never be sure.
     """
     if kernel.dot_product:
         return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)

@@ -65,7 +65,7 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
         "chosen_by_validation": {name: round(tried[name].validation, 4) for name in candidates},
         "epochs_tried": {name: tried[name].epochs for name in candidates},
     }
-    return replace(best, model=replace(best.model, **choice))
+    return best.noted(**choice)
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.row_labels import require_aligned
+from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.given import require_classes
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -75,27 +76,47 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     True
     """
 
-    __metadata_request__predict = {"graph": True}  # noqa: RUF012
+    __metadata_request__predict = {"graph": True, "abstain": True}  # noqa: RUF012
     __metadata_request__predict_proba = {"graph": True}  # noqa: RUF012
     __metadata_request__score = {"graph": True}  # noqa: RUF012
 
     def predict_proba(self, X: Any, graph: Graph | None = None) -> np.ndarray:
-        """Class probabilities, the mean over replicas: m × c."""
-        known = self._on(graph)
-        return known.probabilities(known.find(X)).mean(axis=0)
+        """How likely each class is, by all replicas together: m × c.
 
-    def predict(self, X: Any, graph: Graph | None = None) -> np.ndarray:
-        """The most probable class of each node."""
-        best = self.predict_proba(X, graph).argmax(axis=1)
-        return self.classes_[best]
+        They are calibrated: a temperature and a floor, fitted on the validation nodes or on held-out folds,
+        make them as sure as they turned out to be right. As they were trained they are in a model of a method
+        that learns nothing by gradients (``kled``, ``label-propagation``, ``correct-and-smooth``), where
+        fewer than ten nodes were held out, and in files of before 0.2; ``model_.calibration`` is then None.
+        """
+        known = self._on(graph)
+        return known.chances(known.find(X))
+
+    def predict(self, X: Any, graph: Graph | None = None, *, abstain: float | None = None) -> np.ndarray:
+        """The most probable class of each node, that of the highest ``predict_proba``.
+
+        ``abstain``: the least probability of an answer, above 0 and up to 1. A node whose most probable class
+        has less is answered with None, and the array is one of objects. ``(answers != None).mean()`` is the
+        share of nodes with an answer; :meth:`report` says how many of such answers are right.
+        """
+        threshold = None if abstain is None else checked_threshold(abstain)
+        chances = self.predict_proba(X, graph)
+        answers = self.classes_[chances.argmax(axis=1)]
+        if threshold is None:
+            return answers
+        warn_of_uncalibrated(self.model_)
+        answers = answers.astype(object)
+        answers[chances.max(axis=1) < threshold] = None
+        return answers
 
     def report(self, X: Any, y: Any, graph: Graph | None = None) -> Report:
         """All that judges the answers about nodes X with classes y; ``print`` it.
 
-        Accuracy and macro F1 in percent, figures of every class, the confusion matrix, and, on the graph that
-        was learned from, what the commonest class, features alone and edges alone reach with the same
-        training nodes. They choose their settings by the validation nodes that ``fit`` was given; without
-        any, and in a model that was read from a file, they have none to choose.
+        Accuracy and macro F1 in percent, figures of every class, the confusion matrix, ``calibration`` (how
+        far probabilities are from what comes true, beside what chance explains of it; how many nodes are
+        answered with which accuracy where only sure answers count), and, on the graph that was learned from,
+        what the commonest class, features alone and edges alone reach with the same training nodes. They
+        choose their settings by the validation nodes that ``fit`` was given; without any, and in a model that
+        was read from a file, they have none to choose.
         """
         require_aligned(X, y=y)
         known = self._on(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Outcome:
     report: dict[str, Any]
     splits: list[Split]
     nodes: LabelledNodes  # that trained and validated
-    found: np.ndarray  # r × t: numbers of the model's classes, what each run answers about its test nodes
+    by_run: np.ndarray  # r × t × c: what each run answers about its test nodes, as it is trained
 
     @classmethod
     def of(cls, on: ModelOnGraph, splits: list[Split], nodes: LabelledNodes) -> Outcome:
@@ -63,7 +63,7 @@ class Outcome:
             rows = _rows(splits, "test")
             by_run = on.probabilities(rows)
             report = _report(on, splits, _accuracies(on, by_run, rows))
-            return cls(on, report, splits, nodes, by_run.argmax(axis=-1))
+            return cls(on, report, splits, nodes, by_run)
 
     @property
     def model(self) -> Model:
@@ -144,7 +144,7 @@ def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
     task = NodeTask.of_splits(graph, splits, run)
     warn_of_single_nodes(task)
     on = fit_in_folds(task, methods)
-    on = replace(on, model=replace(on.model, split="all labelled nodes"))
+    on = on.noted(split="all labelled nodes")
     return Outcome.of(on, splits, task.nodes)
 
 

@@ -48,7 +48,7 @@ class Lead:
     targets: Tensor  # r × d × c: score_y = ⟨g(v), w_y⟩ + b_y
     bias: np.ndarray  # r × c
     scored: Parts
-    probabilities: np.ndarray  # c: the mean over replicas
+    probabilities: np.ndarray  # c: by all replicas together
     first: int
     second: int
 
@@ -61,7 +61,8 @@ class Lead:
         row = Row.of(outputs, node)
         targets, bias = _targets(on, method, row)
         scored = Parts.of(row, targets)
-        probabilities = torch.from_numpy(scored.whole + bias).softmax(dim=1).mean(dim=0).numpy()
+        mean = torch.from_numpy(scored.whole + bias).softmax(dim=1).mean(dim=0).numpy()
+        probabilities = on.model.as_chances(mean)
         first, second = _contest(classes, probabilities, of_class, against)
         return cls(outputs, row, targets, bias, scored, probabilities, first, second)
 

@@ -70,7 +70,7 @@ class NodeExplanation:
 
     node: Any
     classes: tuple[Any, ...]
-    probabilities: tuple[float, ...]  # the mean over replicas
+    probabilities: tuple[float, ...]  # by all replicas together, calibrated where the model is
     scores: tuple[float, ...]  # the mean over replicas; the class with the highest is of_class, mostly
     spreads: tuple[float, ...] | None  # of the replicas' scores
     of_class: Any

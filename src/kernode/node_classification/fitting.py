@@ -12,6 +12,7 @@ import numpy as np
 from kernode.compute.threads import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
+from kernode.node_classification.calibration import calibration_of
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -56,10 +57,15 @@ def threads_of(task: NodeTask, epochs: int, what: str) -> Iterator[None]:
 def finished(
     task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
 ) -> ModelOnGraph:
-    """What training left, as a model on its graph."""
+    """What training left, as a model on its graph, calibrated by the validation nodes."""
     log.info(f"{task.run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = Model.of(task, method, training, trained, **about)
-    return ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)
+    on = ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)
+    calibration = calibration_of(on, task.nodes)
+    if calibration is None:
+        return on
+    log.info(f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+    return on.noted(calibration=calibration)
 
 
 def fit_first(task: NodeTask, candidates: Candidates) -> ModelOnGraph:
@@ -77,7 +83,8 @@ def fit_first(task: NodeTask, candidates: Candidates) -> ModelOnGraph:
 def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
     """Train a chosen method anew on more nodes, for as many epochs as its replicas kept on average.
 
-    For what was chosen with nodes held out: when the choice is made, they train, too.
+    For what was chosen with nodes held out: when the choice is made, they train, too. How sure answers may be
+    was seen on them before they did.
     """
     method = chosen.method.chosen(chosen, task.graph)
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
@@ -87,4 +94,6 @@ def fit_again(task: NodeTask, chosen: Model) -> ModelOnGraph:
         task.with_run(again), method, training,
         variant=chosen.variant, split=chosen.split,
     )  # fmt: skip
-    return replace(on, model=replace(on.model, **chosen.choice))
+    held_out = chosen.calibration
+    calibration = None if held_out is None else held_out.for_others(task.run.replicas)
+    return on.noted(calibration=calibration, **chosen.choice)

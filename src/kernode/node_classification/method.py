@@ -187,7 +187,7 @@ class Method(NodeMethod):
         return train(task, self, training)
 
     def probabilities(self, on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """Softmax of the class scores; for nearest centroids a monotone reading, not a calibrated one."""
+        """Softmax of the class scores, before any calibration."""
         rows = torch.from_numpy(nodes).to(on.place.device)
         scores = self.scores(on.parameters, on.g, on.training_nodes, rows, on.references)
         return scores.softmax(dim=-1).cpu().numpy()

@@ -17,6 +17,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.maps import HopMLP
+from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
@@ -48,6 +49,7 @@ class Model:
     split: str = ""
     chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
     epochs_tried: dict[str, int] | None = None  # and after how many epochs
+    calibration: Calibration | None = None  # makes probabilities chances; None in files of before
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     threads: int | None = field(default=None, compare=False)  # it had; not stored either
     n_features: int | None = None  # that a graph must have; None in files of before
@@ -150,6 +152,7 @@ class Model:
             kept_epochs=self.kept_epochs[replicas],
             history={},
             references=None if self.references is None else self.references[replicas],
+            calibration=None if self.calibration is None else self.calibration.of_replicas(replicas),
         )
 
     def hop_weights(self) -> np.ndarray | None:
@@ -168,6 +171,10 @@ class Model:
         if isinstance(hop_map, HopMLP) and hop_map.powers == "released":
             weights[:, 1 : hop_map.hops] = np.nan
         return weights
+
+    def as_chances(self, mean: np.ndarray) -> np.ndarray:
+        """The replicas' mean probabilities (… × c), calibrated where the model is."""
+        return mean if self.calibration is None else self.calibration.together(mean)
 
     @property
     def choice(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
 from kernode.graph import Graph
+from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.storage import read_tensors, write_tensors
@@ -51,6 +52,8 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
         "split": model.split,
         **model.choice,
     }
+    if model.calibration is not None:
+        facts["calibration"] = model.calibration.to_json()
     if model.encoding is not None:
         facts["encoding"] = model.encoding.to_json()
         facts["repairs"] = [repair.to_json() for repair in model.repairs]
@@ -87,6 +90,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
         split=facts["split"],
         chosen_by_validation=facts["chosen_by_validation"],
         epochs_tried=facts.get("epochs_tried"),
+        calibration=Calibration.from_json(facts["calibration"]) if "calibration" in facts else None,
         n_features=facts.get("features"),
         references=tensors.get("references"),
         encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,

@@ -64,10 +64,17 @@ class ModelOnGraph:
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities: r × m × c, for nodes (m, or q × m where replicas differ; all if None)."""
+        """As the method gives them: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+
+        They order the classes; how likely a class is :meth:`chances` say.
+        """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
         return self.model.method.probabilities(self, indices)
+
+    def chances(self, nodes: Any = None) -> np.ndarray:
+        """Class probabilities by all runs together, calibrated where the model is: m × c, for nodes (m)."""
+        return self.model.as_chances(self.probabilities(nodes).mean(axis=0))
 
     @torch.no_grad()
     def extended(self, larger: Graph) -> ModelOnGraph:
@@ -98,9 +105,16 @@ class ModelOnGraph:
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
 
+    def noted(self, **about: Any) -> ModelOnGraph:
+        """The same with more fields of its model set, on none of which g depends: g stays computed."""
+        found = replace(self, model=replace(self.model, **about))
+        if "g" in vars(self):
+            vars(found)["g"] = self.g
+        return found
+
     def settled(self) -> ModelOnGraph:
         """The same with g computed, so that what training prepared of the graph need not be held."""
-        if not self.model.method.has_kernel or self.prepared is None:
+        if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):
             return self
         return replace(self, known_g=self.g, prepared=None)
 

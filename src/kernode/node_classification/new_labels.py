@@ -20,6 +20,7 @@ def with_labels(on: ModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> ModelOnGr
     """The same model with more labelled nodes: centroids are means over these, too, and g stays as it is.
 
     A node that has been labelled before takes its new class. Classes that are new come last.
+    Probabilities are not calibrated any more.
     """
     method, model = on.model.method, on.model
     if not isinstance(method, Method) or method.classifier != "centroid":
@@ -46,8 +47,9 @@ def with_labels(on: ModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> ModelOnGr
     members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
     held = references(method.kernel, on.g, members).cpu()
     told = replace(
-        model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held
-    )
+        model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held,
+        calibration=None,  # it was fitted on answers by other centroids
+    )  # fmt: skip
     return replace(on, model=told, known_g=on.g, prepared=None)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.classes import class_figures, wilson
 from kernode.node_classification.baselines import NAMES, baselines
+from kernode.node_classification.calibration_report import calibration_lines, calibration_report
 from kernode.node_classification.experiment import Outcome
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import LabelledNodes
@@ -46,31 +47,33 @@ def judge(
 
     The first of the names are the model's own classes, in their order; others no run can find.
     """
-    found = on.probabilities(nodes).argmax(axis=-1)  # r × t
-    runs = [100 * float(right.mean()) for right in found == truth]
+    by_run = on.probabilities(nodes)
+    runs = [100 * float(right.mean()) for right in by_run.argmax(axis=-1) == truth]
     mean, std = mean_and_std(runs)
     return {
         "accuracy_mean": round(mean, 4),
         "accuracy_std": round(std, 4),
         "runs": [round(run, 4) for run in runs],
-        **_beside(mean, on, found, nodes, truth, given, names),
+        **_beside(mean, on, by_run, nodes, truth, given, names),
     }
 
 
 def _beside(
     accuracy: float,
     on: ModelOnGraph,
-    found: np.ndarray,
+    by_run: np.ndarray,
     nodes: np.ndarray,
     truth: np.ndarray,
     given: LabelledNodes,
     names: Sequence[Any],
 ) -> dict[str, Any]:
-    """What stands beside an accuracy: how sure it is, every class, baselines."""
+    """What stands beside an accuracy: how sure it is, every class, how sure answers are, baselines."""
+    found = by_run.argmax(axis=-1)  # r × t
     figures = {
         "nodes": int(nodes.shape[1]),
         "interval_95": wilson(accuracy / 100, nodes.shape[1]),
         **class_figures(np.broadcast_to(truth, found.shape), found, names),
+        "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
     }
     with timed("baselines"):
         # Training nodes are numbers, which mean nothing in another graph.
@@ -90,7 +93,7 @@ def judge_outcome(outcome: Outcome) -> dict[str, Any]:
     names = [*model.classes, *others]
     numbers = np.array([names.index(name) for name in on.graph.class_names])
     accuracy = outcome.report["test"]["accuracy_mean"]
-    return _beside(accuracy, on, outcome.found, nodes, numbers[labels[nodes]], outcome.nodes, names)
+    return _beside(accuracy, on, outcome.by_run, nodes, numbers[labels[nodes]], outcome.nodes, names)
 
 
 def lines(figures: dict[str, Any]) -> list[str]:
@@ -99,6 +102,7 @@ def lines(figures: dict[str, Any]) -> list[str]:
     found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
     found += [f"{'':<20} {line}" for line, _ in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
+    found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
     widest = max(len(str(one["class"])) for one in figures["classes"])
     found.append(f"{'class':<{widest}}  precision  recall      F1  support")
     for one in figures["classes"]:

@@ -221,7 +221,7 @@ class _Asked:
         g = rows.expand(len(on.model.seeds), -1, -1)
         first = torch.zeros(1, 1, dtype=torch.int64, device=on.place.device)
         scores = method.scores(on.parameters, g, on.training_nodes, first, self._references())
-        return scores.softmax(dim=-1).mean(dim=0)[0].cpu().numpy()
+        return on.model.as_chances(scores.softmax(dim=-1).mean(dim=0)[0].cpu().numpy())
 
     def _references(self) -> Tensor | None:
         """Nearest centroids as they were trained."""

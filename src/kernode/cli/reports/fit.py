@@ -56,6 +56,7 @@ def _print_figures(report: dict[str, Any]) -> None:
     from kernode.node_classification.report import (  # here: it waits for torch
         FEW,
         baseline_lines,
+        calibration_lines,
         percent,
         uncertain,
     )
@@ -79,6 +80,8 @@ def _print_figures(report: dict[str, Any]) -> None:
             for line, is_ahead in baseline_lines(values):
                 say(f"  {'':<20} [{'bold yellow' if is_ahead else 'dim'}]{line}[/]")
             say(f"  {'macro F1':<20} {percent(values, 'macro_f1', r)}")
+            for name, line in calibration_lines(values["calibration"], r):
+                say(f"  {name:<20} {line}")
     if alike := report["test"]["similarity"]:
         precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
         ranked = _figure(alike, "map", "map_std", r)

@@ -1,0 +1,108 @@
+"""Probabilities as sure as they turn out to be right: a temperature and a floor, fitted on nodes held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+_TINY = 1e-45  # the least float32: a probability that was rounded to 0 is no less
+_LOG_T = np.log(100.0)  # temperatures are looked for between 1/100 and 100
+_GRID = 25
+_STEPS = 20  # of a golden section within two steps of the grid: to 1e-4 of log T
+_HALVINGS = 25
+_MOST_FLOOR = 0.5
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True)
+class Tempering:
+    """``(1 − floor) · p^(1/T) / Σ p^(1/T) + floor / c`` in place of p.
+
+    For p = softmax(s) the first part is softmax(s / T), temperature scaling (Guo et al. 2017). The floor is
+    the share of nodes about which the scores say nothing, such as labels that are wrong in the data: without
+    it a few nodes that are wrong with great confidence decide about T for all others (Zhang et al. 2020 mix
+    in the uniform distribution likewise). Neither changes which class is the most probable.
+    """
+
+    temperature: float = 1.0
+    floor: float = 0.0
+
+    def __call__(self, probabilities: np.ndarray) -> np.ndarray:
+        """The same for … × c probabilities, in float64: what differed by a rounding must still differ.
+
+        >>> Tempering(temperature=0.5, floor=0.1)(np.array([0.75, 0.25])).round(4)
+        array([0.86, 0.14])
+        """
+        c = probabilities.shape[-1]
+        return (1 - self.floor) * _softmax(_logs(probabilities) / self.temperature) + self.floor / c
+
+
+def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Tempering]:
+    """The best for each of r sets of rows (r × m × c) with true classes (r × m, −1: none of the c).
+
+    Best is the highest likelihood of two things that are asked of probabilities: which class it is, and
+    whether the class that is found is right. With the first alone a node that is wrong counts by how its
+    second and third class stand, and confidences pay for it.
+
+    log T is held near 0 as one node would hold it (½ log²T), for a handful of nodes that are all answered
+    rightly would take T to 0. For the same reason the floor is at least 1 / (m + 2): m right answers do not
+    show that the next is (Laplace's rule of succession). For each T the best floor is the root of a monotone
+    function; T is looked for on a grid, then by golden section.
+    """
+    r, m, c = probabilities.shape
+    logs = _logs(probabilities)
+    known, right = truth >= 0, truth == probabilities.argmax(axis=-1)
+    at = np.where(known, truth, 0)[..., None]
+    # Either likelihood is linear in the floor: from what it is without one to what it is with nothing else.
+    ends = np.concatenate([np.full((r, m), 1 / c), np.where(right, 1 / c, 1 - 1 / c)], axis=1)
+
+    def loss_and_floor(log_t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        tempered = _softmax(logs / np.exp(log_t)[:, None, None])
+        own = np.where(known, np.take_along_axis(tempered, at, axis=-1)[..., 0], 0.0)
+        top = tempered.max(axis=-1)
+        starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=1)
+        floor = _best_floor(starts, ends, 1 / (m + 2))
+        return -np.log(_between(starts, ends, floor)).sum(axis=1) + log_t**2 / 2, floor
+
+    log_t = _least(lambda log_t: loss_and_floor(log_t)[0], r)
+    floors = loss_and_floor(log_t)[1]
+    return [Tempering(float(np.exp(t)), float(floor)) for t, floor in zip(log_t, floors, strict=True)]
+
+
+def _least(loss: Callable[[np.ndarray], np.ndarray], r: int) -> np.ndarray:
+    """Where each of r losses is least between ±log 100."""
+    grid = np.linspace(-_LOG_T, _LOG_T, _GRID)
+    best = grid[np.argmin([loss(np.full(r, log_t)) for log_t in grid], axis=0)]
+    low, high = best - (grid[1] - grid[0]), best + (grid[1] - grid[0])
+    for _ in range(_STEPS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        lower = loss(left) < loss(right)
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+    return np.clip((low + high) / 2, -_LOG_T, _LOG_T)
+
+
+def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
+    """The likeliest floors where likelihoods go from starts to ends (r × k each), by bisection: r."""
+    low, high = np.full(len(starts), least), np.full(len(starts), max(least, _MOST_FLOOR))
+    for _ in range(_HALVINGS):
+        floor = (low + high) / 2
+        slope = ((starts - ends) / _between(starts, ends, floor)).sum(axis=1)
+        low, high = np.where(slope < 0, floor, low), np.where(slope < 0, high, floor)
+    return high
+
+
+def _between(starts: np.ndarray, ends: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.maximum((1 - floor[:, None]) * starts + floor[:, None] * ends, _TINY)
+    return found
+
+
+def _logs(probabilities: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(probabilities.astype(np.float64), _TINY))
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    found = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    found /= found.sum(axis=-1, keepdims=True)
+    return found
