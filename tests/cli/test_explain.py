@@ -2,27 +2,21 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import kernode as kn
 from commands import fails
+from graphs import clustered_graph
 
 
-@pytest.fixture
-def model(kernode, graph_file):
-    options = (
-        "--variant",
-        "k3",
-        "--epochs",
-        3,
-        "--replicas",
-        2,
-        "--with-graph",
-        "--quiet",
-        "-o",
-        "m.safetensors",
-    )
-    assert kernode("fit", graph_file, *options)[0] == 0
-    return "m.safetensors"
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model of three clusters, with its graph."""
+    graph, train = clustered_graph(), np.arange(0, 60, 2)
+    fitted = kn.NodeKernelClassifier("k3", epochs=3, replicas=2, random_state=0)
+    fitted.fit(train, np.array(graph.class_names)[graph.labels[train]], graph=graph)
+    return str(fitted.save(tmp_path_factory.mktemp("model") / "m.safetensors", with_graph=True))
 
 
 def test_a_node_for_people(kernode, model):

@@ -2,19 +2,23 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 
 NEIGHBOUR = int(clustered_graph().adjacency[[0]].indices[0])
 
 
-@pytest.fixture
-def model(kernode, graph_file):
-    options = ("--variant", "n1", "--epochs", 20, "--with-graph", "--quiet", "-o", "m.safetensors")
-    assert kernode("fit", graph_file, *options)[0] == 0
-    return "m.safetensors"
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model of three clusters, with its graph."""
+    graph, train = clustered_graph(), np.arange(0, 60, 2)
+    fitted = kn.NodeKernelClassifier("n1", epochs=20, random_state=0)
+    fitted.fit(train, np.array(graph.class_names)[graph.labels[train]], graph=graph)
+    return str(fitted.save(tmp_path_factory.mktemp("model") / "m.safetensors", with_graph=True))
 
 
 def test_for_people_and_for_programs(kernode, model):

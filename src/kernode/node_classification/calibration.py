@@ -12,7 +12,7 @@ from kernode.node_classification.task import LabelledNodes
 from kernode.node_classification.tempering import Tempering, fit_temperings
 
 FEWEST = 10  # nodes: fewer say nothing about chances
-_MOST = 10_000  # nodes of a run, evenly taken: more would say the same, and take longer
+_MOST = 2_000  # nodes of a run, evenly taken: more would say the same of two numbers, and take longer
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 _TINY = 1e-45  # the least float32: a probability that was rounded to 0 is no less
 _LOG_T = np.log(100.0)  # temperatures are looked for between 1/100 and 100
 _GRID = 25
-_STEPS = 20  # of a golden section within two steps of the grid: to 1e-4 of log T
-_HALVINGS = 25
+_STEPS = 18  # of a golden section within two steps of the grid: to 1e-4 of log T
+_HALVINGS = 13  # of the range of floors: to 1e-4
 _MOST_FLOOR = 0.5
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -76,10 +76,15 @@ def _least(loss: Callable[[np.ndarray], np.ndarray], r: int) -> np.ndarray:
     grid = np.linspace(-_LOG_T, _LOG_T, _GRID)
     best = grid[np.argmin([loss(np.full(r, log_t)) for log_t in grid], axis=0)]
     low, high = best - (grid[1] - grid[0]), best + (grid[1] - grid[0])
-    for _ in range(_STEPS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        lower = loss(left) < loss(right)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(_STEPS):  # one of the two is the next section's other
+        lower = at_left < at_right
         low, high = np.where(lower, low, left), np.where(lower, right, high)
+        new = np.where(lower, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        at_new = loss(new)
+        left, right = np.where(lower, new, right), np.where(lower, left, new)
+        at_left, at_right = np.where(lower, at_new, at_right), np.where(lower, at_left, at_new)
     return np.clip((low + high) / 2, -_LOG_T, _LOG_T)
 
 
