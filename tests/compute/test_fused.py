@@ -66,7 +66,7 @@ def test_sparse_products(width):
 
 @pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("kind", ["explicit", "factored"])
-@pytest.mark.parametrize("hops", [1, 2, 4])
+@pytest.mark.parametrize("hops", [1, 2, pytest.param(4, marks=pytest.mark.slow)])  # interpreted: seconds each
 def test_hop_operator(powers, kind, hops):
     operator = HopOperator.of(clustered_graph(n=20), hops, powers, DOUBLE, kind)
     z, weights = random(20, 2, 3).requires_grad_(), random(2, hops + 1).requires_grad_()

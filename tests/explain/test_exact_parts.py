@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parts
@@ -40,6 +40,7 @@ def targets_of(g, count=2, seed=0):
 
 
 @pytest.mark.parametrize("feature_map", SUMS, ids=repr)
+@settings(max_examples=12)
 @given(graph=graphs(), data=st.data())
 def test_neighbours_and_hops_sum_to_what_the_map_gives(feature_map, graph, data):
     node = data.draw(st.integers(0, graph.n_nodes - 1))
@@ -54,6 +55,7 @@ def test_neighbours_and_hops_sum_to_what_the_map_gives(feature_map, graph, data)
 
 
 @pytest.mark.parametrize("feature_map", SUMS, ids=repr)
+@settings(max_examples=12)
 @given(graph=graphs(), data=st.data())
 def test_a_neighbours_part_is_the_entry_of_the_operator_times_its_output(feature_map, graph, data):
     """What a node adds is what is lost without it: z(u) = 0 in the map itself, one node at a time."""
@@ -69,6 +71,7 @@ def test_a_neighbours_part_is_the_entry_of_the_operator_times_its_output(feature
 
 
 @pytest.mark.parametrize("feature_map", SUMS, ids=repr)
+@settings(max_examples=12)
 @given(graph=graphs(), data=st.data())
 def test_features_and_biases_sum_to_what_their_nodes_add(feature_map, graph, data):
     node = data.draw(st.integers(0, graph.n_nodes - 1))

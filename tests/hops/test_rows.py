@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -144,6 +144,7 @@ def test_spheres_of_many_and_of_few_nodes_are_found_alike():
 
 
 @every_map
+@settings(max_examples=12)
 @given(with_nodes())
 def test_rows_equal_those_of_the_whole_map(feature_map, drawn):
     graph, nodes = drawn
@@ -156,6 +157,7 @@ def test_rows_equal_those_of_the_whole_map(feature_map, drawn):
 
 
 @every_map
+@settings(max_examples=12)
 @given(with_nodes())
 def test_default_rows_serve_every_map(feature_map, drawn):
     """The induced subgraph of the base class, also for a map that has a better way."""

@@ -155,7 +155,8 @@ def test_gradients_pass_gradcheck(feature_map, rate):
     def of(*tensors):
         return feature_map(parameters | dict(zip(learned, tensors, strict=True)), prepared, dropout)
 
-    assert torch.autograd.gradcheck(of, list(learned.values()))
+    # Random projections of the Jacobian: a wrong gradient fails them, too, in a fraction of the time.
+    assert torch.autograd.gradcheck(of, list(learned.values()), fast_mode=True)
 
 
 @every_learned_map

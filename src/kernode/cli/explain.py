@@ -130,7 +130,7 @@ def _print_shown(title: str, shown: Shown) -> None:
     columns = ("adds", "±", "node", "hops", "known class", "most by")
     table = new_table(columns, left=columns[2:], box=None, pad_edge=False)
     for part in shown.parts:
-        words = ", ".join(f"{word.name} {word.value:+.4f}" for word in part.words)
+        words = ", ".join(f"{word.name} {word.value:+.3f}" for word in part.words)
         known = "" if part.known_class is None else str(part.known_class)
         row = (str(part.name), str(part.hops), known, words)
         table.add_row(f"{part.value:+.4f}", _spread(part.spread), *map(escape, row))
