@@ -13,6 +13,7 @@ from bench_tables import bench_tables
 from calibration_tables import calibration_tables
 from comparison_tables import comparison_tables
 from default_tables import default_tables
+from explanation_tables import explanation_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
 from variant_tables import variant_tables
@@ -24,6 +25,7 @@ DOCUMENTS = (
     "README.md",
     *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance", "variants")),
     "docs/sure.md",
+    "docs/why.md",
 )
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -35,6 +37,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **variant_tables(),
     **whole_run_tables(ROOT / "results"),
     **calibration_tables(),
+    **explanation_tables(),
 }
 
 
