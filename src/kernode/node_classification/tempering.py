@@ -10,10 +10,10 @@ import numpy as np
 _TINY = 1e-45  # the least float32: a probability that was rounded to 0 is no less
 _LOG_T = np.log(100.0)  # temperatures are looked for between 1/100 and 100
 _GRID = 25
-_STEPS = 18  # of a golden section within two steps of the grid: to 1e-4 of log T
+_ROUNDS = 4  # of grids, each within two steps of the one before: to 2e-4 of log T
 _HALVINGS = 13  # of the range of floors: to 1e-4
 _MOST_FLOOR = 0.5
-_GOLDEN = (np.sqrt(5) - 1) / 2
+_AT_A_TIME = 2**22  # numbers
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Temperi
     log T is held near 0 as one node would hold it (½ log²T), for a handful of nodes that are all answered
     rightly would take T to 0. For the same reason the floor is at least 1 / (m + 2): m right answers do not
     show that the next is (Laplace's rule of succession). For each T the best floor is the root of a monotone
-    function; T is looked for on a grid, then by golden section.
+    function; T is looked for on grids, one finer than the other.
     """
     r, m, c = probabilities.shape
     logs = _logs(probabilities)
@@ -59,47 +59,47 @@ def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Temperi
     ends = np.concatenate([np.full((r, m), 1 / c), np.where(right, 1 / c, 1 - 1 / c)], axis=1)
 
     def loss_and_floor(log_t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        tempered = _softmax(logs / np.exp(log_t)[:, None, None])
-        own = np.where(known, np.take_along_axis(tempered, at, axis=-1)[..., 0], 0.0)
+        """Of g values for each set: g × r, both."""
+        if len(log_t) > 1 and log_t.size * m * c > _AT_A_TIME:
+            parts = [loss_and_floor(half) for half in np.array_split(log_t, 2)]
+            losses, floors = (np.concatenate(both) for both in zip(*parts, strict=True))
+            return losses, floors
+        tempered = _softmax(logs / np.exp(log_t)[..., None, None])  # g × r × m × c
+        own = np.where(known, np.take_along_axis(tempered, at[None], axis=-1)[..., 0], 0.0)
         top = tempered.max(axis=-1)
-        starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=1)
+        starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=-1)
         floor = _best_floor(starts, ends, 1 / (m + 2))
-        return -np.log(_between(starts, ends, floor)).sum(axis=1) + log_t**2 / 2, floor
+        return -np.log(_between(starts, ends, floor)).sum(axis=-1) + log_t**2 / 2, floor
 
     log_t = _least(lambda log_t: loss_and_floor(log_t)[0], r)
-    floors = loss_and_floor(log_t)[1]
+    floors = loss_and_floor(log_t[None])[1][0]
     return [Tempering(float(np.exp(t)), float(floor)) for t, floor in zip(log_t, floors, strict=True)]
 
 
 def _least(loss: Callable[[np.ndarray], np.ndarray], r: int) -> np.ndarray:
-    """Where each of r losses is least between ±log 100."""
-    grid = np.linspace(-_LOG_T, _LOG_T, _GRID)
-    best = grid[np.argmin([loss(np.full(r, log_t)) for log_t in grid], axis=0)]
-    low, high = best - (grid[1] - grid[0]), best + (grid[1] - grid[0])
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = loss(left), loss(right)
-    for _ in range(_STEPS):  # one of the two is the next section's other
-        lower = at_left < at_right
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
-        new = np.where(lower, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        at_new = loss(new)
-        left, right = np.where(lower, new, right), np.where(lower, left, new)
-        at_left, at_right = np.where(lower, at_new, at_right), np.where(lower, at_left, at_new)
-    return np.clip((low + high) / 2, -_LOG_T, _LOG_T)
+    """Where each of r losses (of g × r values) is least between ±log 100."""
+    best, reach = np.zeros(r), float(_LOG_T)
+    for _ in range(_ROUNDS):
+        grid = np.clip(best + np.linspace(-reach, reach, _GRID)[:, None], -_LOG_T, _LOG_T)
+        best = np.take_along_axis(grid, loss(grid).argmin(axis=0)[None], axis=0)[0]
+        reach *= 2 / (_GRID - 1)
+    return best
 
 
 def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
-    """The likeliest floors where likelihoods go from starts to ends (r × k each), by bisection: r."""
-    low, high = np.full(len(starts), least), np.full(len(starts), max(least, _MOST_FLOOR))
+    """The likeliest floors where likelihoods go from starts to ends (… × k each), by bisection."""
+    low, high = np.full(starts.shape[:-1], least), np.full(starts.shape[:-1], max(least, _MOST_FLOOR))
+    gain = starts - ends
     for _ in range(_HALVINGS):
         floor = (low + high) / 2
-        slope = ((starts - ends) / _between(starts, ends, floor)).sum(axis=1)
+        slope = (gain / _between(starts, ends, floor)).sum(axis=-1)
         low, high = np.where(slope < 0, floor, low), np.where(slope < 0, high, floor)
     return high
 
 
 def _between(starts: np.ndarray, ends: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.maximum((1 - floor[:, None]) * starts + floor[:, None] * ends, _TINY)
+    share = floor[..., None]
+    found: np.ndarray = np.maximum((1 - share) * starts + share * ends, _TINY)
     return found
 
 
