@@ -19,6 +19,7 @@ ROOMS = {
     "cli": ("kernode fit, predict, links, …", ""),
     "studies": ("reproduce, compare, tune, bench, cost", "Tables 1-5"),
     "loading": ("load_model", ""),
+    "show": ("pictures, the report, the explorer", ""),
     "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),
     "link_prediction": ("task · method · trainer · model · variants · estimator", "Eqs. 14-15"),
     "explain": ("neighbours, hops, features, pairs: exact parts", ""),

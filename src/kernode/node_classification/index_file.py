@@ -25,16 +25,17 @@ def index_path(model: str | Path) -> Path:
 
 def save_index(on: ModelOnGraph, path: str | Path) -> Path:
     """Write the index of a model on a graph, made where there is none yet."""
-    return on.kernel.directions.index.save(path, _owner(on))
+    return on.kernel.directions.index.save(path, owner(on))
 
 
 def load_index(on: ModelOnGraph, path: str | Path) -> None:
     """Have a model on a graph use its index; one of another model or graph is refused."""
     kernel = on.kernel.directions
-    kernel.keep_index(NodeIndex.read(path, kernel, _owner(on)))
+    kernel.keep_index(NodeIndex.read(path, kernel, owner(on)))
 
 
-def _owner(on: ModelOnGraph) -> dict[str, str]:
+def owner(on: ModelOnGraph) -> dict[str, str]:
+    """Which model and which graph something was made of: digests of both."""
     model = on.model
     digest = hashlib.sha256(json.dumps(model.method.to_json(), sort_keys=True).encode())
     for name, value in sorted(model.parameters.items()):

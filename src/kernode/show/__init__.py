@@ -1,0 +1,1 @@
+"""What is looked at instead of read: pictures, the report, the explorer."""
