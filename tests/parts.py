@@ -22,6 +22,7 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
+    DiffusedComponents,
     FastGCN,
     FeatureMap,
     Free,
@@ -29,6 +30,7 @@ from kernode.maps import (
     HopStages,
     JKConcat,
     Presmoothed,
+    SideBySide,
     Smoother,
     Wrapped,
 )
@@ -118,6 +120,8 @@ MAPS = [  # three outputs each
     Free(3),
     Smoother(),
     Smoother(3, averaged=False),
+    DiffusedComponents(3, hops=2),
+    SideBySide(HopMLP((4,), 2), DiffusedComponents(1, hops=3), 0.3),
     BareMap(),
 ]
 
@@ -161,6 +165,8 @@ METHODS = {  # for three classes
     "norm": Method(Wrapped.of(Normed), _DOT, Softmax()),
     "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
+    "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
+    "side by side": Method(SideBySide(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
     "kled": KLED(scales=(0.5, 1.0)),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),

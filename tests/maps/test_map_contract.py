@@ -20,14 +20,24 @@ from kernode.kernels import NodeKernel
 from kernode.maps import FeatureMap, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
+from kernode.maps.diffused_components import FIXED as AXES
 from kernode.maps.layers.columns import FIXED
 from parts import KERNELS, MAPS, over
 from tasks import DOUBLE, SINGLE
 
 SEEDS = torch.tensor([3, 4, 5])
 every_map = over("feature_map", MAPS)
-LEARNED = [one for one in MAPS if one.initial(one.prepare(path_graph(2), DOUBLE), Draws(SEEDS), DOUBLE)]
+LEARNED = [
+    one
+    for one in MAPS
+    if one.learns and one.initial(one.prepare(path_graph(2), DOUBLE), Draws(SEEDS), DOUBLE)
+]
 every_learned_map = over("feature_map", LEARNED)
+
+
+def is_fixed(name):
+    """Whether a parameter is a statistic of the graph, which no gradient reaches."""
+    return name.rsplit(".")[-1] in (*FIXED, *AXES)
 
 
 def start(feature_map, graph, seeds=SEEDS, place=DOUBLE):
@@ -150,7 +160,7 @@ def test_gradients_pass_gradcheck(feature_map, rate):
     prepared, parameters = anywhere(feature_map, clustered_graph(n=7))
     dropout = None if rate is None else dropped(SEEDS[:2], rate, 1)
 
-    learned = {name: value.requires_grad_() for name, value in parameters.items() if name not in FIXED}
+    learned = {name: value.requires_grad_() for name, value in parameters.items() if not is_fixed(name)}
 
     def of(*tensors):
         return feature_map(parameters | dict(zip(learned, tensors, strict=True)), prepared, dropout)
@@ -168,7 +178,7 @@ def test_gradient_reaches_every_parameter_of_every_replica(feature_map):
     weights = torch.randn(g.shape, dtype=g.dtype, generator=torch.Generator().manual_seed(1))
     gradients = torch.autograd.grad((g * weights).sum(), list(parameters.values()), allow_unused=True)
     for name, gradient in zip(parameters, gradients, strict=True):
-        if name in FIXED:
+        if is_fixed(name):
             assert gradient is None
         else:
             assert gradient.flatten(1).any(dim=1).all(), name

@@ -116,9 +116,7 @@ def test_model_on_its_graph_travels_by_pickle(method, fitted):
 @every_method
 def test_estimator_learns_saves_and_loads(method, tmp_path):
     """Through the front door, and with the settings that its file says again: the same."""
-    training = (
-        ("epochs", "learning_rate") if method.learns_by_gradient and method != METHODS["smoother"] else ()
-    )
+    training = ("epochs", "learning_rate") if method.learns_by_gradient and method.map.learns else ()
     settings = {name: getattr(QUICK, name) for name in training}
     if method.learns_by_gradient:
         settings |= {"map": method.map, "kernel": method.kernel, "objective": method.loss.objective}

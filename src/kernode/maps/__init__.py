@@ -3,6 +3,7 @@
 from kernode.maps.appnp import APPNP
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
+from kernode.maps.diffused_components import DiffusedComponents
 from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
@@ -14,6 +15,7 @@ from kernode.maps.jk import JKConcat
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
+from kernode.maps.side_by_side import SideBySide
 from kernode.maps.smoother import Smoother
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "GCNII",
     "MLP",
     "ClassicGNN",
+    "DiffusedComponents",
     "FastGCN",
     "FeatureMap",
     "Free",
@@ -32,6 +35,7 @@ __all__ = [
     "ModuleMap",
     "Parameters",
     "Presmoothed",
+    "SideBySide",
     "Smoother",
     "Wrapped",
 ]

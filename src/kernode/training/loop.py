@@ -72,8 +72,9 @@ class Learner(ABC):
         losses = self.losses(epoch)
         loss = losses["loss"]
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
-        gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
-        self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
+        if loss.requires_grad:  # parameters may all be fixed: then nothing moves
+            gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
+            self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
         if self.average is not None:
             self.average.update(epoch)
         return {name: value.detach() for name, value in losses.items()}

@@ -1,0 +1,142 @@
+"""Two maps side by side: the sum of their kernels is a kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.stack import part
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.diffused_components import DiffusedComponents
+from kernode.recipe import require_part
+
+
+@dataclass(frozen=True)
+class SideBySide(FeatureMap):
+    """``g(v) = (√(1−s) a(v)/‖a(v)‖, √s b(v)/‖b(v)‖)``, so that K̄ = (1−s) K̄_a + s K̄_b.
+
+    What one map forgets the other keeps: a kernel that was taught some classes tells nodes of others hardly
+    apart, and beside features that no label has touched it still does.
+
+    - ``first``, ``second``: the maps a and b; b is the label-free :class:`DiffusedComponents` if not said.
+    - ``share``: s, how much the second one counts.
+
+    Vectors are compared, not read as class scores: for nearest centroids, ``objective="kernel"``.
+
+    >>> from kernode.maps import HopMLP, SideBySide
+    >>> SideBySide(HopMLP((64,), 32), share=0.3).reach
+    10
+    """
+
+    first: FeatureMap
+    second: FeatureMap = DiffusedComponents()
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second"):
+            require_part(name, getattr(self, name), FeatureMap, "kernode.maps.HopMLP(outputs=64)")
+        if not 0 <= self.share <= 1:
+            raise InputError(f"share must be in [0, 1]. Got {self.share!r}.")
+
+    @property
+    def maps(self) -> dict[str, FeatureMap]:
+        """Both, by the names of their parameters."""
+        return {"first": self.first, "second": self.second}
+
+    @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether one of them does."""
+        return self.first.learns or self.second.learns
+
+    @property
+    def drops_input(self) -> bool:  # type: ignore[override]
+        """Whether one of them does."""
+        return self.first.drops_input or self.second.drops_input
+
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """Whether both are."""
+        return self.first.capturable and self.second.capturable
+
+    @property
+    def per_node(self) -> bool:  # type: ignore[override]
+        """Whether one of them is."""
+        return self.first.per_node or self.second.per_node
+
+    @property
+    def reach(self) -> int | None:
+        """The longer one."""
+        one, other = self.first.reach, self.second.reach
+        return None if one is None or other is None else max(one, other)
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """What has an effect on neither."""
+        return self.first.ignored_settings & self.second.ignored_settings
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """Of both."""
+        return self.first.least_bytes(sizes, place) + self.second.least_bytes(sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Of the first, which is the one that learns."""
+        return self.first.operator_reason(sizes)
+
+    def for_classes(self, classes: int) -> Self:
+        """Both."""
+        return replace(self, first=self.first.for_classes(classes), second=self.second.for_classes(classes))
+
+    def prepare(self, graph: Graph, place: Place) -> dict[str, Any]:
+        """What both take from the graph."""
+        return {name: one.prepare(graph, place) for name, one in self.maps.items()}
+
+    def initial(self, prepared: dict[str, Any], draws: Draws, place: Place) -> Parameters:
+        """Those of both, under ``first.`` and ``second.``."""
+        return {
+            f"{name}.{key}": value
+            for name, one in self.maps.items()
+            for key, value in one.initial(prepared[name], draws, place).items()
+        }
+
+    def __call__(
+        self, parameters: Parameters, prepared: dict[str, Any], dropout: Dropout | None = None
+    ) -> Tensor:
+        """g of every node: r × n × d."""
+        return self._joined(
+            [
+                one(part(parameters, f"{name}."), prepared[name], self._dropped(one, dropout))
+                for name, one in self.maps.items()
+            ]
+        )
+
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+        """Rows of both."""
+        return self._joined(
+            [one.rows(part(parameters, f"{name}."), graph, nodes, place) for name, one in self.maps.items()]
+        )
+
+    def _dropped(self, one: FeatureMap, dropout: Dropout | None) -> Dropout | None:
+        """Dropout as a map knows it: on X only where it drops any."""
+        if dropout is None or dropout.of_input is None or one.drops_input:
+            return dropout
+        return replace(dropout, input_rates=None)
+
+    def _joined(self, both: list[Tensor]) -> Tensor:
+        replicas = max(len(g) for g in both)
+        weights = (math.sqrt(1 - self.share), math.sqrt(self.share))
+        # eps: a node without features has no direction, and 0 is alike to nobody.
+        units = [
+            weight * torch.nn.functional.normalize(g, dim=-1, eps=1e-12).expand(replicas, -1, -1)
+            for weight, g in zip(weights, both, strict=True)
+        ]
+        return torch.cat(units, dim=-1)

@@ -1,0 +1,115 @@
+"""Maps that no label touches, and beside them maps that labels do: against dense algebra."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernode as kn
+from graphs import clustered_graph, graphs
+from kernode.compute.draws import Draws
+from kernode.compute.place import Place
+from kernode.compute.stack import part
+from kernode.errors import InputError
+from kernode.hops import normalized_adjacency
+from kernode.kernels import Linear, NodeKernel, Normalized
+from kernode.maps import DiffusedComponents, HopMLP, SideBySide
+
+DOUBLE = Place.of(64)
+SEEDS = torch.tensor([0, 1])
+
+
+def diffused(graph, hops, a):
+    """P X̂, dense."""
+    x = graph.features.toarray() if hasattr(graph.features, "toarray") else np.asarray(graph.features, float)
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    x = x / np.where(lengths > 0, lengths, 1)
+    step = normalized_adjacency(graph).toarray()
+    weights = [a * (1 - a) ** h for h in range(hops)] + [(1 - a) ** hops]
+    return sum(w * np.linalg.matrix_power(step, h) @ x for h, w in enumerate(weights))
+
+
+@settings(max_examples=20)
+@given(graphs(), st.integers(0, 4), st.sampled_from([0.1, 0.5, 1.0]))
+def test_components_with_all_dimensions_keep_every_product_of_centred_rows(graph, hops, a):
+    feature_map = DiffusedComponents(1000, hops=hops, teleport=a)
+    prepared = feature_map.prepare(graph, DOUBLE)
+    g = feature_map(feature_map.first(prepared, 1), prepared)[0].numpy()
+    x = diffused(graph, hops, a)
+    x = x - x.mean(axis=0)
+    assert np.allclose(g @ g.T, x @ x.T, atol=1e-9)
+
+
+def test_components_are_the_principal_ones():
+    graph = clustered_graph(n=60)
+    feature_map = DiffusedComponents(3, hops=2)
+    prepared = feature_map.prepare(graph, DOUBLE)
+    g = feature_map(feature_map.first(prepared, 1), prepared)[0].numpy()
+    x = diffused(graph, 2, 0.1)
+    u, s, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    kept = u[:, :3] * s[:3]
+    assert np.allclose(g @ g.T, kept @ kept.T, atol=1e-6 * s[0] ** 2)
+
+
+def test_on_another_graph_axes_and_mean_stay():
+    one, other = clustered_graph(n=40), clustered_graph(n=30)
+    feature_map = DiffusedComponents(2, hops=1)
+    first = feature_map.first(feature_map.prepare(one, DOUBLE), 1)
+    g = feature_map(first, feature_map.prepare(other, DOUBLE))[0].numpy()
+    expected = diffused(other, 1, 0.1) @ first["axes"][0].numpy() - first["centre"][0].numpy()
+    assert np.allclose(g, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_side_by_side_is_the_sum_of_both_kernels(share):
+    graph = clustered_graph(n=40)
+    feature_map = SideBySide(HopMLP((4,), 3), DiffusedComponents(4), share)
+    prepared = feature_map.prepare(graph, DOUBLE)
+    parameters = feature_map.initial(prepared, Draws(SEEDS), DOUBLE)
+
+    def bar(which, own):
+        g = which(own, which.prepare(graph, DOUBLE))
+        return NodeKernel(Normalized(Linear()), g).gram()
+
+    whole = NodeKernel(Linear(), feature_map(parameters, prepared)).gram()
+    parts = [bar(one, part(parameters, f"{name}.")) for name, one in feature_map.maps.items()]
+    assert np.allclose(whole, (1 - share) * parts[0] + share * parts[1], atol=1e-12)
+
+
+def test_training_moves_what_learns_and_leaves_what_does_not(cora):
+    graph, split = cora
+    y = graph.labels[split.train]
+    given_map = SideBySide(HopMLP((8,), 4), DiffusedComponents(6))
+    settings = {"map": given_map, "variant": "k1", "precision": 64, "weight_decay": 0.1}
+    few, more = (
+        kn.NodeKernelClassifier(**settings, epochs=n).fit(
+            split.train, y, graph=graph, validation=split.validation
+        )
+        for n in (1, 4)
+    )
+    before, after = few.model_.parameters, more.model_.parameters
+    assert torch.equal(before["map.second.axes"], after["map.second.axes"])
+    assert torch.equal(before["map.second.centre"], after["map.second.centre"])
+    assert not torch.equal(before["map.first.weight_0"], after["map.first.weight_0"])
+
+
+def test_no_class_scores_are_read_from_two_maps(cora):
+    graph, split = cora
+    model = kn.NodeKernelClassifier("n1", map=SideBySide(HopMLP((8,), 4)), epochs=1)
+    with pytest.raises(InputError, match="objective='kernel'"):
+        model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SideBySide(HopMLP((4,), 3), share=1.5),
+        lambda: SideBySide(HopMLP),
+        lambda: DiffusedComponents(0),
+        lambda: DiffusedComponents(teleport=0),
+    ],
+)
+def test_what_cannot_be_is_refused(make):
+    with pytest.raises(InputError):
+        make()
