@@ -27,7 +27,6 @@ from kernode.studies.tune.search import search
 # By name: data set, variant, metric, trials, batch, what is used.
 SEARCHES = {
     **{f"{d}-k3": (d, "k3", "accuracy", 96 if d == "pubmed" else 192, 64, s) for d, s in of_nodes.K3.items()},
-    **{f"{d}-similarity": (d, "similarity", "map", 96, 32, s) for d, s in of_nodes.SIMILARITY.items()},
     **{f"{d}-links": (d, "kernel", "auc", 48, 24, s) for d, s in of_links.LINKS.items()},
 }
 FOLDS = 4  # of nodes

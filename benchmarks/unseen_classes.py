@@ -33,7 +33,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "words smoothed over two hops": {"variant": "smoother", "map": Smoother(2)},
     "diffused components": {"variant": "smoother", "map": DiffusedComponents()},
     "K1": {"variant": "k1"},
-    "similarity": {"variant": "similarity"},
+    "similarity-diffusion": {"variant": "similarity-diffusion"},
     "similarity-open": {"variant": "similarity-open"},
 }
 

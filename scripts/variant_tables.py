@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.node_classification.method import Method
-from kernode.node_classification.variants import CANDIDATES, VARIANTS
+from kernode.node_classification.variants import CHOICES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {
@@ -20,7 +20,11 @@ COSTS = {
     "diffusion-wide": "an MLP (256 wide) and ten products with Ā",
     "hops-scaled": "as hops, 128 wide",
     "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
-    "similarity": "a wide MLP (512) and one product with the hop operator, triplets",
+    "similarity": "all of the next three for 120 epochs, one to its end",
+    "similarity-diffusion": "an MLP (256 wide) and ten products with Ā, triplets",
+    "similarity-hops": "an MLP (64 wide) and one product with the hop operator, triplets",
+    "similarity-standardized": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
+    "similarity-open": "as similarity-diffusion, and once more ten products with Ā",
     "k3": "an MLP (16 wide) and one product with the hop operator, triplets",
     "k1": "a wide MLP (512) and one product with the hop operator, triplets",
     "k2": "as k1",
@@ -62,7 +66,9 @@ def variants_table() -> str:
 
 def _facts(name: str) -> list[str]:
     if name not in VARIANTS:
-        return [" or ".join(dict.fromkeys(_facts(one)[at] for one in CANDIDATES)) for at in range(3)]
+        return [
+            " or ".join(dict.fromkeys(_facts(one)[at] for one in CHOICES[name].candidates)) for at in range(3)
+        ]
     method, training = VARIANTS[name].method, VARIANTS[name].training
     most = "≤ " * (training.patience is not None)
     epochs = f"{most}{training.epochs}" if training.epochs else "–"

@@ -50,7 +50,10 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
     assert "one choice for all runs: nodes that validate one are tested in another" in out
     tried = dict(chosen.chosen_by_validation)
-    assert f"chosen by validation {chosen.variant}, {tried.pop(chosen.variant):.2f} % after 8 epochs\n" in out
+    assert (
+        f"chosen by validation {chosen.variant}, accuracy {tried.pop(chosen.variant):.2f} % after 8 epochs\n"
+        in out
+    )
     others = ", ".join(f"{name} {figure:.2f} % after 8" for name, figure in tried.items())
     assert f"{' ' * 23}not: {others}\n" in out
     assert "test accuracy" in out

@@ -19,7 +19,7 @@ KEPT = 32  # numbers of each parameter, evenly spread, beside their sum
 # By name: the variant and what is changed.
 VARIANTS = (
     *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "jk", "fastgcn", "sgc"),
-    *("appnp", "kled", "smoother", "k3-tuned", "similarity"),
+    *("appnp", "kled", "smoother", "k3-tuned"),
 )
 OWN_SETTINGS = {
     "margin": (0.1, 0.7), "kernel_weight": (0.1, 2.0), "learning_rate": (0.01, 0.02), "dropout": (0.2, 0.5),
@@ -28,6 +28,7 @@ OWN_SETTINGS = {
 NODES = {
     **{name: (name, {}) for name in VARIANTS},
     "diffusion": ("k3", {"map": kn.maps.APPNP()}),  # a variant of that name, before "auto" had a family
+    "similarity": ("k1", {"margin": 0.5, "select_by": "map"}),  # what it was before it was a choice
     "k3-squared": ("k3", {"kernel_loss": "squared"}),
     "k1-logistic": ("k1", {"kernel_loss": "logistic", "hidden": 16}),
     "k3-balanced": ("k3", {"class_weights": "balanced"}),

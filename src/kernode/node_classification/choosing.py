@@ -60,7 +60,7 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
     epochs = max(len(values) for values in best.model.history.values())
     tried = search.tried | {chosen: Tried(best.model.validated(training.select_by), epochs)}
     said = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
-    log.info(f"chose {chosen} by validation accuracy ({said} epochs)")
+    log.info(f"chose {chosen} by validation {training.select_by} ({said} epochs)")
     choice: dict[str, Any] = {
         "chosen_by_validation": {name: round(tried[name].validation, 4) for name in candidates},
         "epochs_tried": {name: tried[name].epochs for name in candidates},

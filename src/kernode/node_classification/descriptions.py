@@ -32,5 +32,9 @@ DESCRIPTIONS = {
     "correct-and-smooth": "baseline: an MLP corrected and smoothed along the edges (Huang et al. 2021)",
     "kled": "baseline: Laplacian exponential diffusion kernel, no features (Fouss et al. 2006)",
     "smoother": "nothing learned: features averaged over 2 hops (Eq. 5), nearest centroids",
-    "similarity": "for finding alike nodes: L_K, the epoch chosen by validation mAP",
+    "similarity": "for finding alike nodes: the best of the three below by validation mAP",
+    "similarity-diffusion": "L_K alone on ten plain hops with PageRank's weights",
+    "similarity-hops": "L_K alone on two exact hops, rows of X scaled to sum 1",
+    "similarity-standardized": "L_K alone on two exact hops, every column of X standardised",
+    "similarity-open": "alike nodes of classes that nobody taught, too: a sum with a label-free kernel",
 }

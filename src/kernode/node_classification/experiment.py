@@ -170,6 +170,7 @@ def _report(on: ModelOnGraph, splits: list[Split], test: dict[str, Any]) -> dict
         "dataset": on.graph.name,
         "variant": model.variant,
         **model.choice,
+        "select_by": model.training.select_by,
         "split": model.split,
         "replicas": len(model.seeds),
         "seed": model.seeds[0],

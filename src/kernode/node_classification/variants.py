@@ -8,6 +8,7 @@ released code's. What each is, in words, stands in descriptions.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +27,7 @@ from kernode.maps import (
     HopMLP,
     JKConcat,
     Presmoothed,
+    SideBySide,
     Smoother,
 )
 from kernode.node_classification import tuned_settings
@@ -37,7 +39,7 @@ from kernode.node_classification.tuned_settings import Tuned
 from kernode.recipe import take_fields
 from kernode.training.settings import Training, require_effect
 
-AUTO = "auto"  # no variant of its own: whichever of these validates best, by successive halving (halving.py)
+AUTO = "auto"
 CANDIDATES = (
     "diffusion",
     "hops",
@@ -46,7 +48,6 @@ CANDIDATES = (
     "diffusion-scaled",
     "diffusion-wide",
 )
-WITH_MAP = "k3-tuned"  # what "auto" is with a map of one's own: its loss and its training
 WORDS = "words"  # any graph with a sparse X that has no name of its own
 
 
@@ -59,6 +60,25 @@ class Variant:
     settings_on: Tuned = field(default_factory=dict)  # changes for some data sets, or for WORDS
     tuned_on: Tuned = field(default_factory=dict)  # instead, where FastGCN's test nodes are the test nodes
 
+
+@dataclass(frozen=True)
+class Choice:
+    """A name that is no variant of its own: whichever of some validates best, by successive halving."""
+
+    candidates: tuple[str, ...]
+    with_map: str  # what it is with a map of one's own: that one's loss and training
+    found: Mapping[str, tuple[str, Mapping[str, Any]]]  # by a search, on FastGCN's split of a data set
+
+
+# What validates is accuracy, or mAP where the candidates' training says so.
+CHOICES = {
+    AUTO: Choice(CANDIDATES, "k3-tuned", tuned_settings.AUTO),
+    "similarity": Choice(
+        ("similarity-diffusion", "similarity-hops", "similarity-standardized"),
+        "similarity-diffusion",
+        tuned_settings.SIMILARITY,
+    ),
+}
 
 _DOT = Normalized(Linear())
 # L_K alone: a wide map, 10 epochs on Cora and Citeseer, 100 on Pubmed; 100 on graphs the paper does not have.
@@ -132,6 +152,15 @@ def _member(feature_map: HopMLP, loss: Joint | Softmax, words: float, **training
     )
 
 
+def _alike(feature_map: HopMLP | SideBySide, margin: float, words: float, **training: Any) -> Variant:
+    """One that is trained and chosen for finding alike nodes; ``words`` as above."""
+    return Variant(
+        Method(feature_map, _DOT, Hinge(margin=margin)),
+        Training(epochs=300, patience=60, select_by="map", **training),
+        {key: {"input_dropout": words} for key in _WORD_GRAPHS},
+    )
+
+
 _RAW: Any = {"normalize_rows": False, "biases": True}
 _FAR: Any = {"hops": 10, "powers": "plain", "teleport": 0.1}
 _NEAR: Any = {"learning_rate": 0.01, "weight_decay": 0.0, "dropout": 0.8, "averaging": 0.95}
@@ -183,20 +212,32 @@ _OWN = {
         {key: {"input_dropout": 0.5} for key in _WORD_GRAPHS},
         tuned_settings.K3,
     ),
-    "similarity": Variant(
-        Method(_WIDE, _DOT, Hinge(margin=0.5)),
-        Training(epochs=60, select_by="map"),
-        tuned_on=tuned_settings.SIMILARITY,
-    ),
 }
 
-VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN
+# For finding alike nodes: L_K alone, and the epoch whose ranking of the validation nodes is best (mAP). Fixed
+# on training and validation nodes of Cora and Citeseer (docs/comparison.md).
+_ALIKE = HopMLP(hidden=(256,), outputs=32, **_RAW, **_FAR, hop_weights="pagerank")
+_SIMILAR = {
+    "similarity-diffusion": _alike(_ALIKE, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-hops": _alike(
+        HopMLP(hidden=(64,), outputs=128, hop_weights=1.0), 0.75, 0.8,
+        learning_rate=0.003, weight_decay=0.01, dropout=0.55,
+    ),
+    "similarity-standardized": _alike(
+        HopMLP(hidden=(256,), outputs=32, **_RAW, norm=True, standardize=True, per_hop=True), 0.5, 0.3,
+        **_NEAR,
+    ),
+    # Beside what no label has touched: nodes of classes that nobody taught stay apart.
+    "similarity-open": _alike(SideBySide(_ALIKE, share=0.9), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+}  # fmt: skip
+
+VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR
 
 
 def find_variant(name: str) -> Variant:
     """A variant by its name, whatever its case."""
     if not isinstance(name, str) or name.lower() not in VARIANTS:
-        raise InputError(f"{name!r} is not a variant. Choose one of {', '.join((AUTO, *VARIANTS))}.")
+        raise InputError(f"{name!r} is not a variant. Choose one of {', '.join((*CHOICES, *VARIANTS))}.")
     return VARIANTS[name.lower()]
 
 
@@ -243,25 +284,28 @@ def _called(name: str, method: NodeMethod) -> str:
 def candidates(
     name: str, dataset: str = "", *, tuned: bool = True, **changes: Any
 ) -> dict[str, tuple[NodeMethod, Training]]:
-    """What a variant stands for: itself, or for "auto" those of its candidates that have all the changes.
+    """What a name stands for: a variant, or of a choice those candidates that have all the changes.
 
-    Where a search has found settings for the data set "auto" is what it found, with a map of one's own
-    "k3-tuned" with that map, and where nothing is to be chosen by validation its first candidate.
+    Where a search has found settings for the data set a choice is what it found, with a map of one's own
+    one candidate with that map, and where nothing is to be chosen by validation its first candidate.
 
     >>> len(candidates("auto")), list(candidates("auto", "cora")), list(candidates("K1"))
     (6, ['diffusion-decayed'], ['k1'])
+    >>> list(candidates("similarity"))
+    ['similarity-diffusion', 'similarity-hops', 'similarity-standardized']
     """
-    if str(name).lower() != AUTO:
+    choice = CHOICES.get(str(name).lower())
+    if choice is None:
         return {str(name).lower(): configure(name, dataset, tuned=tuned, **changes)}
     if changes.get("map") is not None:
-        return {WITH_MAP: configure(WITH_MAP, dataset, tuned=tuned, **changes)}
+        return {choice.with_map: configure(choice.with_map, dataset, tuned=tuned, **changes)}
     given = {key: value for key, value in changes.items() if value is not None}
-    if tuned and dataset in tuned_settings.AUTO:
-        found, settings = tuned_settings.AUTO[dataset]
+    if tuned and dataset in choice.found:
+        found, settings = choice.found[dataset]
         with suppress(InputError):  # it has no such setting: then there is a choice again
             return {found: configure(found, dataset, **{**settings, **given})}
     possible, refused = {}, []
-    for one in CANDIDATES:
+    for one in choice.candidates:
         try:
             possible[one] = configure(one, dataset, tuned=tuned, **given)
         except InputError as error:

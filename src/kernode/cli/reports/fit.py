@@ -63,7 +63,8 @@ def _print_figures(report: dict[str, Any]) -> None:
 
     r = report["replicas"]
     if report["chosen_by_validation"]:
-        _print_choice(report["variant"], report["chosen_by_validation"], report["epochs_tried"])
+        by = "mAP" if report["select_by"] == "map" else "accuracy"
+        _print_choice(report["variant"], report["chosen_by_validation"], report["epochs_tried"], by)
         if r > 1 and report["test"]["accuracy_mean"] is not None and _own_splits(report):
             say(f"  {'':<20} [dim]one choice for all runs: nodes that validate one are tested in another[/]")
     for part in ("test", "validation"):
@@ -99,11 +100,11 @@ def _own_splits(report: dict[str, Any]) -> bool:
     return bool(report["test"]["ensemble_accuracy"] is None)
 
 
-def _print_choice(chosen: str, validated: dict[str, float], epochs: dict[str, int]) -> None:
+def _print_choice(chosen: str, validated: dict[str, float], epochs: dict[str, int], by: str) -> None:
     """The method that was kept, and below it the others, each after as many epochs as it was tried for."""
     after = {name: f"{figure:.2f} % after {epochs[name]}" for name, figure in validated.items()}
     s = "s" * (epochs[chosen] != 1)
-    say(f"  {'chosen by validation':<20} {chosen}, {after.pop(chosen)} epoch{s}")
+    say(f"  {'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}")
     others = ", ".join(f"{name} {said}" for name, said in after.items())
     say(f"  {'':<20} [dim]not: {others}[/]")
 

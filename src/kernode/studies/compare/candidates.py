@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from kernode.graph import Graph
 from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.method import NodeMethod
-from kernode.node_classification.variants import AUTO, candidates, configure
+from kernode.node_classification.variants import CHOICES, candidates, configure
 from kernode.recipe import Recipe
 from kernode.studies.compare.contestants import Contestant
 from kernode.training.settings import PER_REPLICA, Training
@@ -29,11 +29,11 @@ class Candidate:
 def candidates_of(contestant: Contestant, graph: Graph) -> list[Candidate]:
     """All candidates, without any setting that was searched for on this very graph.
 
-    Those of "auto" are its own. Any other's are changes of its variant; one may name another ``variant``.
+    Those of a choice, such as "auto", are its own. Any other's are changes of its variant; one may name another ``variant``.
     """
     key = settings_key(graph)
-    if contestant.variant == AUTO:
-        found = candidates(AUTO, key, tuned=False, **contestant.changes)
+    if contestant.variant in CHOICES:
+        found = candidates(contestant.variant, key, tuned=False, **contestant.changes)
         return [Candidate({"variant": name}, *parts) for name, parts in found.items()]
     made = []
     for changes in contestant.candidates():

@@ -13,7 +13,7 @@ from kernode.graph import Graph
 from kernode.node_classification.experiment import retrieval_of_run
 from kernode.node_classification.halving import RUNGS
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.variants import AUTO
+from kernode.node_classification.variants import CHOICES
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import (
     CHOOSE_ON,
@@ -31,7 +31,7 @@ FIGURES = ("accuracy", "map", "precision_at_10")
 
 def rule_of(contestant: Contestant, candidates: int, choose_on: int) -> dict[str, Any]:
     """How a contestant chooses, as far as that decides its figures."""
-    if contestant.variant == AUTO:
+    if contestant.variant in CHOICES:
         return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
     # Nothing to choose, or a choice on every split: results of before there was another rule are these.
     return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from kernode.errors import InputError
-from kernode.node_classification.variants import AUTO, VARIANTS
+from kernode.node_classification.variants import AUTO, CHOICES, VARIANTS
 from kernode.studies.compare import rivals
 
 BUDGET = 4  # candidates of K3 and of what it is without one of its parts; rivals have more
@@ -82,7 +82,7 @@ def contestant(name: str) -> Contestant:
     """A contestant by name: one of ours, or any variant as it is."""
     if name in CONTESTANTS:
         return CONTESTANTS[name]
-    if name in (AUTO, *VARIANTS):
+    if name in (*CHOICES, *VARIANTS):
         return Contestant(name, name, name)
     known = (*CONTESTANTS, *(variant for variant in VARIANTS if variant not in CONTESTANTS))
     raise InputError(f"{name!r} is not a variant to compare. Choose some of {', '.join(known)}.")
