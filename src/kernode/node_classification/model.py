@@ -38,6 +38,8 @@ class Model:
     train: np.ndarray  # q × m training nodes: nearest centroids are their means
     train_labels: np.ndarray  # q × m
     train_weights: np.ndarray | None = None  # q × m; None: all count alike
+    validation: np.ndarray | None = None  # q × v nodes that chose the epoch; None in files of before
+    tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or nobody said
     classes: tuple[Any, ...]  # what the c class numbers stand for
     seeds: tuple[int, ...]
     precision: int
@@ -71,6 +73,7 @@ class Model:
             train=task.nodes.train,
             train_labels=task.nodes.train_labels,
             train_weights=task.train_weights,
+            validation=task.nodes.validation,
             classes=task.classes,
             seeds=task.run.seeds,
             precision=task.run.precision,
@@ -148,6 +151,8 @@ class Model:
             train=self.train[rows],
             train_labels=self.train_labels[rows],
             train_weights=None if self.train_weights is None else self.train_weights[rows],
+            validation=None if self.validation is None else self.validation[rows],
+            tested=None if self.tested is None else self.tested[rows],
             seeds=tuple(self.seeds[i] for i in replicas),
             kept_epochs=self.kept_epochs[replicas],
             history={},

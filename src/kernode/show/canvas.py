@@ -36,24 +36,32 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def empty_figure(width: float, height: float, layout: Any = "constrained") -> Iterator[Figure]:
-    """An empty figure in our style, whatever the user's own is; no window and no global state."""
+def our_style() -> Iterator[None]:
+    """Letters, lines and colours as ours, whatever the user's own are, until it ends."""
     try:
         import matplotlib as mpl
-        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("drawing needs matplotlib: pip install 'kernode[plots]'.") from None
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
+def empty_figure(width: float, height: float, layout: Any = "constrained") -> Iterator[Figure]:
+    """An empty figure in our style; no window and no global state."""
+    with our_style():
+        from matplotlib.figure import Figure
+
         yield Figure(figsize=(width, height), layout=layout)
 
 
-def write_figure(figure: Figure, stem: Path) -> list[Path]:
+def write_figure(figure: Figure, stem: Path, dpi: int = 150) -> list[Path]:
     """Write stem.png and stem.svg, after both have been drawn."""
     drawn = {}
     # Version and date stay out of the files, so that they change only when the picture does.
-    for kind, dpi, unwanted in (("png", 150, "Software"), ("svg", 150, "Date")):
+    for kind, unwanted in (("png", "Software"), ("svg", "Date")):
         content = io.BytesIO()
         figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None})
         drawn[stem.with_name(f"{stem.name}.{kind}")] = content.getvalue()

@@ -1,0 +1,5 @@
+"""``kernode report``: a saved model on one page."""
+
+
+def report() -> None:
+    """To come."""
