@@ -57,17 +57,30 @@ def empty_figure(width: float, height: float, layout: Any = "constrained") -> It
         yield Figure(figsize=(width, height), layout=layout)
 
 
-def write_figure(figure: Figure, stem: Path, dpi: int = 150) -> list[Path]:
-    """Write stem.png and stem.svg, after both have been drawn."""
+def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) -> list[Path]:
+    """Write stem.png and stem.svg, after both have been drawn; ``cut``: without empty room above and below."""
     drawn = {}
+    box = _without_room(figure) if cut else None
     # Version and date stay out of the files, so that they change only when the picture does.
     for kind, unwanted in (("png", "Software"), ("svg", "Date")):
         content = io.BytesIO()
-        figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None})
+        figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None}, bbox_inches=box)
         drawn[stem.with_name(f"{stem.name}.{kind}")] = content.getvalue()
     for path, picture in drawn.items():
         write_whole(path, picture)
     return list(drawn)
+
+
+def _without_room(figure: Figure) -> Any:
+    """What is drawn, at least as wide as the figure: words that did not fit are in it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = figure.get_tightbbox(canvas.get_renderer())  # type: ignore[arg-type]
+    left, right = min(0.0, drawn.x0), max(figure.get_figwidth(), drawn.x1)
+    return Bbox.from_extents(left, drawn.y0 - 0.04, right, drawn.y1 + 0.04)
 
 
 def colour(label: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernode.show.canvas import COLOURS
+from kernode.show.canvas import COLOURS, readable
 
 GREY = "#a6a6a6"
 _LONGEST = 24  # letters of a class's name in a picture
@@ -51,6 +51,11 @@ def shortened(name: str, longest: int = _LONGEST) -> str:
     'probabilist…'
     """
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def class_label(name: str, longest: int = _LONGEST) -> str:
+    """A class's name as matplotlib writes it: as it is, for a $ would begin a formula."""
+    return shortened(readable(name), longest).replace("$", r"\$")
 
 
 def most_frequent(counts: Sequence[int] | np.ndarray, most: int) -> np.ndarray:

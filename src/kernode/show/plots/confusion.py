@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernode.show.canvas import INK, QUIET, readable
-from kernode.show.class_colours import shortened
+from kernode.show.canvas import INK, QUIET
+from kernode.show.class_colours import class_label
 from kernode.show.picture_data import Confusion
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _COUNTED = 10  # classes whose counts have room in their cells
 
 def draw_confusion(axes: Axes, data: Confusion) -> None:
     """Draw the matrix: true classes in the rows, answers in the columns, shaded by the row's shares."""
-    names = [shortened(readable(name), 22) for name in data.names]
+    names = [class_label(name, 22) for name in data.names]
     axes.imshow(data.shares, cmap="Blues", vmin=0, vmax=100, interpolation="none")
     places = range(len(names))
     axes.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=6.5, color=INK)
@@ -32,6 +32,6 @@ def draw_confusion(axes: Axes, data: Confusion) -> None:
                 look = {"color": "white" if dark else INK if count else "#b5b5b5"}
                 axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=6, **look)
     axes.set_ylabel("true class", fontsize=8)
-    axes.set_xlabel(f"answered class\n{data.of}: {data.accuracy:.1f} % right", fontsize=8)
+    axes.set_xlabel(f"answered class\n{data.accuracy:.1f} % right;\n{data.of}", fontsize=8)
     axes.xaxis.label.set_color(QUIET)
     axes.yaxis.label.set_color(QUIET)

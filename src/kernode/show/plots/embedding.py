@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.show.canvas import INK, QUIET, readable
-from kernode.show.class_colours import GREY, ClassColours, shortened
+from kernode.show.canvas import INK, QUIET
+from kernode.show.class_colours import GREY, ClassColours, class_label
 from kernode.show.node_parts import OTHER, PARTS, TEST, TRAIN, VALIDATION
 from kernode.show.picture_data import Embedding
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 PLANES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA"}
 # Shape, size, opacity and edge of a part's marks; what taught is small and pale, what was tested stands out.
 _MARKS: dict[int, dict[str, Any]] = {
-    TRAIN: {"marker": "o", "s": 4, "alpha": 0.4, "linewidths": 0},
+    TRAIN: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
     OTHER: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
-    VALIDATION: {"marker": "^", "s": 9, "alpha": 0.85, "linewidths": 0},
-    TEST: {"marker": "o", "s": 11, "alpha": 0.95, "linewidths": 0.35, "edgecolors": INK},
+    VALIDATION: {"marker": "^", "s": 10, "alpha": 0.9, "linewidths": 0},
+    TEST: {"marker": "o", "s": 8, "alpha": 0.95, "linewidths": 0.3, "edgecolors": INK},
 }
 _LEGEND = {"frameon": False, "fontsize": 7, "handletextpad": 0.2, "columnspacing": 0.9, "labelspacing": 0.3}
 
@@ -39,7 +39,8 @@ def draw_embedding(axes: Axes, data: Embedding, names: tuple[str, ...]) -> None:
             rasterized=True,  # thousands of marks would make the SVG large
             **(look | {"s": look["s"] * scale}),
         )
-    axes.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal", xticks=[], yticks=[])
+    reach = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
+    axes.set(xlim=(-reach[0], reach[0]), ylim=(-reach[1], reach[1]), aspect="equal", xticks=[], yticks=[])
     axes.set_xlabel(f"{PLANES[data.plane]} of $\\bar{{K}}$, {data.of}", color=QUIET, fontsize=7.5)
     _legends(axes, data, colours, names)
 
@@ -50,7 +51,7 @@ def _legends(axes: Axes, data: Embedding, colours: ClassColours, names: tuple[st
     def mark(colour: str, label: str, shape: str = "o", size: float = 5, **look: Any) -> Line2D:
         return Line2D([], [], linestyle="", marker=shape, color=colour, label=label, markersize=size, **look)
 
-    of_classes = [mark(colours.colour(c), shortened(readable(names[c]))) for c in colours.coloured]
+    of_classes = [mark(colours.colour(c), class_label(names[c])) for c in colours.coloured]
     if colours.others:
         of_classes.append(mark(GREY, colours.of_others))
     of_parts = []
@@ -63,7 +64,7 @@ def _legends(axes: Axes, data: Embedding, colours: ClassColours, names: tuple[st
             )
     columns = 2 if max(len(handle.get_label()) for handle in of_classes) > 12 else 3  # type: ignore[arg-type]
     handles = [*of_classes, *of_parts]
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=columns, **_LEGEND)
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, **_LEGEND)
 
 
 def _said(part: int, data: Embedding) -> str:

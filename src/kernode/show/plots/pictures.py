@@ -97,8 +97,8 @@ def _coverage(evidence: Evidence, plane: Plane) -> Draw:
 
 
 PICTURES = {
-    "embedding": Picture(_embedding, 4.3),
-    "gram": Picture(_gram, 3.0),
+    "embedding": Picture(_embedding, 4.6),
+    "gram": Picture(_gram, 2.7),
     "hop-weights": Picture(_hop_weights, 2.7),
     "losses": Picture(_losses, 2.5),
     "validation": Picture(_validation, 2.4),
@@ -130,7 +130,7 @@ def write_pictures(
             continue
         with empty_figure(WIDTH, picture.height) as figure:
             draw(figure.subplots())
-            yield name, write_figure(figure, folder / name, _DPI)
+            yield name, write_figure(figure, folder / name, _DPI, cut=True)
 
 
 def _drawn(name: str, evidence: Evidence, axes: Axes | None, plane: Plane = "tsne") -> Axes:

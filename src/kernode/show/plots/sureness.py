@@ -29,9 +29,8 @@ def draw_reliability(axes: Axes, data: dict[str, Any]) -> None:
     axes.set_aspect("equal")
     words = f"calibration error {data['error_mean']:.1f} %\n(chance alone: {data['by_chance']:.1f} %)"
     words += "" if data["calibrated_on"] else "\nnot calibrated"
-    axes.text(0.97, 0.04, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=7.5, color=INK)
-    above = {"transform": axes.transAxes, "fontsize": 7, "color": QUIET, "va": "top"}
-    axes.text(0.03, 0.97, f"{data['of']};\n95 % intervals", **above)
+    above: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "fontsize": 7}
+    axes.text(0.03, 0.98, f"{words}\n{data['of']};\nbars: 95 % intervals", color=QUIET, **above)
     _plain(axes)
 
 
@@ -52,15 +51,19 @@ def draw_coverage(axes: Axes, data: Coverage) -> None:
     shown = data.accuracy[few] if few.any() else data.accuracy
     least = max(0.0, float(np.floor(shown.min() - 3)))
     axes.set(xlim=(0, 101), ylim=(least, 100.8), xlabel="answered nodes, %", ylabel="of them right, %")
-    for threshold in THRESHOLDS:
+    for number, threshold in enumerate(THRESHOLDS):
         at = np.flatnonzero(data.threshold >= threshold)
         if len(at):
             x, y = data.answered[at[-1]], data.accuracy[at[-1]]
             axes.plot(x, y, "o", color=COLOURS[1], markersize=3.5, zorder=3)
-            above = {"textcoords": "offset points", "fontsize": 6.5, "color": INK, "ha": "left", "va": "bottom"}
-            axes.annotate(f"≥ {100 * threshold:g} %", (x, y), (2, 2), **above)
-    below = {"transform": axes.transAxes, "fontsize": 7, "color": QUIET, "va": "bottom"}
-    axes.text(0.03, 0.04, f"{data.of};\nmarks: least probability of an answer", **below)
+            # Above and below in turn: where many answers are sure, marks are close to each other.
+            below = number % 2 == 1 and x > 20
+            side: dict[str, Any] = {"ha": "right", "va": "top"} if below else {"ha": "left", "va": "bottom"}
+            by = (-2, -2) if below else (2, 2)
+            text = f"≥ {100 * threshold:g} %"
+            axes.annotate(text, (x, y), by, textcoords="offset points", fontsize=6.5, color=INK, **side)
+    words = f"{data.of};\nmarks: least probability of an answer"
+    axes.text(0.03, 0.04, words, transform=axes.transAxes, fontsize=7, color=QUIET, va="bottom")
     _plain(axes)
 
 

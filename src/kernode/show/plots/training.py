@@ -34,8 +34,8 @@ def draw_losses(axes: Axes, data: dict[str, Any]) -> None:
         names.remove(parts[0])
     for number, name in enumerate(names):
         _curve(axes, data["curves"][name], colour(number), LOSSES[name], _STYLES[name])
-    _finish(axes, data, "loss")
-    axes.legend(loc="upper right", frameon=False, fontsize=7, handlelength=2.6)
+    _finish(axes, data, "loss", 0.42)  # below the legend, and above where losses end
+    axes.legend(loc="upper right", fontsize=7, handlelength=2.6, facecolor="white", framealpha=1, edgecolor="none")
 
 
 def draw_validation(axes: Axes, data: dict[str, Any]) -> None:
@@ -55,14 +55,14 @@ def _curve(axes: Axes, values: dict[str, list[float]], shade: str, label: str, s
     axes.plot(epochs, mean, color=shade, linewidth=1.4, linestyle=style, label=label)
 
 
-def _finish(axes: Axes, data: dict[str, Any], what: str) -> None:
+def _finish(axes: Axes, data: dict[str, Any], what: str, height: float = 0.03) -> None:
     kept = float(np.median(data["kept_epochs"]))
     longest = max(len(curve["mean"]) for curve in data["curves"].values())
     axes.axvline(kept, color=QUIET, linewidth=0.9, linestyle=":")
     right = kept > longest / 2
     axes.annotate(
         f"kept epoch, median {kept:g}",
-        (kept, 0.02),
+        (kept, height),
         (-4 if right else 4, 0),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
@@ -71,6 +71,7 @@ def _finish(axes: Axes, data: dict[str, Any], what: str) -> None:
         fontsize=7,
     )
     axes.set(xlabel="epoch", ylabel=what, xlim=(0, longest + 1))
+    axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))  # the band of a spread may reach below
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
