@@ -12,7 +12,7 @@ from graphs import clustered_graph
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import Linear
 from kernode.node_classification.experiment import run_variant
-from kernode.show.plots.heat_map import block_means
+from kernode.show.picture_data import block_means
 from kernode.show.plots.hop_lines import spread
 from kernode.show.training_history import hop_weight_history
 from kernode.studies.reproduce import drawing

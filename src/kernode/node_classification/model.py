@@ -20,6 +20,7 @@ from kernode.maps import HopMLP
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.summary import summary_html
 from kernode.node_classification.task import NodeTask
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -196,6 +197,10 @@ class Model:
         if by_epoch is None or not len(by_epoch):
             return 0.0
         return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]))
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return summary_html(self, "kernode model")
 
     def __repr__(self) -> str:
         return f"Model({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"

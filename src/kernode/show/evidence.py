@@ -76,7 +76,9 @@ class Evidence:
         else:
             nodes, given = found(on.graph, as_nodes(X), as_classes(y))
             if nodes.shape != given.shape:
-                raise InputError(f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}.")
+                raise InputError(
+                    f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}."
+                )
             names, truth = _numbered(names, on, given)
         if not len(nodes):
             raise InputError("X names no node. Give those whose answers are to be judged.")

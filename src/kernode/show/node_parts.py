@@ -81,7 +81,9 @@ def _split_again(on: ModelOnGraph) -> tuple[np.ndarray | None, np.ndarray | None
     except InputError:
         return None, None
     distinct = splits[:1] if len(model.train) == 1 else splits
-    same = [np.array_equal(split.train, np.sort(row)) for split, row in zip(distinct, model.train, strict=True)]
+    same = [
+        np.array_equal(split.train, np.sort(row)) for split, row in zip(distinct, model.train, strict=True)
+    ]
     return _stacked(distinct) if all(same) else (None, None)
 
 

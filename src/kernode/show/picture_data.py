@@ -13,7 +13,6 @@ from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.show.class_colours import most_frequent
 from kernode.show.evidence import Evidence
 from kernode.show.layout import Plane, layout
-from kernode.show.plots.heat_map import block_means
 from kernode.show.training_history import hop_weight_history
 
 _GRAM_NODES = 2000  # of more, evenly taken: a picture has fewer pixels than that
@@ -109,6 +108,14 @@ def _positions(nodes: np.ndarray) -> np.ndarray:
     from kernode.graph import positions
 
     return positions(nodes)
+
+
+def block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
+    """The mean of each block of a square matrix, with blocks of nearly one size: pixels × pixels at most."""
+    m = len(matrix)
+    edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
+    sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
+    return sums / np.outer(np.diff(edges), np.diff(edges))
 
 
 def _mean(values: np.ndarray) -> float | None:

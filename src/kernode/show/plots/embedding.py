@@ -58,7 +58,9 @@ def _legends(axes: Axes, data: Embedding, colours: ClassColours, names: tuple[st
     for part in (TRAIN, VALIDATION, TEST, OTHER):
         if (data.part == part).any():
             look = _MARKS[part]
-            edge = {"markeredgecolor": INK, "markeredgewidth": 0.6} if part == TEST else {"markeredgewidth": 0}
+            edge = (
+                {"markeredgecolor": INK, "markeredgewidth": 0.6} if part == TEST else {"markeredgewidth": 0}
+            )
             of_parts.append(
                 mark(QUIET, _said(part, data), look["marker"], {TRAIN: 2.5, OTHER: 3.5}.get(part, 5), **edge)
             )

@@ -40,11 +40,3 @@ def class_axis(
     axis.tick_params(which="major", length=0, labelcolor=INK)
     axis.tick_params(which="minor", length=6, width=0.8, color=QUIET)
     axis.spines[:].set_visible(False)
-
-
-def block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
-    """The mean of each block of a square matrix, with blocks of nearly one size: pixels × pixels at most."""
-    m = len(matrix)
-    edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
-    sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
-    return sums / np.outer(np.diff(edges), np.diff(edges))

@@ -1,8 +1,8 @@
 """Every picture by its name: drawn on axes for Python, written to files for the command.
 
-    kn.plots.confusion(model)                     # the test nodes that the model knows of
-    kn.plots.confusion(model, nodes, classes)     # any others
-    kn.plots.embedding(model, axes=axes)          # among other pictures
+kn.plots.confusion(model)                     # the test nodes that the model knows of
+kn.plots.confusion(model, nodes, classes)     # any others
+kn.plots.embedding(model, axes=axes)          # among other pictures
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ def draw_losses(axes: Axes, data: dict[str, Any]) -> None:
     for number, name in enumerate(names):
         _curve(axes, data["curves"][name], colour(number), LOSSES[name], _STYLES[name])
     _finish(axes, data, "loss", 0.42)  # below the legend, and above where losses end
-    axes.legend(loc="upper right", fontsize=7, handlelength=2.6, facecolor="white", framealpha=1, edgecolor="none")
+    axes.legend(
+        loc="upper right", fontsize=7, handlelength=2.6, facecolor="white", framealpha=1, edgecolor="none"
+    )
 
 
 def draw_validation(axes: Axes, data: dict[str, Any]) -> None:
