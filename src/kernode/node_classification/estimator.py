@@ -269,7 +269,7 @@ class NodeKernelEstimator(Asked, PartParameters):
         return state | {"_on_other_graph": None} if "_on_other_graph" in state else state
 
     def _repr_html_inner(self) -> str:
-        """For notebooks: what was learned, once there is something, in the place of scikit-learn's diagram."""
+        """For notebooks: what was learned, once it is fitted, and before that scikit-learn's diagram."""
         if hasattr(self, "model_"):
             return summary_html(self.model_, f"{type(self).__name__}, fitted")
         return str(super()._repr_html_inner())

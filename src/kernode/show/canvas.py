@@ -58,7 +58,7 @@ def empty_figure(width: float, height: float, layout: Any = "constrained") -> It
 
 
 def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) -> list[Path]:
-    """Write stem.png and stem.svg, after both have been drawn; ``cut``: without empty room above and below."""
+    """Write stem.png and stem.svg, after both have been drawn; ``cut``: without empty room at the ends."""
     drawn = {}
     box = _without_room(figure) if cut else None
     # Version and date stay out of the files, so that they change only when the picture does.

@@ -54,7 +54,7 @@ class Evidence:
 
     @classmethod
     def of(cls, on: ModelOnGraph, X: Any = None, y: Any = None) -> Evidence:
-        """With the test nodes that the model knows of, or nodes X and their classes, the graph's own if None."""
+        """With the test nodes that the model knows of, or nodes X and classes y, the graph's own if None."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)
         if X is None:
@@ -140,7 +140,7 @@ class Evidence:
 
     @cached_property
     def confusion(self) -> tuple[tuple[str, ...], np.ndarray]:
-        """Who is taken for whom: names of the classes that occur, and counts with the true class in the row."""
+        """Who is taken for whom: names of classes that occur, and counts with the true class in the row."""
         truth, answered = self.answers.truth, self.answers.found
         figures = class_figures([truth], [answered], range(len(self.names)))
         present = [one["class"] for one in figures["classes"]]

@@ -149,7 +149,8 @@ def _drawn(name: str, evidence: Evidence, axes: Axes | None, plane: Plane = "tsn
 def _evidence(model: Asked, X: Any, y: Any, graph: Graph | None) -> Evidence:
     if not isinstance(model, Asked):
         raise InputError(
-            f"a picture is of a fitted NodeKernelClassifier, or of what load_model gave. Got {type(model).__name__}."
+            "a picture is of a fitted NodeKernelClassifier, or of what load_model gave. Got "
+            f"{type(model).__name__}."
         )
     return Evidence.of(model._on(graph), X, y)
 

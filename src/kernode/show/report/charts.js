@@ -23,7 +23,12 @@
     try { return !!document.createElement("canvas").getContext("webgl"); } catch (e) { return false; }
   })();
 
-  function themed(chart) {
+  // A square chart is no higher than the page is wide.
+  function height(chart, place) {
+    return chart.square ? Math.min(chart.height, Math.max(260, place.clientWidth * 0.8)) : chart.height;
+  }
+
+  function themed(chart, place) {
     var copy = JSON.parse(JSON.stringify(chart));
     var css = getComputedStyle(document.documentElement);
     var ink = css.getPropertyValue("--ink").trim(), quiet = css.getPropertyValue("--quiet").trim();
@@ -41,7 +46,7 @@
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     layout.font = { color: ink, family: css.getPropertyValue("--font"), size: 13 };
     layout.hoverlabel = { bgcolor: paper, bordercolor: quiet, font: { color: ink } };
-    layout.height = chart.height;
+    layout.height = height(chart, place);
     ["xaxis", "yaxis"].forEach(function (name) {
       layout[name] = Object.assign({ gridcolor: line, zerolinecolor: line, linecolor: line }, layout[name]);
     });
@@ -55,6 +60,9 @@
     layout.font.size = 11;
     traces.forEach(function (trace) {
       if (trace.colorbar) { trace.showscale = false; }
+      if (trace.marker && Array.isArray(trace.marker.size)) {
+        trace.marker.size = trace.marker.size.map(function (size) { return 0.7 * size; });
+      }
     });
     ["xaxis", "yaxis"].forEach(function (name) {
       var axis = layout[name];
@@ -65,15 +73,13 @@
         if (axis.title) { delete axis.title; }
       }
     });
-    layout.height = Math.min(layout.height, 420);
   }
 
   function draw(place) {
-    var chart = themed(charts[place.dataset.chart]);
+    var chart = themed(charts[place.dataset.chart], place);
     var config = {
       responsive: true, displaylogo: false, scrollZoom: false,
-      displayModeBar: window.innerWidth >= 560 ? "hover" : false,
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"]
+      displayModeBar: false
     };
     if (still.matches) { chart.layout.transition = { duration: 0 }; }
     window.Plotly.react(place, chart.data, chart.layout, config);
@@ -81,12 +87,9 @@
   }
 
   var places = Array.prototype.slice.call(document.querySelectorAll("[data-chart]"));
-  places.forEach(function (place) { place.style.minHeight = charts[place.dataset.chart].height + "px"; });
-  if (window.innerWidth < 560) {
-    places.forEach(function (place) {
-      place.style.minHeight = Math.min(charts[place.dataset.chart].height, 420) + "px";
-    });
-  }
+  places.forEach(function (place) {
+    place.style.minHeight = height(charts[place.dataset.chart], place) + "px";
+  });
   var seen = new IntersectionObserver(function (entries) {
     entries.forEach(function (entry) {
       if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
@@ -97,6 +100,7 @@
     places.forEach(function (place) { if (place.dataset.drawn) { draw(place); } });
   }
   dark.addEventListener("change", again);
+  window.addEventListener("orientationchange", function () { window.setTimeout(again, 200); });
   // Paper has no view to come into.
   window.addEventListener("beforeprint", function () { places.forEach(draw); });
 })();

@@ -50,7 +50,7 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
                 "symbol": [_SYMBOLS[part] for part in data.part[here].tolist()],
                 "size": [_SIZES[part] for part in data.part[here].tolist()],
                 "opacity": 0.85,
-                "line": {"width": [1 if part == TEST else 0 for part in data.part[here].tolist()]},
+                "line": {"width": [0.7 if part == TEST else 0 for part in data.part[here].tolist()]},
             },
         }
         for name, colour, here in groups
@@ -62,9 +62,9 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
         "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
         "margin": {"l": 4, "r": 4, "t": 8, "b": 8},
         "hovermode": "closest",
-        "dragmode": "pan",
+        "dragmode": "zoom",
     }
-    return {"data": traces, "layout": layout, "height": 560}
+    return {"data": traces, "layout": layout, "height": 560, "square": True}
 
 
 def _hover(evidence: Evidence, data: Embedding) -> list[str]:
@@ -115,7 +115,7 @@ def gram_chart(data: Gram) -> Chart:
         | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain", "automargin": True},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return {"data": [trace], "layout": layout, "height": 460, "scale": "diverging"}
+    return {"data": [trace], "layout": layout, "height": 460, "scale": "diverging", "square": True}
 
 
 def lines_chart(curves: dict[str, dict[str, list[float]]], kept: list[int], axis: str) -> Chart:
@@ -139,8 +139,8 @@ def lines_chart(curves: dict[str, dict[str, list[float]]], kept: list[int], axis
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         "shapes": [{"type": "line", "x0": middle, "x1": middle, "yref": "paper", "y0": 0, "y1": 1,
                     "line": {"dash": "dot", "width": 1.5}}],
-        "annotations": [{"x": middle, "y": 0, "yref": "paper", "text": f"kept: {middle:g}", "showarrow": False,
-                         "xanchor": "right", "yanchor": "bottom"}],
+        "annotations": [{"x": middle, "y": 0, "yref": "paper", "text": f"kept: {middle:g}",
+                         "showarrow": False, "xanchor": "right", "yanchor": "bottom"}],
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
     }  # fmt: skip
     return {"data": traces, "layout": layout, "height": 320}
@@ -177,16 +177,16 @@ def confusion_chart(data: Confusion) -> Chart:
     trace: dict[str, Any] = {
         "type": "heatmap",
         "z": data.shares.round(1).tolist(),
-        "customdata": data.counts.tolist(),
+        "text": [[f"{count:,}" for count in row] for row in data.counts.tolist()],
         "zmin": 0,
         "zmax": 100,
-        "hovertemplate": "%{customdata:,} nodes, %{z:.1f} % of their class<extra></extra>",
+        "hovertemplate": "%{text} nodes, %{z:.1f} % of their class<extra></extra>",
         "colorbar": {"title": {"text": "%"}, "thickness": 12, "len": 0.9},
         "xgap": 1,
         "ygap": 1,
     }
     if len(names) <= 15:
-        trace["texttemplate"] = "%{customdata}"
+        trace["texttemplate"] = "%{text}"
     ticks = {"tickvals": places, "ticktext": names, "automargin": True, "showgrid": False, "zeroline": False}
     layout = {
         "xaxis": ticks | {"title": {"text": "answered class"}, "tickangle": -45, "constrain": "domain"},
@@ -238,7 +238,8 @@ def coverage_chart(data: Coverage) -> Chart:
         "x": _rounded(data.answered[keep], 2),
         "y": _rounded(data.accuracy[keep], 2),
         "customdata": _rounded(100 * data.threshold[keep], 1),
-        "hovertemplate": "at least %{customdata} % sure:<br>%{x:.1f} % answered, %{y:.1f} % right<extra></extra>",
+        "hovertemplate": "at least %{customdata} % sure:<br>%{x:.1f} % answered, %{y:.1f} % right"
+        "<extra></extra>",
         "line": {"color": COLOURS[0], "width": 2, "shape": "hv"},
     }
     layout = {

@@ -184,10 +184,11 @@ class Contents:
         one, rows = self.figures["calibration"], []
         if one["calibrated_on"]:
             rows.append(
-                f"Probabilities were calibrated on {one['calibrated_on']:,} nodes that did not train (temperature "
-                f"{one['temperature']:.2f}). Before, the error was {one['error_uncalibrated']:.1f} %, now it is "
-                f"{one['error_mean']:.1f} %; perfectly calibrated answers about so few nodes would have "
-                f"{one['by_chance']:.1f} % by chance, and at most {one['by_chance_at_most']:.1f} % in 19 of 20 cases."
+                f"Probabilities were calibrated on {one['calibrated_on']:,} nodes that did not train "
+                f"(temperature {one['temperature']:.2f}). Their error was {one['error_uncalibrated']:.1f} % "
+                f"before and is {one['error_mean']:.1f} % now. Answers that are perfectly calibrated would "
+                f"have {one['by_chance']:.1f} % by chance about so many nodes, and at most "
+                f"{one['by_chance_at_most']:.1f} % in 19 of 20 cases."
             )
         else:
             rows.append(
@@ -201,7 +202,7 @@ class Contents:
         """What trains it again."""
         model = self.evidence.model
         words = list(self.data) or ([model.dataset] if is_registered(model.dataset) else ["DATA"])
-        return rerun_command(model, self.evidence.graph, words)
+        return rerun_command(self.evidence, words)
 
     @property
     def settings(self) -> list[tuple[str, str]]:

@@ -13,18 +13,18 @@ from kernode.show.report.contents import Contents
 from kernode.storage import write_whole
 from kernode.version import versions
 
-# Of every picture: its heading, what it shows, and how to read it.
-CAPTIONS = {
-    "embedding": "Alike nodes are near each other: nearness counts, directions and distances do not. Small dots "
-    "trained, triangles validated, outlined circles were tested, diamonds are in no part. Point at a node for its "
-    "name; a click on a class hides it, a double click shows it alone.",
-    "confusion": "Rows are true classes, columns are answers; the shade is the share of the true class, the number "
-    "counts nodes.",
-    "reliability": "Each point is a fifteenth of the answers. On the dashed line answers are as often right as they "
-    "claim; bars are 95 % intervals.",
+CAPTIONS = {  # how to read each picture
+    "embedding": "Alike nodes are near each other: nearness counts, directions and distances do not. Small "
+    "dots trained, triangles validated, outlined circles were tested, diamonds are in no part. Point at a "
+    "node for its name. A click on a class hides it, a double click shows it alone; draw a box to look "
+    "closer, double click to come back.",
+    "confusion": "Rows are true classes, columns are answers; the shade is the share of the true class, the "
+    "number counts nodes.",
+    "reliability": "Each point is a fifteenth of the answers. On the dashed line answers are as often right "
+    "as they claim; bars are 95 % intervals.",
     "coverage": "If only the surest answers are given, how many of them are right.",
-    "gram": "Each pixel is the similarity K̄ of two nodes, in the order of their classes. Red blocks on the diagonal "
-    "are classes whose nodes are alike.",
+    "gram": "Each pixel is the similarity K̄ of two nodes, in the order of their classes. Red blocks on the "
+    "diagonal are classes whose nodes are alike.",
     "hop-weights": "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1.",
     "losses": "What was minimised, and the same on validation nodes.",
     "validation": "What chose the epoch that was kept.",

@@ -12,16 +12,18 @@ from kernode.node_classification.experiment import known_name, settings_key
 from kernode.node_classification.method import Method
 from kernode.node_classification.model import Model
 from kernode.node_classification.variants import candidates
+from kernode.show.evidence import Evidence
 
 _OF_LOSS = ("kernel_weight", "margin", "triplets", "class_weights")
 
 
-def rerun_command(model: Model, graph: Graph, data: list[str]) -> str | None:
+def rerun_command(evidence: Evidence, data: list[str]) -> str | None:
     """What to type to train it again; None where no options give just these settings.
 
     ``data``: words for the graph, as a command takes them.
     """
-    if not model.split or (model.tested is None and model.split != "all labelled nodes"):
+    model, graph = evidence.model, evidence.graph
+    if not model.split or (evidence.parts.test is None and model.split != "all labelled nodes"):
         return None  # trained from Python, or again on all labels
     changes = _changes(model, graph)
     if changes is None:

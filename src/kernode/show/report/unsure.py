@@ -15,6 +15,7 @@ from kernode.show.class_colours import shortened
 from kernode.show.evidence import Evidence, node_names
 
 _LONGEST = 60  # letters of a name
+_LEAST = 0.005  # below it a part would be shown as 0.00
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def _row(evidence: Evidence, node: int, explained: NodeExplanation | None) -> Un
         names[others[0]] if others else None,
         round(100 * float(chances[others[0]]), 2) if others else None,
         names[known] if known >= 0 else None,
-        tuple(_words(part, own) for part in parts if part.value > 0)[:3],
-        tuple(_words(part, own) for part in parts if part.value < 0)[:3],
+        tuple(_words(part, own) for part in parts if part.value >= _LEAST)[:3],
+        tuple(_words(part, own) for part in parts if part.value <= -_LEAST)[:3],
     )
 
 
