@@ -73,6 +73,7 @@ def read_model(path: str | Path) -> Model:
 def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
     """The model that a file holds."""
     facts = _as_today(facts)
+    optional: dict[str, Any] = {name: tensors[name].numpy() for name in _OPTIONAL if name in tensors}
     held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return Model(
         method=NodeMethod.from_json(facts["method"]),
@@ -80,7 +81,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
         parameters=part(tensors, "parameters."),
         train=tensors["train"].numpy(),
         train_labels=tensors["train_labels"].numpy(),
-        **{name: tensors[name].numpy() if name in tensors else None for name in _OPTIONAL},
+        **optional,
         classes=tuple(facts["classes"]),
         seeds=tuple(facts["seeds"]),
         precision=facts["precision"],

@@ -78,7 +78,7 @@ def _without_room(figure: Figure) -> Any:
 
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    drawn = figure.get_tightbbox(canvas.get_renderer())  # type: ignore[arg-type]
+    drawn = figure.get_tightbbox(canvas.get_renderer())
     left, right = min(0.0, drawn.x0), max(figure.get_figwidth(), drawn.x1)
     return Bbox.from_extents(left, drawn.y0 - 0.04, right, drawn.y1 + 0.04)
 

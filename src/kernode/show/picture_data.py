@@ -165,9 +165,10 @@ def confusion_data(evidence: Evidence, most: int = 40) -> Confusion:
 
 def reliability_data(evidence: Evidence) -> dict[str, Any]:
     """What was claimed and what came true, bin by bin, and the error beside what chance explains of it."""
-    tested = evidence.tested
+    tested, truth = evidence.tested, evidence.truth
+    assert truth is not None
     by_run = evidence.on.probabilities(tested)
-    report = calibration_report(evidence.model.calibration, by_run, tested, evidence.truth)
+    report = calibration_report(evidence.model.calibration, by_run, tested, truth)
     figures = report["ensemble"] or report
     names = ("error_mean", "by_chance", "by_chance_at_most", "bins")
     calibrated = {"calibrated_on": report["calibrated_on"], "of": evidence.answers.of}

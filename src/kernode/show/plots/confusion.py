@@ -29,8 +29,8 @@ def draw_confusion(axes: Axes, data: Confusion) -> None:
             for column in places:
                 dark = data.shares[row, column] > 55
                 count = int(data.counts[row, column])
-                look = {"color": "white" if dark else INK if count else "#b5b5b5"}
-                axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=6, **look)
+                shade = "white" if dark else INK if count else "#b5b5b5"
+                axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=6, color=shade)
     axes.set_ylabel("true class", fontsize=8)
     axes.set_xlabel(f"answered class\n{data.accuracy:.1f} % right;\n{data.of}", fontsize=8)
     axes.xaxis.label.set_color(QUIET)

@@ -34,7 +34,8 @@ def draw_embedding(axes: Axes, data: Embedding, names: tuple[str, ...]) -> None:
     for part, look in _MARKS.items():
         here = data.part == part
         axes.scatter(
-            *data.points[here].T,
+            data.points[here, 0],
+            data.points[here, 1],
             c=of_class[data.classes[here]],
             rasterized=True,  # thousands of marks would make the SVG large
             **(look | {"s": look["s"] * scale}),

@@ -33,4 +33,4 @@ def draw_gram(axes: Axes, data: Gram) -> None:
     bar = axes.figure.colorbar(shown, cax=beside, ticks=[-1, -0.5, 0, 0.5, 1])
     bar.set_label(r"similarity $\bar{K}(u, v)$", fontsize=7.5)
     beside.tick_params(labelsize=7)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)

@@ -22,7 +22,12 @@ def draw_reliability(axes: Axes, data: dict[str, Any]) -> None:
     true = np.array([one["accuracy"] for one in data["bins"]])
     low, high = intervals(data["bins"])
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
-    around = {"yerr": (true - low, high - true), "ecolor": COLOURS[0], "elinewidth": 0.9, "capsize": 0}
+    around: dict[str, Any] = {
+        "yerr": (true - low, high - true),
+        "ecolor": COLOURS[0],
+        "elinewidth": 0.9,
+        "capsize": 0,
+    }
     axes.errorbar(claimed, true, fmt="o", color=COLOURS[0], markersize=4, **around)
     least = max(0.0, 5 * np.floor((min(claimed.min(), low.min()) - 3) / 5))
     axes.set(xlim=(least, 101), ylim=(least, 101), xlabel="claimed probability, %", ylabel="came true, %")

@@ -23,9 +23,9 @@
     try { return !!document.createElement("canvas").getContext("webgl"); } catch (e) { return false; }
   })();
 
-  // A square chart is no higher than the page is wide.
+  // On a narrow page some charts are less high: by how wide they are.
   function height(chart, place) {
-    return chart.square ? Math.min(chart.height, Math.max(260, place.clientWidth * 0.8)) : chart.height;
+    return chart.ratio ? Math.min(chart.height, Math.max(260, place.clientWidth * chart.ratio)) : chart.height;
   }
 
   function themed(chart, place) {
@@ -95,12 +95,21 @@
       if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
     });
   }, { rootMargin: "300px" });
-  places.forEach(function (place) { seen.observe(place); });
   function again() {
     places.forEach(function (place) { if (place.dataset.drawn) { draw(place); } });
   }
-  dark.addEventListener("change", again);
-  window.addEventListener("orientationchange", function () { window.setTimeout(again, 200); });
-  // Paper has no view to come into.
-  window.addEventListener("beforeprint", function () { places.forEach(draw); });
+  // Words and tables are there first: plotly's code is read when they have been drawn.
+  function start() {
+    var code = document.createElement("script");
+    code.textContent = document.getElementById("plotly").textContent;
+    document.body.appendChild(code);
+    places.forEach(function (place) { seen.observe(place); });
+    dark.addEventListener("change", again);
+    window.addEventListener("orientationchange", function () { window.setTimeout(again, 200); });
+    // Paper has no view to come into.
+    window.addEventListener("beforeprint", function () { places.forEach(draw); });
+  }
+  window.addEventListener("load", function () {
+    window.requestAnimationFrame(function () { window.setTimeout(start, 0); });
+  });
 })();

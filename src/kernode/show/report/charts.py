@@ -36,25 +36,33 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
     groups += [(colours.of_others, GREY, ~is_own)] if colours.others else []
     texts = np.array(_hover(evidence, data), dtype=object)
     kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
-    traces = [
-        {
-            "type": kind,
-            "mode": "markers",
-            "name": label(name, 28),
-            "x": _rounded(data.points[here, 0], 3),
-            "y": _rounded(data.points[here, 1], 3),
-            "text": texts[here].tolist(),
-            "hovertemplate": "%{text}<extra></extra>",
-            "marker": {
-                "color": colour,
-                "symbol": [_SYMBOLS[part] for part in data.part[here].tolist()],
-                "size": [_SIZES[part] for part in data.part[here].tolist()],
-                "opacity": 0.85,
-                "line": {"width": [0.7 if part == TEST else 0 for part in data.part[here].tolist()]},
-            },
+    traces: list[dict[str, Any]] = []
+    for name, colour, here in groups:
+        parts = data.part[here].tolist()
+        marks = {
+            "color": colour,
+            "symbol": [_SYMBOLS[part] for part in parts],
+            "size": [_SIZES[part] for part in parts],
+            "opacity": 0.85,
+            "line": {"width": [0.7 if part == TEST else 0 for part in parts]},
         }
-        for name, colour, here in groups
-    ]
+        own = {"mode": "markers", "legendgroup": label(name), "name": label(name, 28)}
+        # The legend would take the shape of the first node: it has an entry of its own.
+        traces.append(
+            own | {"type": "scatter", "x": [None], "y": [None], "marker": {"color": colour, "size": 9}}
+        )
+        traces.append(
+            own
+            | {
+                "type": kind,
+                "showlegend": False,
+                "x": _rounded(data.points[here, 0], 3),
+                "y": _rounded(data.points[here, 1], 3),
+                "text": texts[here].tolist(),
+                "hovertemplate": "%{text}<extra></extra>",
+                "marker": marks,
+            }
+        )
     hidden = {"visible": False, "fixedrange": False}
     layout = {
         "xaxis": hidden,
@@ -64,7 +72,7 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
         "hovermode": "closest",
         "dragmode": "zoom",
     }
-    return {"data": traces, "layout": layout, "height": 560, "square": True}
+    return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35}
 
 
 def _hover(evidence: Evidence, data: Embedding) -> list[str]:
@@ -95,7 +103,7 @@ def gram_chart(data: Gram) -> Chart:
     ends = data.counts.cumsum() / m * side
     centres = ends - data.counts / m * side / 2 - 0.5
     named = np.flatnonzero(data.counts >= 0.03 * m)
-    ticks = {
+    ticks: dict[str, Any] = {
         "tickvals": _rounded(centres[named], 2),
         "ticktext": [label(readable(data.names[c]), 24) for c in named],
         "showgrid": False,
@@ -115,7 +123,7 @@ def gram_chart(data: Gram) -> Chart:
         | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain", "automargin": True},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return {"data": [trace], "layout": layout, "height": 460, "scale": "diverging", "square": True}
+    return {"data": [trace], "layout": layout, "height": 460, "scale": "diverging", "ratio": 0.8}
 
 
 def lines_chart(curves: dict[str, dict[str, list[float]]], kept: list[int], axis: str) -> Chart:
@@ -187,10 +195,16 @@ def confusion_chart(data: Confusion) -> Chart:
     }
     if len(names) <= 15:
         trace["texttemplate"] = "%{text}"
-    ticks = {"tickvals": places, "ticktext": names, "automargin": True, "showgrid": False, "zeroline": False}
+    ticks: dict[str, Any] = {
+        "tickvals": places,
+        "ticktext": names,
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
     layout = {
         "xaxis": ticks | {"title": {"text": "answered class"}, "tickangle": -45, "constrain": "domain"},
-        "yaxis": ticks | {"title": {"text": "true class"}, "autorange": "reversed"},
+        "yaxis": ticks | {"title": {"text": "true class", "standoff": 14}, "autorange": "reversed"},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
     return {"data": [trace], "layout": layout, "height": 260 + 26 * len(names), "scale": "sequential"}
@@ -201,7 +215,7 @@ def reliability_chart(data: dict[str, Any]) -> Chart:
     bins = data["bins"]
     low, high = intervals(bins)
     claimed, true = ([one[name] for one in bins] for name in ("confidence", "accuracy"))
-    points = {
+    points: dict[str, Any] = {
         "type": "scatter",
         "mode": "markers",
         "x": claimed,
@@ -218,7 +232,13 @@ def reliability_chart(data: dict[str, Any]) -> Chart:
             "color": COLOURS[0],
         },
     }
-    straight = {"type": "scatter", "mode": "lines", "x": [0, 100], "y": [0, 100], "hoverinfo": "skip"}
+    straight: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [0, 100],
+        "y": [0, 100],
+        "hoverinfo": "skip",
+    }
     straight |= {"line": {"dash": "dash", "width": 1, "color": GREY}}
     layout = {
         "xaxis": {"title": {"text": "claimed probability, %"}, "range": [0, 102]},

@@ -14,6 +14,7 @@ from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.node_classification.report import percent
 from kernode.node_classification.summary import hop_words, summary
 from kernode.progress import tell
+from kernode.show.canvas import readable
 from kernode.show.class_colours import shortened
 from kernode.show.evidence import Evidence
 from kernode.show.layout import Plane
@@ -26,12 +27,12 @@ from kernode.show.picture_data import (
     reliability_data,
 )
 from kernode.show.report import charts
+from kernode.show.report.charts import Chart
 from kernode.show.report.rerun import rerun_command
 from kernode.show.report.unsure import Unsure, least_sure
 from kernode.show.training_history import SCORES, course
 from kernode.version import versions
 
-_SHOWN_CLASSES = 60  # rows of the table of classes
 _LONGEST = 60  # letters of a name
 
 
@@ -45,7 +46,7 @@ class Contents:
     notes: tuple[str, ...]  # what was done to its tables
 
     @cached_property
-    def charts(self) -> dict[str, charts.Chart]:
+    def charts(self) -> dict[str, Chart]:
         """Every picture that applies, by its name."""
         return {name: one for name, one in self._tried.items() if not isinstance(one, str)}
 
@@ -55,9 +56,9 @@ class Contents:
         return {name: why for name, why in self._tried.items() if isinstance(why, str)}
 
     @cached_property
-    def _tried(self) -> dict[str, charts.Chart | str]:
+    def _tried(self) -> dict[str, Chart | str]:
         evidence = self.evidence
-        makers: dict[str, Callable[[], charts.Chart]] = {
+        makers: dict[str, Callable[[], Chart]] = {
             "embedding": lambda: charts.embedding_chart(
                 evidence, embedding_data(evidence, self.plane, charts.MOST_NODES)
             ),
@@ -69,7 +70,7 @@ class Contents:
             "losses": lambda: charts.loss_chart(course(evidence.model)),
             "validation": lambda: charts.validation_chart(_validated(evidence)),
         }
-        found: dict[str, charts.Chart | str] = {}
+        found: dict[str, Chart | str] = {}
         for done, (name, make) in enumerate(makers.items()):
             tell("pictures", done, len(makers))
             try:
@@ -157,19 +158,18 @@ class Contents:
         return rows
 
     @property
-    def classes(self) -> tuple[list[dict[str, Any]], int]:
-        """Figures of every class, with what it is mostly taken for, and how many more there are."""
+    def classes(self) -> list[dict[str, Any]]:
+        """Figures of every class, with what it is mostly taken for, the largest first."""
         if self.figures is None:
-            return [], 0
+            return []
         rows, counts = self.figures["classes"], self.figures["confusion"]
-        names = [shortened(str(one["class"]), _LONGEST) for one in rows]
+        names = [shortened(readable(str(one["class"])), _LONGEST) for one in rows]
         found = []
         for i, one in enumerate(rows):
             others = [0 if j == i else count for j, count in enumerate(counts[i])]
             mostly = names[max(range(len(others)), key=others.__getitem__)] if any(others) else "–"
             found.append(one | {"class": names[i], "mostly": mostly})
-        found.sort(key=lambda one: -one["support"])
-        return found[:_SHOWN_CLASSES], max(0, len(found) - _SHOWN_CLASSES)
+        return sorted(found, key=lambda one: -one["support"])
 
     @property
     def hops(self) -> str:

@@ -34,7 +34,7 @@ CAPTIONS = {  # how to read each picture
 def plotly_script() -> str:
     """plotly's JavaScript, as its wheel brings it."""
     try:
-        from plotly.offline import get_plotlyjs
+        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
     except ImportError:
         raise MissingExtraError("the report needs plotly: pip install 'kernode[report]'.") from None
     return str(get_plotlyjs())
