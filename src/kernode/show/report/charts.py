@@ -72,7 +72,7 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
         "hovermode": "closest",
         "dragmode": "zoom",
     }
-    return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35}
+    return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35, "of": data.of}
 
 
 def _hover(evidence: Evidence, data: Embedding) -> list[str]:
@@ -123,7 +123,14 @@ def gram_chart(data: Gram) -> Chart:
         | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain", "automargin": True},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return {"data": [trace], "layout": layout, "height": 460, "scale": "diverging", "ratio": 0.8}
+    return {
+        "data": [trace],
+        "layout": layout,
+        "height": 460,
+        "scale": "diverging",
+        "ratio": 0.8,
+        "of": data.of,
+    }
 
 
 def lines_chart(curves: dict[str, dict[str, list[float]]], kept: list[int], axis: str) -> Chart:
@@ -207,7 +214,13 @@ def confusion_chart(data: Confusion) -> Chart:
         "yaxis": ticks | {"title": {"text": "true class", "standoff": 14}, "autorange": "reversed"},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return {"data": [trace], "layout": layout, "height": 260 + 26 * len(names), "scale": "sequential"}
+    return {
+        "data": [trace],
+        "layout": layout,
+        "height": 260 + 26 * len(names),
+        "scale": "sequential",
+        "of": data.of,
+    }
 
 
 def reliability_chart(data: dict[str, Any]) -> Chart:
@@ -246,7 +259,7 @@ def reliability_chart(data: dict[str, Any]) -> Chart:
         "showlegend": False,
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
     }
-    return {"data": [straight, points], "layout": layout, "height": 360}
+    return {"data": [straight, points], "layout": layout, "height": 360, "of": data["of"]}
 
 
 def coverage_chart(data: Coverage) -> Chart:
@@ -268,7 +281,7 @@ def coverage_chart(data: Coverage) -> Chart:
         "showlegend": False,
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
     }
-    return {"data": [trace], "layout": layout, "height": 360}
+    return {"data": [trace], "layout": layout, "height": 360, "of": data.of}
 
 
 def _rounded(values: np.ndarray, digits: int) -> list[float]:
