@@ -197,3 +197,14 @@ def graph_path(clusters, tmp_path):
     path = tmp_path / "clusters.npz"
     write_npz(clusters, path)
     return path
+
+
+def test_a_plane_that_there_is_not_is_no_picture_left_out(command, graph_path, tmp_path, monkeypatch, cache):
+    monkeypatch.chdir(tmp_path)
+    fit = ("fit", graph_path, "--variant", "k3", "--epochs", "2", "--replicas", "1", "-q")
+    command(*fit, "-o", "m.safetensors")
+    for name in ("plot", "report"):
+        result = command(
+            name, "m.safetensors", *(["--graph"] if name == "plot" else []), graph_path, "--plane", "map"
+        )
+        fails(result, 2, "tsne, umap, pca. Got 'map'")

@@ -35,7 +35,7 @@ def plot(
 
     Every picture is a PNG and an SVG as wide as a column (3.4 inches), in colours that colour-blind readers
     tell apart. What does not apply to a model is said: without test nodes nothing judges its answers.
-    Needs `pip install 'kernode[plots]'`.
+    Needs the extra `plots`.
 
     Example: [bold]kernode plot cora.safetensors -o pictures[/]
 
@@ -44,12 +44,14 @@ def plot(
     folder = out or model.model.with_name(f"{model.model.stem}-pictures")
     check_folder(folder)
     from kernode.show.evidence import Evidence
+    from kernode.show.layout import checked_plane
     from kernode.show.plots.pictures import write_pictures
 
+    found_by = checked_plane(plane)
     with progress("plot", quiet=output.silent):
         opened = model.open()
         evidence = Evidence.of(opened.on)
-        found = dict(write_pictures(evidence, folder, pictures or (), plane))  # type: ignore[arg-type]
+        found = dict(write_pictures(evidence, folder, pictures or (), found_by))
     written = {name: files for name, files in found.items() if not isinstance(files, str)}
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}
     if output.json:

@@ -26,16 +26,18 @@ def report(
     """Write one page about a model: accuracy beside baselines, its nodes, classes, doubts and settings.
 
     The page is a single file with all that it needs and opens in any browser, without a network. Its charts
-    answer to the pointer. Needs `pip install 'kernode[report]'`.
+    answer to the pointer. Needs the extra `report`.
 
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """
     path = out or model.model.with_name(f"{model.model.stem}-report.html")
     check_place(path, (".html", ".htm"))
     from kernode.show.evidence import Evidence
+    from kernode.show.layout import checked_plane
     from kernode.show.report.contents import Contents
     from kernode.show.report.page import plotly_script, write_report
 
+    found_by = checked_plane(plane)
     plotly_script()  # says before anything is computed that it is missing
     with progress("report", quiet=output.silent):
         opened = model.open()
@@ -43,7 +45,7 @@ def report(
         data += [] if model.nodes is None else ["--nodes", str(model.nodes)]
         contents = Contents(
             Evidence.of(opened.on),
-            plane,  # type: ignore[arg-type]  # whatever it is, the layout says what it may be
+            found_by,
             tuple(data),
             tuple(notes_of(opened)),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,8 @@ class Evidence:
         """With the test nodes that the model knows of, or nodes X and classes y, the graph's own if None."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)
+        if parts.test is not None and (known[parts.test] < 0).any():
+            parts = replace(parts, test=None, without_test="the graph's classes are not those of the model")
         if X is None:
             if y is not None:
                 raise InputError("y has the classes of the nodes in X: give X, too.")

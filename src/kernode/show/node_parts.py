@@ -9,7 +9,6 @@ import numpy as np
 from kernode.data import Split, split_nodes
 from kernode.data.split_file import is_split_file
 from kernode.errors import InputError
-from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 
 # How a node is marked in pictures, in words.
@@ -38,7 +37,7 @@ class NodeParts:
             validation, test = _split_again(on)
         if test is None or not test.shape[1]:
             return cls(train, validation, None, _why(on, train))
-        if any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=len(train) > 1)):
+        if any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
             return cls(train, validation, None, "nodes that were kept for a test have taught the model since")
         if (on.graph.labels[test] < 0).any():
             return cls(train, validation, None, "some test nodes have no class in this graph")
@@ -98,10 +97,6 @@ def _why(on: ModelOnGraph, train: np.ndarray) -> str:
     labelled = int((on.graph.labels >= 0).sum())
     if len(np.unique(train)) >= labelled:
         return "every node with a known class taught the model"
-    if _trained_by_command(on.model):
+    if on.model.split:  # trained by the command
         return "the model does not say which nodes were kept for a test"
     return "the model was not told of test nodes"
-
-
-def _trained_by_command(model: Model) -> bool:
-    return bool(model.split)

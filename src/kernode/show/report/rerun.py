@@ -23,14 +23,14 @@ def rerun_command(evidence: Evidence, data: list[str]) -> str | None:
     ``data``: words for the graph, as a command takes them.
     """
     model, graph = evidence.model, evidence.graph
-    if not model.split or (evidence.parts.test is None and model.split != "all labelled nodes"):
+    if not model.split or evidence.parts.test is None:
         return None  # trained from Python, or again on all labels
     changes = _changes(model, graph)
     if changes is None:
         return None
     words = ["kernode", "fit", *data, "--variant", model.variant]
     default = "fastgcn" if known_name(graph) else "jk"
-    if model.split not in (default, "all labelled nodes"):
+    if model.split != default:
         words += ["--split", model.split]
     words += ["--replicas", str(len(model.seeds)), "--seed", str(model.seeds[0])]
     words += ["--precision", str(model.precision)] if model.precision != 32 else []
@@ -56,7 +56,8 @@ def _changes(model: Model, graph: Graph) -> dict[str, Any] | None:
 
 
 def _configured(model: Model, graph: Graph, changes: dict[str, Any]) -> Any:
-    tuned = model.split in ("fastgcn", "jk")  # as `kernode fit` has it where nothing is said of a split
+    # As `kernode fit` has it: settings of a search are for the split that is its default.
+    tuned = model.split == ("fastgcn" if known_name(graph) else "jk")
     try:
         found = candidates(model.variant, settings_key(graph), tuned=tuned, **changes)
     except InputError:
