@@ -17,6 +17,7 @@ from kernode.show.training_history import LOSSES, SCORES
 
 MOST_NODES = 20_000  # of the embedding; a page must stay small
 _BY_WEBGL = 3000  # nodes from which WebGL draws
+_MANY = 8000  # nodes from which marks are smaller
 _SYMBOLS = {TRAIN: "circle", VALIDATION: "triangle-up", TEST: "circle", OTHER: "diamond"}
 _SIZES = {TRAIN: 4, VALIDATION: 7, TEST: 7, OTHER: 5}
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -35,6 +36,7 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
     groups = [(readable(evidence.names[c]), colours.colour(c), data.classes == c) for c in colours.coloured]
     groups += [(colours.of_others, GREY, ~is_own)] if colours.others else []
     texts = np.array(_hover(evidence, data), dtype=object)
+    shrink = 0.7 if len(data.nodes) > _MANY else 1
     kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
     traces: list[dict[str, Any]] = []
     for name, colour, here in groups:
@@ -42,7 +44,7 @@ def embedding_chart(evidence: Evidence, data: Embedding) -> Chart:
         marks = {
             "color": colour,
             "symbol": [_SYMBOLS[part] for part in parts],
-            "size": [_SIZES[part] for part in parts],
+            "size": [round(shrink * _SIZES[part], 1) for part in parts],
             "opacity": 0.85,
             "line": {"width": [0.7 if part == TEST else 0 for part in parts]},
         }
