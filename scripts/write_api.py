@@ -12,6 +12,7 @@ import kernode as kn
 from kernode import data, kernels, losses, maps
 from kernode.data.tables import columns, repairs
 from kernode.kernels import gp
+from kernode.show import plots
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"
@@ -85,6 +86,11 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         ),
     ),
     (
+        "Pictures: `kernode.plots`",
+        "More on them: [pictures and the report](pictures.md).",
+        tuple(("kernode.plots", getattr(plots, name)) for name in plots.__all__),
+    ),
+    (
         "Errors",
         "",
         ("KernodeError", "KernodeWarning", "InputError", "FileError", "MissingExtraError"),
@@ -97,6 +103,7 @@ ELSEWHERE = {
     "kernels": "base kernels, above",
     "losses": "losses, above",
     "maps": "feature maps, above",
+    "plots": "pictures, above",
     "LINK_VARIANTS": "the same for links",
     "VARIANTS": "a dictionary of every variant's method and settings; [which to use](variants.md)",
     "__version__": "the version, as text",

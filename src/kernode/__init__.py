@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernode.node_classification.classifier import NodeKernelClassifier
     from kernode.node_classification.transformer import NodeKernelTransformer
     from kernode.node_classification.variants import VARIANTS
+    from kernode.show import plots
     from kernode.training.checkpoint import Checkpoint
     from kernode.version import __version__
 
@@ -58,7 +59,13 @@ _HOMES = {
     "to_networkx": "data.exchange",
     "to_pyg": "data.exchange",
 }
-_MODULES = {"gp": "kernels.gp", "kernels": "kernels", "losses": "losses", "maps": "maps"}
+_MODULES = {
+    "gp": "kernels.gp",
+    "kernels": "kernels",
+    "losses": "losses",
+    "maps": "maps",
+    "plots": "show.plots",
+}
 
 __all__ = [
     "LINK_VARIANTS",
@@ -89,6 +96,7 @@ __all__ = [
     "load_model",
     "losses",
     "maps",
+    "plots",
     "positions",
     "read_table",
     "split_edges",

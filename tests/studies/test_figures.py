@@ -12,15 +12,15 @@ from graphs import clustered_graph
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import Linear
 from kernode.node_classification.experiment import run_variant
+from kernode.show.picture_data import block_means
+from kernode.show.plots.hop_lines import spread
+from kernode.show.training_history import hop_weight_history
 from kernode.studies.reproduce import drawing
-from kernode.studies.reproduce.drawing import hop_weights
 from kernode.studies.reproduce.figure_data import (
-    _block_means,
     _labelled,
     _units,
     embedding,
     gram,
-    hop_weight_history,
     pack,
     unpack,
 )
@@ -179,7 +179,7 @@ def test_a_gram_picture_is_the_kernel_in_the_order_of_classes(after, nodes, simi
 
 @given(square, st.integers(1, 15))
 def test_blocks_of_a_picture_are_means_of_what_they_cover(matrix, pixels):
-    small = _block_means(matrix, pixels)
+    small = block_means(matrix, pixels)
     edges = np.linspace(0, len(matrix), len(small) + 1).round().astype(int)
     assert len(small) == min(pixels, len(matrix))
     for i, j in np.ndindex(small.shape):
@@ -232,7 +232,7 @@ def test_drawing_leaves_the_users_style_alone(tmp_path):
 
 def test_names_of_lines_keep_their_order_and_a_gap():
     heights = np.array([2.5, 1.0, 2.5, 2.45])
-    placed = hop_weights._spread(heights, 0.1)
+    placed = spread(heights, 0.1)
     assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-6
     assert placed[1] == 1.0
     assert placed[3] < placed[0] < placed[2]

@@ -226,6 +226,13 @@ def check_writable(path: Path | None) -> None:
         raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
 
 
+def check_folder(path: Path) -> None:
+    """The same for a folder that files will be written to."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file. Give the name of a folder.")
+    check_writable(path / "file")
+
+
 def peak_memory_mb(place: Place) -> float | None:
     """The most memory the process (or, on a GPU, torch) has held so far, in MB."""
     peak = peak_at(place)

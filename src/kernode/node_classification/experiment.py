@@ -117,6 +117,7 @@ def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | 
     task = NodeTask.of_splits(graph, splits, run)
     warn_of_single_nodes(task)
     on = fit_best(task, methods, split=_split_name(graph, split))
+    on = on.noted(tested=np.atleast_2d(_rows(splits, "test")))
     return Outcome.of(on, splits, task.nodes)
 
 

@@ -20,6 +20,7 @@ from kernode.maps import HopMLP
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.node_classification.summary import summary_html
 from kernode.node_classification.task import NodeTask
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -38,6 +39,8 @@ class Model:
     train: np.ndarray  # q × m training nodes: nearest centroids are their means
     train_labels: np.ndarray  # q × m
     train_weights: np.ndarray | None = None  # q × m; None: all count alike
+    validation: np.ndarray | None = None  # q × v nodes that chose the epoch; None in files of before
+    tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or nobody said
     classes: tuple[Any, ...]  # what the c class numbers stand for
     seeds: tuple[int, ...]
     precision: int
@@ -71,6 +74,7 @@ class Model:
             train=task.nodes.train,
             train_labels=task.nodes.train_labels,
             train_weights=task.train_weights,
+            validation=task.nodes.validation,
             classes=task.classes,
             seeds=task.run.seeds,
             precision=task.run.precision,
@@ -148,6 +152,8 @@ class Model:
             train=self.train[rows],
             train_labels=self.train_labels[rows],
             train_weights=None if self.train_weights is None else self.train_weights[rows],
+            validation=None if self.validation is None else self.validation[rows],
+            tested=None if self.tested is None else self.tested[rows],
             seeds=tuple(self.seeds[i] for i in replicas),
             kept_epochs=self.kept_epochs[replicas],
             history={},
@@ -191,6 +197,10 @@ class Model:
         if by_epoch is None or not len(by_epoch):
             return 0.0
         return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]))
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return summary_html(self, "kernode model")
 
     def __repr__(self) -> str:
         return f"Model({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"

@@ -22,6 +22,7 @@ from kernode.training.settings import Training
 from kernode.version import __version__
 
 KIND = "model"
+_OPTIONAL = ("train_weights", "validation", "tested")  # arrays that not every model has
 
 
 def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> Path:
@@ -34,8 +35,9 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
     }
     tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in arrays.items()}
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
-    if model.train_weights is not None:
-        tensors["train_weights"] = torch.from_numpy(np.ascontiguousarray(model.train_weights))
+    for name in _OPTIONAL:
+        if (value := getattr(model, name)) is not None:
+            tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
     if model.references is not None:
         tensors["references"] = model.references
     facts = {
@@ -71,6 +73,7 @@ def read_model(path: str | Path) -> Model:
 def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
     """The model that a file holds."""
     facts = _as_today(facts)
+    optional: dict[str, Any] = {name: tensors[name].numpy() for name in _OPTIONAL if name in tensors}
     held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return Model(
         method=NodeMethod.from_json(facts["method"]),
@@ -78,7 +81,7 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
         parameters=part(tensors, "parameters."),
         train=tensors["train"].numpy(),
         train_labels=tensors["train_labels"].numpy(),
-        train_weights=tensors["train_weights"].numpy() if "train_weights" in tensors else None,
+        **optional,
         classes=tuple(facts["classes"]),
         seeds=tuple(facts["seeds"]),
         precision=facts["precision"],

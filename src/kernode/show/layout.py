@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -29,8 +29,7 @@ def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
     scale: t-SNE and UMAP keep neighbours, PCA keeps the two directions that vary most.
     """
-    if plane not in get_args(Plane):
-        raise InputError(f"a plane is found by {', '.join(get_args(Plane))}. Got {plane!r}.")
+    checked_plane(plane)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.")
     key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, perplexity, 1)).encode()).hexdigest()
@@ -48,6 +47,14 @@ def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity
     np.savez_compressed(content, points=points)
     write_whole(path, content.getvalue())
     return points
+
+
+def checked_plane(name: str) -> Plane:
+    """A way to find a plane by its name, or a sentence that lists them."""
+    for known in get_args(Plane):
+        if name == known:
+            return cast(Plane, known)
+    raise InputError(f"a plane is found by {', '.join(get_args(Plane))}. Got {name!r}.")
 
 
 def place(x: np.ndarray, plane: Plane, seed: int, perplexity: float = 30) -> np.ndarray:

@@ -15,8 +15,8 @@ from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
-from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.show.picture_data import block_means
 
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error
 
@@ -48,23 +48,6 @@ def embedding(
         },
         "silhouette_by_class": [_mean_or_none(averaged[labels == label]) for label in range(len(names))],
         "silhouette_in_plane": round(float(silhouette_samples(points, labels).mean()), 4),
-    }
-
-
-def hop_weight_history(model: Model) -> dict[str, Any]:
-    """Return ω_h after every epoch, its mean and spread over the runs (E × (H+1)), and the epochs kept."""
-    weights = model.history.get("hop_weights")
-    if weights is None:
-        raise InputError(
-            "only a map that learns its hop weights, trained for at least one epoch, has a history of them. "
-            f"Got {model!r}."
-        )
-    weights = weights.astype(np.float64)  # E × r × (H+1)
-    spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])
-    return {
-        "mean": _rounded(weights.mean(axis=1)),
-        "std": _rounded(spread),
-        "kept_epochs": model.kept_epochs.tolist(),
     }
 
 
@@ -147,18 +130,10 @@ def _gram_picture(on: ModelOnGraph, nodes: np.ndarray, labels: np.ndarray, pixel
     alike = labels[:, None] == labels
     others = ~np.eye(len(nodes), dtype=bool)
     return {
-        "image": pack(_block_means(full, pixels)),
+        "image": pack(block_means(full, pixels)),
         "within": round(float(full[alike & others].mean()), 4),
         "between": round(float(full[~alike].mean()), 4),
     }
-
-
-def _block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
-    """The mean of each block of a square matrix, with blocks of nearly one size: pixels × pixels at most."""
-    m = len(matrix)
-    edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
-    sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
-    return sums / np.outer(np.diff(edges), np.diff(edges))
 
 
 def _mean_or_none(values: np.ndarray) -> float | None:

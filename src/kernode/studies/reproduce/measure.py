@@ -16,7 +16,8 @@ from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.node_classification.experiment import Outcome, run_method
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.studies.reproduce.figure_data import embedding, gram, hop_weight_history
+from kernode.show.training_history import hop_weight_history
+from kernode.studies.reproduce.figure_data import embedding, gram
 from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
 from kernode.training.checkpoint import Checkpoint

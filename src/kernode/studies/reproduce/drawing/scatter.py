@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.studies.reproduce.drawing.canvas import (
+from kernode.show.canvas import (
     COLOURS,
     MARKERS,
     QUIET,

@@ -36,30 +36,51 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def empty_figure(width: float, height: float, layout: Any = "constrained") -> Iterator[Figure]:
-    """An empty figure in our style, whatever the user's own is; no window and no global state."""
+def our_style() -> Iterator[None]:
+    """Letters, lines and colours as ours, whatever the user's own are, until it ends."""
     try:
         import matplotlib as mpl
-        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("drawing needs matplotlib: pip install 'kernode[plots]'.") from None
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
+def empty_figure(width: float, height: float, layout: Any = "constrained") -> Iterator[Figure]:
+    """An empty figure in our style; no window and no global state."""
+    with our_style():
+        from matplotlib.figure import Figure
+
         yield Figure(figsize=(width, height), layout=layout)
 
 
-def write_figure(figure: Figure, stem: Path) -> list[Path]:
-    """Write stem.png and stem.svg, after both have been drawn."""
+def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) -> list[Path]:
+    """Write stem.png and stem.svg, after both have been drawn; ``cut``: without empty room at the ends."""
     drawn = {}
+    box = _without_room(figure) if cut else None
     # Version and date stay out of the files, so that they change only when the picture does.
-    for kind, dpi, unwanted in (("png", 150, "Software"), ("svg", 150, "Date")):
+    for kind, unwanted in (("png", "Software"), ("svg", "Date")):
         content = io.BytesIO()
-        figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None})
+        figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None}, bbox_inches=box)
         drawn[stem.with_name(f"{stem.name}.{kind}")] = content.getvalue()
     for path, picture in drawn.items():
         write_whole(path, picture)
     return list(drawn)
+
+
+def _without_room(figure: Figure) -> Any:
+    """What is drawn, at least as wide as the figure: words that did not fit are in it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = figure.get_tightbbox(canvas.get_renderer())
+    left, right = min(0.0, drawn.x0), max(figure.get_figwidth(), drawn.x1)
+    return Bbox.from_extents(left, drawn.y0 - 0.04, right, drawn.y1 + 0.04)
 
 
 def colour(label: int) -> str:

@@ -1,0 +1,74 @@
+"""``kernode plot``: pictures of a saved model, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.console import check_folder, print_json, progress, say
+from kernode.cli.graph_source import notes_of, print_notes
+from kernode.cli.options import AskedModelOptions, OutputOptions
+
+
+def plot(
+    *,
+    model: AskedModelOptions,
+    pictures: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Of embedding, gram, hop-weights, losses, validation, confusion, reliability, coverage.",
+            show_default="all that apply",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder.", show_default="MODEL-pictures")
+    ] = None,
+    plane: Annotated[
+        str, typer.Option(help="Where the nodes of the embedding lie by: tsne, umap or pca.")
+    ] = "tsne",
+    output: OutputOptions,
+) -> None:
+    """Draw a model: the plane of its nodes, its kernel, its training, its answers about test nodes.
+
+    Every picture is a PNG and an SVG as wide as a column (3.4 inches), in colours that colour-blind readers
+    tell apart. What does not apply to a model is said: without test nodes nothing judges its answers.
+    Needs the extra `plots`.
+
+    Example: [bold]kernode plot cora.safetensors -o pictures[/]
+
+    Some of them: [bold]kernode plot cora.safetensors confusion gram -o pictures[/]
+    """
+    folder = out or model.model.with_name(f"{model.model.stem}-pictures")
+    check_folder(folder)
+    from kernode.show.evidence import Evidence
+    from kernode.show.layout import checked_plane
+    from kernode.show.plots.pictures import write_pictures
+
+    found_by = checked_plane(plane)
+    with progress("plot", quiet=output.silent):
+        opened = model.open()
+        evidence = Evidence.of(opened.on)
+        found = dict(write_pictures(evidence, folder, pictures or (), found_by))
+    written = {name: files for name, files in found.items() if not isinstance(files, str)}
+    left_out = {name: why for name, why in found.items() if isinstance(why, str)}
+    if output.json:
+        report = {
+            "model": str(model.model),
+            "dataset": evidence.graph.name,
+            "pictures": {name: [str(path) for path in files] for name, files in written.items()},
+            "left_out": left_out,
+            "notes": notes_of(opened),
+        }
+        print_json(report)
+        return
+    if output.quiet:
+        return
+    if opened.from_tables:
+        print_notes(opened)
+    for files in written.values():
+        say(f"{escape(str(files[0]))} and {escape(files[1].suffix)}")
+    for name, why in left_out.items():
+        say(f"[dim]no {name}: {escape(why)}[/]")

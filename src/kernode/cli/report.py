@@ -1,0 +1,60 @@
+"""``kernode report``: a saved model on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.chosen_nodes import check_place
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.graph_source import notes_of
+from kernode.cli.options import ModelOptions, OutputOptions
+
+
+def report(
+    *,
+    model: ModelOptions,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="FILE.html.", show_default="MODEL-report.html")
+    ] = None,
+    plane: Annotated[str, typer.Option(help="Where nodes lie in the plane by: tsne, umap or pca.")] = "tsne",
+    output: OutputOptions,
+) -> None:
+    """Write one page about a model: accuracy beside baselines, its nodes, classes, doubts and settings.
+
+    The page is a single file with all that it needs and opens in any browser, without a network. Its charts
+    answer to the pointer. Needs the extra `report`.
+
+    Example: [bold]kernode report cora.safetensors -o report.html[/]
+    """
+    path = out or model.model.with_name(f"{model.model.stem}-report.html")
+    check_place(path, (".html", ".htm"))
+    from kernode.show.evidence import Evidence
+    from kernode.show.layout import checked_plane
+    from kernode.show.report.contents import Contents
+    from kernode.show.report.page import plotly_script, write_report
+
+    found_by = checked_plane(plane)
+    plotly_script()  # says before anything is computed that it is missing
+    with progress("report", quiet=output.silent):
+        opened = model.open()
+        data = [] if model.data is None else [model.data]
+        data += [] if model.nodes is None else ["--nodes", str(model.nodes)]
+        contents = Contents(
+            Evidence.of(opened.on),
+            found_by,
+            tuple(data),
+            tuple(notes_of(opened)),
+        )
+        size = write_report(contents, path)
+    if output.json:
+        print_json({"model": str(model.model), "out": str(path), "bytes": size, **contents.to_json()})
+        return
+    if output.quiet:
+        return
+    say(f"{escape(str(path))} ({size / 1e6:.1f} MB)")
+    for name, why in contents.left_out.items():
+        say(f"[dim]no {name}: {escape(why)}[/]")

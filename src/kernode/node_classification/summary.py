@@ -1,0 +1,95 @@
+"""A trained model in a few words: what was trained on what, how it validated, what its hops weigh."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kernode.node_classification.model import Model
+
+_ALIKE = 1.25  # times: weights that differ by less are said to be about alike
+_LONGEST = 200  # letters of a setting in a notebook
+
+
+def summary(model: Model) -> list[tuple[str, str]]:
+    """What there is to say of any model, line by line: a name and words."""
+    r, train = len(model.seeds), model.train
+    split = f", split {model.split}" if model.split else ""
+    own = " in each run" if len(train) > 1 else ""
+    lines = [
+        ("method", model.variant or model.method.title),
+        ("graph", f"{model.dataset}, {len(model.classes)} classes"),
+        ("trained on", f"{train.shape[1]:,} nodes{own}{split}"),
+        (
+            "runs",
+            f"{r}, seeds {model.seeds[0]} to {model.seeds[-1]}" if r > 1 else f"1, seed {model.seeds[0]}",
+        ),
+    ]
+    if model.chosen_by_validation:
+        others = (f"{name} {figure:.1f} %" for name, figure in model.chosen_by_validation.items())
+        lines.append(("chosen among", ", ".join(others)))
+    lines += _validated(model)
+    if words := hop_words(model):
+        lines.append(("hop weights", words))
+    return lines
+
+
+def _validated(model: Model) -> list[tuple[str, str]]:
+    by = model.training.select_by
+    if not len(model.history.get(f"validation_{by}", ())):
+        return []
+    kept, last = float(np.median(model.kept_epochs)), len(model.history[f"validation_{by}"])
+    what = "accuracy" if by == "accuracy" else "mAP"
+    # kled and label propagation try settings in the place of epochs.
+    epoch = f", at epoch {kept:g} of {last}" if model.method.learns_by_gradient else ""
+    return [("validation", f"{model.validated(by):.2f} % {what}{epoch}; it chose, and so flatters")]
+
+
+def hop_words(model: Model) -> str:
+    """What the hop weights say, in a sentence or two; empty where the map has none."""
+    weights = model.hop_weights()
+    if weights is None:
+        return ""
+    mean = weights.mean(axis=0)
+    there = np.flatnonzero(~np.isnan(mean))
+    said = [f"{mean[hop]:.2f}".replace("-", "−") + f" for {_far(int(hop))}" for hop in there]
+    sentence = ", ".join(said)
+    size = np.abs(mean[there])
+    if len(there) > 1 and size.max() > 0:
+        if size.max() < _ALIKE * size.min():
+            sentence += ". They weigh about alike"
+        else:
+            sentence += f". Most weight is on {_far(int(there[size.argmax()]))}"
+    against = [int(hop) for hop in there if mean[hop] < 0]
+    if against:
+        sentence += f"; what comes from {' and '.join(_far(hop) for hop in against)} is subtracted"
+    return sentence
+
+
+def _far(hop: int) -> str:
+    return "the node itself" if hop == 0 else f"nodes {hop} hop{'s' * (hop > 1)} away"
+
+
+def summary_html(model: Model, title: str) -> str:
+    """The same for a notebook, with the settings below: small, no script, nothing to load."""
+    rows = "".join(_row(name, words) for name, words in summary(model))
+    settings = {"map": getattr(model.method, "map", None), "kernel": getattr(model.method, "kernel", None)}
+    settings |= {"loss": getattr(model.method, "loss", None), "training": model.training}
+    if settings["map"] is None:
+        settings = {"method": model.method, "training": model.training}
+    more = "".join(_row(name, repr(part)) for name, part in settings.items() if part is not None)
+    style = "text-align:left;border-collapse:collapse;font-size:90%"
+    return (
+        f'<div style="line-height:1.4"><strong>{escape(title)}</strong>'
+        f'<table style="{style}">{rows}</table>'
+        f'<details><summary>settings</summary><table style="{style}">{more}</table></details></div>'
+    )
+
+
+def _row(name: str, words: str) -> str:
+    words = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    cell = 'style="text-align:left;vertical-align:top;padding:1px 12px 1px 0"'
+    return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'

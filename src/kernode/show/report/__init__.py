@@ -1,0 +1,1 @@
+"""One page about a model: a file that needs no network."""

@@ -1,0 +1,56 @@
+"""What a model's file says of its training, epoch by epoch: hop weights, losses, validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.node_classification.model import Model
+
+# What is minimised and what chooses, in the order in which it is shown.
+LOSSES = {
+    "loss": "training loss",
+    "softmax_loss": "its softmax part",
+    "kernel_loss": "its kernel part",
+    "validation_loss": "validation loss",
+}
+SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
+
+
+def hop_weight_history(model: Model) -> dict[str, Any]:
+    """Return ω_h after every epoch, its mean and spread over the runs (E × (H+1)), and the epochs kept."""
+    weights = model.history.get("hop_weights")
+    if weights is None:
+        raise InputError(
+            "only a map that learns its hop weights, trained for at least one epoch, has a history of them. "
+            f"Got {model!r}."
+        )
+    weights = weights.astype(np.float64)  # E × r × (H+1)
+    spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])
+    return {
+        "mean": weights.mean(axis=1).round(4).tolist(),
+        "std": spread.round(4).tolist(),
+        "kept_epochs": model.kept_epochs.tolist(),
+    }
+
+
+def course(model: Model) -> dict[str, Any]:
+    """Losses and validation after every epoch, the mean over the runs and their spread (E each)."""
+    known = {name: model.history[name] for name in (*LOSSES, *SCORES) if len(model.history.get(name, ()))}
+    if not known:
+        raise InputError(
+            f"the model has no history of its training: {model.method.title} learns nothing epoch by epoch, "
+            "or it was trained for none."
+        )
+    return {
+        "curves": {name: _mean_and_std(values) for name, values in known.items()},
+        "kept_epochs": model.kept_epochs.tolist(),
+    }
+
+
+def _mean_and_std(values: np.ndarray) -> dict[str, list[float]]:
+    values = values.astype(np.float64)  # E × r
+    spread = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
+    return {"mean": values.mean(axis=1).round(6).tolist(), "std": spread.round(6).tolist()}
