@@ -23,7 +23,7 @@ COSTS = {
     "similarity": "all of the next three for 120 epochs, one to its end",
     "similarity-diffusion": "an MLP (256 wide) and ten products with Ā, triplets",
     "similarity-hops": "an MLP (64 wide) and one product with the hop operator, triplets",
-    "similarity-standardized": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
+    "similarity-standardized": "as hops",
     "similarity-open": "as similarity-diffusion, and once more ten products with Ā",
     "k3": "an MLP (16 wide) and one product with the hop operator, triplets",
     "k1": "a wide MLP (512) and one product with the hop operator, triplets",

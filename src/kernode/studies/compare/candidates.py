@@ -29,7 +29,8 @@ class Candidate:
 def candidates_of(contestant: Contestant, graph: Graph) -> list[Candidate]:
     """All candidates, without any setting that was searched for on this very graph.
 
-    Those of a choice, such as "auto", are its own. Any other's are changes of its variant; one may name another ``variant``.
+    Those of a choice, such as "auto", are its own. Any other's are changes of its variant; one may name
+    another ``variant``.
     """
     key = settings_key(graph)
     if contestant.variant in CHOICES:
