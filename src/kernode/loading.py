@@ -34,7 +34,9 @@ def load_model(
     Without ``graph`` it is the one in the file, where it was saved ``with_graph``, or a built-in data set,
     which is found by its name. A classifier of any other then knows none: ask about one with
     ``predict(nodes, graph=…)``; a model of links needs the graph it was fitted on. One of all links is a
-    :class:`LinkKernelTransformer`. A model of tables reads others by ``read_table(edges, nodes, like=load_model(path))``.
+    :class:`LinkKernelTransformer`.
+
+    A model of tables reads others by ``read_table(edges, nodes, like=load_model(path))``.
     """
     graph = None if graph is None else require_graph(graph)
     tensors, facts = read_tensors(path, node_file.KIND, link_file.KIND)

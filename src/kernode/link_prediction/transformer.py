@@ -17,10 +17,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.names import as_nodes
 from kernode.kernels import BaseKernel, NodeKernel
-from kernode.link_prediction.fitting import fit_links
+from kernode.link_prediction.experiment import embed_links
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
@@ -35,8 +33,8 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, P
     trains, and all epochs are run. Nodes that are tested later may be there, for their classes are not.
 
     ``variant``: one of :data:`LINK_VARIANTS`; "embedding" is made for this. The other settings are those of
-    :class:`LinkPredictor`. Vectors of replicas stand side by side, divided by √replicas. Where the base kernel
-    is a dot product (the default), the vectors' dot products are K itself.
+    :class:`LinkPredictor`. Vectors of replicas stand side by side, divided by √replicas. Where the base
+    kernel is a dot product (the default), the vectors' dot products are K itself.
 
     >>> import kernode as kn
     >>> from sklearn.linear_model import LogisticRegression
@@ -109,9 +107,7 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, P
         place = Place.of(self.precision, self.device)
         run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
-        method, training = configure_links(self.variant, **changes)
-        task = LinkTask.of_all_edges(graph, run)
-        return self._take(fit_links(task, method, training.to_the_last(), self.variant.lower()))
+        return self._take(embed_links(graph, self.variant, run, changes=changes).on)
 
     def _take(self, on: LinkModelOnGraph) -> Self:
         """Become the transformer of a model on the graph whose links it learned."""
@@ -129,7 +125,7 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, P
         return on.kernel.vectors(None if X is None else on.graph.find(as_nodes(X)))
 
     def fit_transform(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> np.ndarray:
-        """Learn, then give the vectors of nodes X of the graph; ``fit_transform(graph)`` gives those of all."""
+        """Learn, then give the vectors of nodes X; ``fit_transform(graph)`` gives those of all."""
         fitted = self.fit(X, y, graph=graph)
         return fitted.transform(None if graph is None else X)
 
