@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -218,7 +217,6 @@ def measure(name: str, system: str, runs: int, most: int | None = None) -> dict[
     splits = {split: parts for split, (_, parts) in by_split.items()}
     candidates = dict(list(SYSTEMS[system].items())[:most])
     seeds = range(1 if system in WITHOUT_DRAWS else runs)
-    started = time.perf_counter()
     tried: dict[str, float] = {}
     first: dict[str, np.ndarray] = {}
     for candidate, embed in candidates.items() if len(candidates) > 1 else ():
@@ -239,7 +237,6 @@ def measure(name: str, system: str, runs: int, most: int | None = None) -> dict[
         "tried": tried,
         "dimensions": vectors.shape[1],
         "runs": len(figures),
-        "seconds": round(time.perf_counter() - started, 1),
         **{key: [one[key] for one in figures] for key in figures[0]},
     }
 
