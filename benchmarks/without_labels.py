@@ -196,7 +196,7 @@ def judge(vectors: np.ndarray, graph: Graph, split: Split) -> tuple[dict[str, An
 def cosine_retrieval(vectors: np.ndarray, graph: Graph, nodes: np.ndarray) -> float:
     """mAP in percent among some nodes."""
     x = torch.from_numpy(normalize(np.asarray(vectors[nodes], np.float64)))
-    return float(retrieval((x @ x.T)[None], torch.from_numpy(graph.labels[nodes]))[0][0])
+    return float(retrieval((x @ x.T)[None], torch.tensor(graph.labels[nodes]))[0][0])
 
 
 def _dense(x: Any) -> np.ndarray:

@@ -64,7 +64,7 @@ def test_dot_products_of_vectors_are_the_kernel(fitted):
 def test_nodes_of_a_class_are_found_better_than_by_their_features():
     def found(x):
         x = torch.from_numpy(normalize(np.asarray(x, np.float64)))
-        return float(retrieval((x @ x.T)[None], torch.from_numpy(GRAPH.labels))[0][0])
+        return float(retrieval((x @ x.T)[None], torch.tensor(GRAPH.labels))[0][0])
 
     vectors = kn.LinkKernelTransformer(device="cpu").fit_transform(GRAPH)
     assert found(vectors) > found(GRAPH.features) + 10
