@@ -34,12 +34,13 @@ def without_labels(rows: list[dict[str, Any]]) -> str:
         found = {row["system"]: row for row in rows if row["dataset"] == dataset}
         for figure, title in FIGURES.items():
             means = {one: round(mean_and_std(row[figure])[0], 2) for one, row in found.items()}
-            cells = [_cell(found.get(one), figure, max(means.values())) for one in systems]
+            highest = max(means.values()) if len(means) > 1 else None  # alone, nobody is best
+            cells = [_cell(found.get(one), figure, highest) for one in systems]
             lines.append(f"| {' | '.join([TITLES[dataset], title, *cells])} |")
     return "\n".join(lines)
 
 
-def _cell(row: dict[str, Any] | None, figure: str, highest: float) -> str:
+def _cell(row: dict[str, Any] | None, figure: str, highest: float | None) -> str:
     if row is None:
         return "not run"
     mean, std = mean_and_std(row[figure])
