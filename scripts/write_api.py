@@ -47,7 +47,14 @@ TOPICS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "Estimators",
         "scikit-learn's contract: `clone`, `get_params`, `set_params`, `cross_val_score`, `GridSearchCV` and "
         "`Pipeline` work.",
-        ("NodeKernelClassifier", "NodeKernelTransformer", "LinkPredictor", "load_model", "Checkpoint"),
+        (
+            "NodeKernelClassifier",
+            "NodeKernelTransformer",
+            "LinkPredictor",
+            "LinkKernelTransformer",
+            "load_model",
+            "Checkpoint",
+        ),
     ),
     ("The learned kernel", "", ("NodeKernel", "graph_kernel", ("kernode.kernels.gp", gp.GPKernel))),
     (

@@ -18,6 +18,7 @@ from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
 from variant_tables import variant_tables
 from whole_run_tables import whole_run_tables
+from without_labels_tables import without_labels_tables
 
 ROOT = Path(__file__).parents[1]
 # Those with tables.
@@ -38,6 +39,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **whole_run_tables(ROOT / "results"),
     **calibration_tables(),
     **explanation_tables(),
+    **without_labels_tables(),
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernode.graph import Graph, positions
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.link_prediction.estimator import LinkPredictor
+    from kernode.link_prediction.transformer import LinkKernelTransformer
     from kernode.link_prediction.variants import LINK_VARIANTS
     from kernode.loading import load_model
     from kernode.node_classification.classifier import NodeKernelClassifier
@@ -38,6 +39,7 @@ _HOMES = {
     "InputError": "errors",
     "KernodeError": "errors",
     "KernodeWarning": "errors",
+    "LinkKernelTransformer": "link_prediction.transformer",
     "LinkPredictor": "link_prediction.estimator",
     "MissingExtraError": "errors",
     "NodeKernel": "kernels",
@@ -77,6 +79,7 @@ __all__ = [
     "InputError",
     "KernodeError",
     "KernodeWarning",
+    "LinkKernelTransformer",
     "LinkPredictor",
     "MissingExtraError",
     "NodeKernel",

@@ -16,6 +16,7 @@ from kernode.graph import Graph
 from kernode.link_prediction import model_file as link_file
 from kernode.link_prediction.estimator import LinkPredictor
 from kernode.link_prediction.model import LinkModel
+from kernode.link_prediction.transformer import LinkKernelTransformer
 from kernode.node_classification import model_file as node_file
 from kernode.node_classification.classifier import NodeKernelClassifier
 from kernode.node_classification.model import Model
@@ -27,18 +28,20 @@ if TYPE_CHECKING:
 
 def load_model(
     path: str | Path, graph: Graph | None = None, device: str = "cpu"
-) -> NodeKernelClassifier | LinkPredictor:
+) -> NodeKernelClassifier | LinkPredictor | LinkKernelTransformer:
     """Read a model that an estimator's ``save``, ``kernode fit`` or ``kernode links`` wrote.
 
     Without ``graph`` it is the one in the file, where it was saved ``with_graph``, or a built-in data set,
     which is found by its name. A classifier of any other then knows none: ask about one with
-    ``predict(nodes, graph=…)``; a link predictor needs the graph it was fitted on. A model of tables reads
-    others by ``read_table(edges, nodes, like=load_model(path))``.
+    ``predict(nodes, graph=…)``; a model of links needs the graph it was fitted on. One of all links is a
+    :class:`LinkKernelTransformer`.
+
+    A model of tables reads others by ``read_table(edges, nodes, like=load_model(path))``.
     """
     graph = None if graph is None else require_graph(graph)
     tensors, facts = read_tensors(path, node_file.KIND, link_file.KIND)
     if facts["kind"] == link_file.KIND:
-        return _link_predictor(link_file.as_link_model(tensors, facts, Path(path)), path, graph, device)
+        return _of_links(link_file.as_link_model(tensors, facts, Path(path)), path, graph, device)
     return _classifier(node_file.as_model(tensors, facts, Path(path)), graph, device)
 
 
@@ -52,13 +55,16 @@ def _classifier(model: Model, graph: Graph | None, device: str) -> NodeKernelCla
     return estimator._take(model.on(graph, device), classes)
 
 
-def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, device: str) -> LinkPredictor:
+def _of_links(
+    model: LinkModel, path: str | Path, graph: Graph | None, device: str
+) -> LinkPredictor | LinkKernelTransformer:
+    own_split = model.split_seed is None and not model.all_edges
     if graph is None:  # of an own split nobody else has the graph
-        graph = model.graph if model.split_seed is None else own_graph(model)
+        graph = model.graph if own_split else own_graph(model)
     if graph is None:
         what = (
             "graph=, the graph it was fitted on"
-            if model.split_seed is not None
+            if not own_split
             else "graph=split.graph, the graph of the edges it was trained on"
         )
         raise InputError(
@@ -66,6 +72,9 @@ def _link_predictor(model: LinkModel, path: str | Path, graph: Graph | None, dev
             "in the file."
         )
     split = model.split_of(graph)
+    if model.all_edges:
+        settings = _settings(model, LinkKernelTransformer, device)
+        return LinkKernelTransformer(model.variant or "embedding", **settings)._take(model.on(split, device))
     estimator = LinkPredictor(model.variant or "kernel", **_settings(model, LinkPredictor, device))
     return estimator._take(model.on(split, device), split, graph)
 

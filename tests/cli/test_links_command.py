@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import kernode as kn
 from commands import fails
 from kernode import storage
+from kernode.data import load_graph
 
 QUICK = ("--replicas", "2", "--device", "cpu", "-q")
 
@@ -69,3 +72,36 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
     fails(kernode("links", graph_file, *options), 2, *words)
     assert not any(kernode.folder.iterdir())
+
+
+def test_every_edge_trains_for_vectors_of_nodes(kernode, graph_file):
+    options = ("--all-edges", "--epochs", 3, "--with-graph", *QUICK)
+    status, out, err = kernode("links", graph_file, *options, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert (report["variant"], report["model"]) == ("embedding", "clusters-links-embedding.safetensors")
+    assert "test" not in report  # nothing was held out
+    assert report["baselines"] == {}
+    assert kernode("embed", report["model"], "-o", "vectors.npz", "-q")[0] == 0
+    model = kn.load_model(report["model"])
+    with np.load("vectors.npz") as held:
+        np.testing.assert_array_equal(held["vectors"], model.transform(None))
+    assert model.graph_.n_edges == load_graph(graph_file).n_edges
+
+
+def test_a_person_is_told_what_to_do_with_vectors(kernode, graph_file):
+    status, out, _ = kernode("links", graph_file, "--all-edges", "--epochs", 2, *QUICK)
+    assert status == 0
+    assert "test AUC" not in out
+    assert f"Next: kernode embed clusters-links-embedding.safetensors {graph_file}" in out.replace("\n", " ")
+
+
+def test_vectors_of_a_predictor_are_its_kernels(kernode, graph_file):
+    kernode("links", graph_file, "--epochs", 2, *QUICK, "-o", "m.safetensors")
+    assert kernode("embed", "m.safetensors", graph_file, "-o", "vectors.npz", "-q")[0] == 0
+    links = kn.load_model("m.safetensors", load_graph(graph_file))
+    with np.load("vectors.npz") as held:
+        np.testing.assert_array_equal(held["vectors"], links.kernel_.vectors())
+    refused = kernode("embed", "m.safetensors", graph_file, "--whole", "-o", "other.npz")
+    fails(refused, 2, "--whole is for models of classes")
+    fails(kernode("embed", "m.safetensors", "-o", "other.npz"), 2, "give that graph's file after the model")

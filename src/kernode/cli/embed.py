@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,15 @@ from rich.markup import escape
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.graph_source import notes_of, print_notes
+from kernode.cli.model_source import graph_of
 from kernode.cli.options import ModelOptions, OutputOptions
+from kernode.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from kernode.cli.matrix_file import Matrix
+    from kernode.cli.model_source import Opened
     from kernode.graph import Graph
     from kernode.kernels.node_kernel import NodeKernel
 
@@ -32,18 +36,21 @@ def embed(
 
     For the dot-product kernels (all but k2) the vectors' dot products are K itself; several runs stand side
     by side, divided by √runs. An .npz file holds `vectors` and `nodes`; a table has a column `node` and
-    then v0, v1, …
+    then v0, v1, … Models of links have vectors, too, for which no label is needed.
 
     Example: [bold]kernode embed cora-k3.safetensors -o vectors.parquet[/]
+
+    Without labels: [bold]kernode links cora --all-edges; kernode embed cora-links-embedding.safetensors
+    -o vectors.parquet[/]
     """
     check_place(out, (".npz", ".parquet", ".csv"))
     from kernode.cli.matrix_file import write_matrix
 
     with progress("embed", quiet=output.silent) as begin:
-        opened = model.open()
-        kernel, graph = opened.on.kernel, opened.on.graph
-        rows = opened.nodes if only is None else chosen(graph, only, "--only")
-        matrix = _vectors(kernel, graph, rows)
+        source = _vectors_of(model)
+        graph = source.graph
+        rows = source.nodes if only is None else chosen(graph, only, "--only")
+        matrix = _vectors(source.kernel, graph, rows)
         # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
         width = matrix.dtype.itemsize * (3 if out.suffix == ".csv" else 1)
         check_room(out, len(rows) * len(matrix.columns) * width)
@@ -55,17 +62,49 @@ def embed(
         "dimensions": len(matrix.columns),
         "bytes": size,
         "out": str(out),
-        "notes": notes_of(opened),
+        "notes": notes_of(source.read),
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
-        if opened.from_tables:
-            print_notes(opened)
+        if source.from_tables:
+            print_notes(source.read)
         say(
             f"{len(rows):,} nodes of [bold]{escape(graph.name)}[/] × {len(matrix.columns):,} numbers "
             f"written to {escape(str(out))}"
         )
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A kernel on a graph, whatever it was trained for."""
+
+    kernel: NodeKernel
+    graph: Graph
+    nodes: np.ndarray  # those that are asked about
+    read: Graph | Opened  # what is to be said of it
+    from_tables: bool
+
+
+def _vectors_of(model: ModelOptions) -> _Source:
+    from kernode.compute.place import Place
+    from kernode.data.tables import is_table
+    from kernode.graph import positions
+    from kernode.link_prediction import model_file as link_file
+    from kernode.node_classification import model_file as node_file
+    from kernode.storage import read_tensors
+
+    tensors, facts = read_tensors(model.model, node_file.KIND, link_file.KIND)
+    if facts["kind"] == node_file.KIND:
+        opened = model.open()
+        return _Source(opened.on.kernel, opened.on.graph, opened.nodes, opened, opened.from_tables)
+    if model.whole:
+        raise InputError("--whole is for models of classes: one of links answers about its own graph alone.")
+    links = link_file.as_link_model(tensors, facts, model.model)
+    whole = graph_of(links, model.model, model.data, model.nodes, model.encoding)
+    on = links.on(links.split_of(whole), str(Place.of(links.precision, model.device).device))
+    from_tables = model.data is not None and is_table(model.data)
+    return _Source(on.kernel, whole, positions(range(whole.n_nodes)), whole, from_tables)
 
 
 def _vectors(kernel: NodeKernel, graph: Graph, nodes: np.ndarray) -> Matrix:

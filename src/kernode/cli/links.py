@@ -37,9 +37,9 @@ def links(
     variant: Annotated[
         str | None,
         typer.Option(
-            help="auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, gae or "
-            "vgae (Kipf & Welling 2016).",
-            show_default="auto",
+            help="auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, "
+            "embedding (for vectors of nodes), gae or vgae (Kipf & Welling 2016).",
+            show_default="auto, with --all-edges embedding",
         ),
     ] = None,
     settings: SettingsOption = None,
@@ -50,6 +50,12 @@ def links(
         Path | None,
         typer.Option("--out", "-o", help="Model file.", show_default="DATA-links-VARIANT.safetensors", **RUN),
     ] = None,
+    all_edges: Annotated[
+        bool,
+        typer.Option(
+            "--all-edges", help="Train on every edge, for vectors of nodes: none is left to test.", **RUN
+        ),
+    ] = False,
     with_graph: WithGraphOption = False,
     profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
@@ -62,17 +68,20 @@ def links(
 
     Example: [bold]kernode links cora --variant gae --replicas 10[/]
 
+    Vectors without any label: [bold]kernode links cora --all-edges[/], then `kernode embed`.
+
     Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
     started, watch = time.perf_counter(), Stopwatch()
     changes = parts.changes() | training.changes()
-    variant, changes = with_settings(settings, "links", variant, "auto", changes)
+    usual = "embedding" if all_edges else "auto"
+    variant, changes = with_settings(settings, "links", variant, usual, changes)
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
 
     with watch.part("imports"):
         from kernode.link_prediction.baselines import link_baselines
-        from kernode.link_prediction.experiment import run_link_variant
+        from kernode.link_prediction.experiment import embed_links, run_link_variant
         from kernode.link_prediction.variants import configure_links
         from kernode.training.run import Run
         from kernode.version import versions
@@ -90,7 +99,8 @@ def links(
             read = graph.graph()
         told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
         runs = Run(run.seeds(), place, told, file, threads=run.of_training())
-        outcome = run_link_variant(read, variant, runs, changes=changes)
+        run_variant = embed_links if all_edges else run_link_variant
+        outcome = run_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
     with watch.part("saving"):
         outcome.model.save(out, read if with_graph else None)
@@ -114,7 +124,8 @@ def links(
     if read.encoding is not None:
         print_notes(read)
     _print_report(report)
-    words = ["kernode", "missing", report["model"], *([] if with_graph else graph.files)]
+    words = ["kernode", "embed" if all_edges else "missing", report["model"]]
+    words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
     say(f"Next: [bold]{escape(shlex.join(words))}[/]")
     if profile:
         print_profile(report["profile"])
@@ -126,7 +137,7 @@ def _print_report(report: dict[str, Any]) -> None:
     r = report["replicas"]
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     titles = {"auc": "AUC", "ap": "AP", "hits_at_50": "Hits@50", "mrr": "MRR"}
-    for name, title in titles.items():
+    for name, title in titles.items() if "test" in report else ():
         if f"{name}_mean" not in report["test"]:
             say(f"  {'test ' + title:<20} none: there are too few non-edges to rank among")
             continue

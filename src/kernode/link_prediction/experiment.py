@@ -51,6 +51,16 @@ def run_link_variant(
     return outcome
 
 
+def embed_links(
+    graph: Graph, variant: str, run: Run, *, changes: dict[str, Any] | None = None
+) -> LinkOutcome:
+    """Train a link variant on every edge of a graph, to its last epoch: no figure is left to report."""
+    method, training = configure_links(variant, **(changes or {}))
+    task, training = LinkTask.of_all_edges(graph, run), training.to_the_last()
+    on = fit_links(task, method, training, variant.lower())
+    return LinkOutcome(on, _facts(graph, variant.lower(), run, training, on.model), task.split)
+
+
 def advise_longer_training(model: LinkModel) -> None:
     """Warn where a model had not finished learning."""
     if model.kept_epochs is not None:
@@ -68,19 +78,22 @@ def run_link_method(
             _summary(on.evaluate(*part))
             for part in ((split.test, split.test_negatives), (split.validation, split.validation_negatives))
         )
-    report = {
+    report = _facts(graph, variant, run, training, on.model) | {"test": test, "validation": validation}
+    return LinkOutcome(on, report, split)
+
+
+def _facts(graph: Graph, variant: str, run: Run, training: Training, model: LinkModel) -> dict[str, Any]:
+    """What was trained, and how."""
+    return {
         "dataset": graph.name,
         "variant": variant,
         "replicas": run.replicas,
         "seed": run.seeds[0],
         "device": run.place.device.type,
-        "threads": on.model.threads,
+        "threads": model.threads,
         "epochs": training.epochs,
-        "test": test,
-        "validation": validation,
-        "seconds_training": round(on.model.seconds, 3),
+        "seconds_training": round(model.seconds, 3),
     }
-    return LinkOutcome(on, report, split)
 
 
 def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:

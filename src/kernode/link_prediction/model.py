@@ -36,6 +36,7 @@ class LinkModel:
     dataset: str  # the whole graph's name, and below the fingerprint that it must have
     fingerprint: str
     split_seed: int | None  # of the split whose training edges it saw; None: of a split of one's own
+    all_edges: bool = False  # whether it saw every edge of the graph, and none was held out
     held_out: np.ndarray | None = None  # m × 2, of such a split: edges beside those; None in files of before
     kept_epochs: np.ndarray | None = None  # r; None in files of before
     history: dict[str, np.ndarray] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class LinkModel:
             dataset=task.whole.name,
             fingerprint=task.whole.fingerprint,
             split_seed=task.split_seed,
+            all_edges=task.all_edges,
             held_out=task.held_out if task.split_seed is None else None,
             kept_epochs=trained.epochs,
             history=trained.history,
@@ -70,7 +72,7 @@ class LinkModel:
 
     def split_of(self, whole: Graph) -> EdgeSplit:
         """The split that it learned from, made again; of an own split only the training edges are known."""
-        if whole.fingerprint != self.fingerprint and self.split_seed is None:
+        if whole.fingerprint != self.fingerprint and self.split_seed is None and not self.all_edges:
             raise InputError(
                 f"the model was trained on a split of {self.dataset!r} that was its user's own. Pass "
                 "graph=split.graph, the graph of its training edges."

@@ -42,6 +42,8 @@ def write_link_model(model: LinkModel, path: str | Path, graph: Graph | None = N
         "split_seed": model.split_seed,
         "variant": model.variant,
     }
+    if model.all_edges:
+        facts["all_edges"] = True
     if model.encoding is not None:
         facts["encoding"] = model.encoding.to_json()
     if graph is not None:
@@ -68,6 +70,7 @@ def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path)
         dataset=facts["dataset"],
         fingerprint=facts["fingerprint"],
         split_seed=facts["split_seed"],
+        all_edges=facts.get("all_edges", False),
         held_out=tensors["held_out"].numpy() if "held_out" in tensors else None,
         kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},

@@ -30,11 +30,20 @@ class LinkTask:
     others: np.ndarray | None = None  # p × 2, known to be no links, beside those drawn in every epoch
     split_seed: int | None = None  # None: an own split cannot be made again from a seed
     beside: Graph | None = None  # has other edges than the split's, which are neither seen nor missing
+    all_edges: bool = False  # of the whole graph train, and none is held out
 
     @classmethod
     def of_graph(cls, graph: Graph, run: Run) -> LinkTask:
         """VGAE's split of a graph, by the first replica's seed."""
         return cls(graph, split_edges(graph, run.seeds[0]), run, split_seed=run.seeds[0])
+
+    @classmethod
+    def of_all_edges(cls, graph: Graph, run: Run) -> LinkTask:
+        """Every edge of a graph, for vectors of its nodes: nothing is left to choose an epoch or to test."""
+        if not graph.n_edges:
+            raise InputError(f"{graph.name!r} has no edges, and nothing else is learned from. Give some.")
+        none = np.empty((0, 2), np.int64)
+        return cls(graph, EdgeSplit(graph, none, none, none, none), run, all_edges=True)
 
     @property
     def held_out(self) -> np.ndarray:

@@ -75,7 +75,9 @@ class LinkLearner(Learner):
         return left[0] if left is not None and left[1] == self.adam.flat._version else None
 
     def evaluate(self) -> dict[str, Tensor]:
-        """AUC and cross-entropy on the validation edges and non-edges."""
+        """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
+        if not self.validation.shape[1]:
+            return {}
         # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
         shares = self._shares and not self.capturable and self.average is None
         with torch.set_grad_enabled(shares):
