@@ -1,0 +1,56 @@
+"""Every public name has a docstring, and a place on the pages that the docstrings fill."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import kernode as kn
+from kernode import data
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "\n".join(path.read_text() for path in DOCS.glob("api/*.md"))
+RENDERED = set(re.findall(r"^::: ([\w.]+)$", PAGES, re.MULTILINE))
+# Values and modules have no docstring that a page could show: they are named in its text.
+NAMED = set(re.findall(r"`kernode\.(\w+)`", PAGES))
+
+
+def names(module):
+    return [(module, name) for name in module.__all__]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [*names(kn), *names(kn.kernels), *names(kn.maps), *names(kn.losses), *names(data)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_public_name_is_documented(module, name):
+    value = getattr(module, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert f"{module.__name__}.{name}" in RENDERED or f"kernode.{name}" in RENDERED
+        made_up = f"{name}("  # what a dataclass writes where nobody has
+        assert value.__doc__
+        assert not value.__doc__.startswith(made_up)
+    elif module is kn:
+        assert name in NAMED
+
+
+@pytest.mark.parametrize("name", sorted(RENDERED))
+def test_what_a_page_renders_exists(name):
+    owner, _, last = name.removeprefix("kernode.").rpartition(".")
+    value = kn
+    for part in filter(None, owner.split(".")):
+        value = getattr(value, part)
+    assert hasattr(value, last)
+
+
+def test_docstrings_become_markdown(monkeypatch):
+    pytest.importorskip("griffe", reason="the site's packages are missing: pip install 'kernode[docs]'")
+    monkeypatch.syspath_prepend(DOCS.parent / "scripts")
+    from site_docstrings import as_markdown
+
+    text = "What :class:`~kernode.maps.HopMLP` does with ``X``.\n\n>>> 1 + 1\n2\n\nMore: :func:`load`."
+    assert as_markdown(text) == (
+        "What `HopMLP` does with `X`.\n\n```python\n>>> 1 + 1\n2\n```\n\nMore: `load`."
+    )
