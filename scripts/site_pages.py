@@ -15,7 +15,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-# Documents beside docs/ that are pages of the site, and README.md, in whose place it has a front page of its own.
+# Documents beside docs/ that are pages of the site. In place of README.md it has a front page of its own.
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 PAGES = OUTSIDE | {"README.md": "index.md"}
 CODE = {".py": "python", ".toml": "toml"}
