@@ -7,6 +7,7 @@ from typing import Any
 
 import griffe
 
+TITLED = re.compile(r":\w+:`([^`<]+) <[^>]+>`")  # :meth:`Graph.find <kernode.Graph.find>`
 ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # :class:`~kernode.maps.HopMLP`
 
 
@@ -21,6 +22,6 @@ class Markdown(griffe.Extension):
 
 def as_markdown(text: str) -> str:
     """One docstring."""
-    text = ROLE.sub(r"`\1`", text).replace("``", "`")
+    text = ROLE.sub(r"`\1`", TITLED.sub(r"`\1`", text)).replace("``", "`")
     blocks = text.split("\n\n")
     return "\n\n".join(f"```python\n{one}\n```" if one.startswith(">>>") else one for one in blocks)
