@@ -50,7 +50,7 @@ def test_docstrings_become_markdown(monkeypatch):
     monkeypatch.syspath_prepend(DOCS.parent / "scripts")
     from site_docstrings import as_markdown
 
-    text = "What :class:`~kernode.maps.HopMLP` does with ``X``.\n\n>>> 1 + 1\n2\n\nMore: :meth:`Graph.find <find>`."
-    assert as_markdown(text) == (
-        "What `HopMLP` does with `X`.\n\n```python\n>>> 1 + 1\n2\n```\n\nMore: `Graph.find`."
-    )
+    roles = "As :class:`~kernode.maps.HopMLP` does with ``X``, by :meth:`Graph.find <kernode.Graph.find>`."
+    assert as_markdown(roles) == "As `HopMLP` does with `X`, by `Graph.find`."
+    example = "Add.\n\n>>> 1 + 1\n2\n\nThat is all."
+    assert as_markdown(example) == "Add.\n\n```python\n>>> 1 + 1\n2\n```\n\nThat is all."
