@@ -126,7 +126,9 @@ def test_the_search_finds_pages_and_public_names(site):
 def test_api_pages_show_public_classes_and_functions_alone(site, pages):
     for path in (site / "api").glob("*.html"):
         assert "doc-module" not in path.read_text(), path  # a function may have the name of its module
-        assert not [anchor for anchor in pages[path].anchors if re.match(r"kernode\..*\._(?!_call__)", anchor)], path
+        assert not [
+            anchor for anchor in pages[path].anchors if re.match(r"kernode\..*\._(?!_call__)", anchor)
+        ], path
     anchors = set().union(*(page.anchors for page in pages.values()))
     text = "".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
     assert set(re.findall(r"^::: (\S+)$", text, re.MULTILINE)) <= anchors
