@@ -19,11 +19,12 @@ lint: .venv/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Tables and the API page from what they are about; every block of the tutorial is run.
+# Tables and the picture of the rooms from what they are about, then the site, to be read from site/index.html.
+# A broken link or anchor fails.
 docs: .venv/.tested
 	$(BIN)/python scripts/write_tables.py
-	$(BIN)/python scripts/write_api.py
 	$(BIN)/python scripts/draw_rooms.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 	$(BIN)/python -m pytest tests/docs
 
 # Runs what is not stored yet, draws the figures, and writes the tables of the documents.
@@ -58,4 +59,4 @@ bench-results: .venv/.benched
 	touch $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
