@@ -83,7 +83,7 @@ class BareMap(FeatureMap):
 
 # The lists
 
-MAPS = [  # three outputs each
+MAPS = [  # three outputs each, four side by side: a direction in one number is a sign
     HopMLP((4,), 3),
     HopMLP((), 3, hops=3, powers="last"),
     HopMLP((4,), 3, hops=2, powers="released"),
@@ -121,7 +121,7 @@ MAPS = [  # three outputs each
     Smoother(),
     Smoother(3, averaged=False),
     DiffusedComponents(3, hops=2),
-    SideBySide(HopMLP((4,), 2), DiffusedComponents(1, hops=3), 0.3),
+    SideBySide(HopMLP((4,), 2), DiffusedComponents(2, hops=3), 0.3),
     BareMap(),
 ]
 

@@ -29,6 +29,7 @@ from kernode.maps import (
     HopStages,
     JKConcat,
     Presmoothed,
+    SideBySide,
     Smoother,
 )
 from kernode.maps.diffused_components import FIXED as AXES
@@ -154,7 +155,8 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
     assert with_space == {
-        HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, GCNII, MLP, JKConcat
+        HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, GCNII, MLP, JKConcat,
+        SideBySide,
     }  # fmt: skip
     assert not BareMap.search_space
 
@@ -171,7 +173,8 @@ TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best c
 
 def method_of(feature_map):
     """Without parameters of its own where the map has none."""
-    return Method(feature_map, Linear(), Softmax() if feature_map.learns else Hinge(triplets=200))
+    reads = feature_map.learns and not isinstance(feature_map, SideBySide)  # g as class scores
+    return Method(feature_map, Linear(), Softmax() if reads else Hinge(triplets=200))
 
 
 def learned(feature_map, training):

@@ -141,7 +141,7 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         (SPLIT.train, LABELS, {"folds": 1}, "folds must be an integer ≥ 2"),
         (SPLIT.train, LABELS, {"folds": 2.5}, "folds must be an integer. Got 2.5"),
         ([], [], {}, "there are no training nodes"),
-        (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of auto, k3"),
+        (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of auto, similarity, k3"),
         (SPLIT.train, LABELS, {"hops": -1}, "hops must be an integer ≥ 1. Got -1."),
         (SPLIT.train, LABELS, {"variant": "smoother", "hidden": 4}, "has no setting 'hidden'"),
         (SPLIT.train, LABELS, {"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'"),

@@ -71,7 +71,7 @@ def test_names_are_known_in_any_case():
     assert list(candidates("AUTO")) == list(candidates("auto"))
     model = kn.NodeKernelClassifier("N1", epochs=1, selection="last").fit(SPLIT.train, LABELS, graph=CLUSTERS)
     assert model.model_.variant == "n1"
-    with pytest.raises(InputError, match=r"^'K9' is not a variant\. Choose one of auto, k3, "):
+    with pytest.raises(InputError, match=r"^'K9' is not a variant\. Choose one of auto, similarity, k3, "):
         configure("K9")
 
 

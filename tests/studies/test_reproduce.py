@@ -18,7 +18,7 @@ from scipy import stats
 from kernode.cli.reproduce import TABLES as OFFERED
 from kernode.errors import FileError, InputError
 from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
-from kernode.node_classification.variants import CANDIDATES, VARIANTS, configure
+from kernode.node_classification.variants import CHOICES, VARIANTS, candidates
 from kernode.studies.reproduce import claims, measure, run
 from kernode.studies.reproduce.claims import (
     FAILS,
@@ -76,7 +76,8 @@ def test_every_row_names_every_value(name):
     for cell in table.cells():
         method = link_method if table.kind == "links" else node_method
         method(cell.values, name)
-        for value in set(cell.values) - {"input_dropout", "select_by"}:  # off unless they are named
+        off = {"input_dropout", "select_by", "teleport", "biases"}  # unless they are named
+        for value in set(cell.values) - off:
             without = {key: given for key, given in cell.values.items() if key != value}
             with pytest.raises(InputError, match=r"is missing|does nothing"):
                 method(without, name)
@@ -88,13 +89,18 @@ def test_rows_are_the_variants_of_the_same_name():
         links = table.kind == "links"
         for row in table.rows:
             for dataset, cell in row.cells.items():
-                if row.reading in ("", "each") and row.name in (LINK_VARIANTS if links else VARIANTS):
+                known = LINK_VARIANTS if links else {**VARIANTS, **CHOICES}
+                if row.reading in ("", "each") and row.name in known:
                     seen.add(row.name)
-                    named = configure_links(row.name, dataset) if links else configure(row.name, dataset)
+                    of_nodes = {} if links else candidates(row.name, dataset)
+                    named = configure_links(row.name, dataset) if links else next(iter(of_nodes.values()))
                     assert (link_method if links else node_method)(cell.values, table.name) == named
     later = {"gcn-tuned", "sage", "gat-tuned", "gcnii", "mlp", "label-propagation", "correct-and-smooth"}
-    later |= {"hops-scaled", *CANDIDATES}
-    assert seen == set(VARIANTS) - {"smoother", *later} | set(LINK_VARIANTS) - {"auto"}
+    later |= {"hops-scaled", "similarity-open", *(one for c in CHOICES.values() for one in c.candidates)}
+    assert seen == set(VARIANTS) - {"smoother", *later} | {"similarity"} | set(LINK_VARIANTS) - {
+        "auto",
+        "embedding",
+    }
 
 
 def test_values_that_the_paper_states_are_marked():

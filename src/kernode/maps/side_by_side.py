@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -41,6 +41,8 @@ class SideBySide(FeatureMap):
     first: FeatureMap
     second: FeatureMap = DiffusedComponents()
     share: float = 0.5
+
+    search_space: ClassVar = {"share": (0.1, 0.3, 0.5, 0.7, 0.9)}
 
     def __post_init__(self) -> None:
         for name in ("first", "second"):
