@@ -2,5 +2,5 @@
 
 COMMANDS: tuple[str, ...] = (
     *("fit", "predict", "similar", "explain", "what_if", "extend", "embed", "gram", "links", "missing"),
-    *("tune", "compare", "estimate", "reproduce", "bench"),
+    *("serve", "tune", "compare", "estimate", "reproduce", "bench"),
 )

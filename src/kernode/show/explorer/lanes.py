@@ -1,0 +1,29 @@
+"""Who computes answers: threads beside the event loop, one for quick answers and one for longer ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+
+
+class Lane:
+    """One thread that computes one answer after the other, with one thread of torch's.
+
+    Answers are many small products: torch's own threads, or several answers at a time, would mostly wait for
+    each other.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, f"kernode-{name}", initializer=torch.set_num_threads, initargs=(1,))
+
+    async def __call__(self, answer: Callable[..., Any], *arguments: Any) -> Any:
+        """Compute an answer while the event loop goes on."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, answer, *arguments)
+
+    def close(self) -> None:
+        """Nobody waits for answers that have not begun."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
