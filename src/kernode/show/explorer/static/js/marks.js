@@ -42,8 +42,11 @@ export function drawMarks(canvas, camera, { chosen, others, hovered, aim }, plac
   };
 
   const size = camera.pointSize(1e4);
-  for (const index of chosen) label(index, ring(index, size + 6, 2.5), size + 11, true);
-  for (const index of others) label(index, ring(index, size / 2 + 3, 1.5), size + 6, false);
+  // All rings, then all names: no ring crosses a name out.
+  const small = others.map((index) => [index, ring(index, size / 2 + 3, 1.5)]);
+  const large = chosen.map((index) => [index, ring(index, size + 6, 2.5)]);
+  for (const [index, at] of large) label(index, at, size + 11, true);
+  for (const [index, at] of small) label(index, at, size + 6, false);
   if (hovered >= 0 && !chosen.includes(hovered)) label(hovered, ring(hovered, size / 2 + 4, 2), size + 8, true);
   if (aim) {
     const [x, y] = [camera.width / 2, camera.height / 2];

@@ -35,8 +35,9 @@ export async function nodePanel({ name }, context) {
 function glance(node, best, alike, why, numberOf) {
   const nearest = alike.similar[0];
   const most = why?.neighbours.parts.find((part) => part.hops > 0);
-  const known = node.known_class === null ? "not known" : node.known_class === best.class ? "the same is known" : `known as ${node.known_class}`;
-  const rows = [["Class", "class", [swatch(numberOf(best.class)), el("b", {}, best.class), ` ${percent(best.chance)} `, el("span", { class: "muted" }, known)]]];
+  const rows = [["Class", "class", [swatch(numberOf(best.class)), el("b", {}, best.class), ` ${percent(best.chance)}`]]];
+  const known = node.known_class === null ? "not known" : node.known_class === best.class ? "the same" : [swatch(numberOf(node.known_class)), node.known_class];
+  rows.push(["Known class", "known", known]);
   if (nearest) rows.push(["Most similar", "nearest", [nodeLink(nearest), ` ${nearest.similarity.toFixed(3)}`]]);
   if (most) rows.push(["Mattered most", "mattered", [nodeLink(most), ` ${signed(most.value)} `, el("span", { class: "muted" }, `${hopsAway(most.hops)} away`)]]);
   return el("dl", { class: "glance" }, rows.map(([term, id, said]) => [el("dt", {}, term), el("dd", { id: `glance-${id}` }, said)]));
@@ -53,7 +54,7 @@ async function whySection(node, first, context) {
   of.addEventListener("change", asked);
   against.addEventListener("change", asked);
   body.replaceChildren(explained(node, first, context));
-  return [el("h3", {}, "Why"), el("p", { class: "choices" }, "Why", of, "and not", against), body];
+  return [el("h3", {}, "Why"), el("p", { class: "choices" }, of, "and not", against), body];
 }
 
 function explained(node, found, { numberOf }) {

@@ -3,7 +3,7 @@
 import { swatch } from "./colours.js";
 import { el } from "./dom.js";
 import { toNode } from "./route.js";
-import { count, hopsAway, percent, plural, signed } from "./words.js";
+import { count, hopsAway, percent, plural, plusMinus, signed } from "./words.js";
 
 const meter = (share) => el("span", { class: "meter", "aria-hidden": "true" }, el("i", { style: { width: `${100 * share}%` } }));
 
@@ -32,17 +32,18 @@ export function chancesTable(chances, numberOf, most = 8, before = null) {
   const rest = chances.slice(most);
   if (rest.length) {
     const sum = rest.reduce((total, one) => total + one.chance, 0);
-    rows.push(el("tr", { class: "rest" }, el("td", { class: "grow" }, `${plural(rest.length, "other class").replace(/classs$/, "classes")}`), el("td"), was ? el("td") : "", el("td", { class: "number" }, percent(sum))));
+    rows.push(el("tr", { class: "rest" }, el("td", { class: "grow" }, rest.length === 1 ? "1 other class" : `${count(rest.length)} other classes`), el("td"), was ? el("td") : "", el("td", { class: "number" }, percent(sum))));
   }
   return el("table", { class: "rows" }, el("tbody", {}, rows));
 }
 
-const value = (part) => el("td", { class: "number" }, signed(part.value), part.spread === null ? "" : el("small", {}, ` ± ${Math.abs(part.spread).toFixed(Math.abs(part.value) >= 10 ? 1 : 2)}`));
+const value = (part) => el("td", { class: "number" }, signed(part.value), part.spread === null ? "" : el("small", {}, ` ${plusMinus(part.spread, part.value)}`));
 
 const largestOf = (values) => Math.max(...values.map(Math.abs), 1e-12);
 
-function rest(label, sum, largest, columns) {
-  return el("tr", { class: "rest" }, el("td", { class: "grow", colspan: String(columns) }, label), el("td", {}, signedMeter(sum, largest)), el("td", { class: "number" }, signed(sum)));
+// Without a bar: a remainder of thousands would make those of single parts too short to compare.
+function rest(label, sum, columns) {
+  return el("tr", { class: "rest" }, el("td", { class: "grow", colspan: String(columns + 1) }, label), el("td", { class: "number" }, signed(sum)));
 }
 
 function total(label, sum, columns) {
@@ -50,7 +51,7 @@ function total(label, sum, columns) {
 }
 
 export function neighboursTable(shown, numberOf, extra = []) {
-  const largest = largestOf([...shown.parts.map((part) => part.value), shown.rest]);
+  const largest = largestOf(shown.parts.map((part) => part.value));
   const rows = shown.parts.map((part) => {
     const words = part.words.map((word) => `${word.name} ${signed(word.value)}`).join(", ");
     return el("tr", {},
@@ -59,8 +60,8 @@ export function neighboursTable(shown, numberOf, extra = []) {
       el("td", {}, signedMeter(part.value, largest)),
       value(part));
   });
-  if (shown.rest_count) rows.push(rest(`${count(shown.rest_count)} other ${shown.rest_count === 1 ? "node" : "nodes"}`, shown.rest, largest, 2));
-  for (const [label, sum] of extra) rows.push(rest(label, sum, largest, 2));
+  if (shown.rest_count) rows.push(rest(`${count(shown.rest_count)} other ${shown.rest_count === 1 ? "node" : "nodes"}`, shown.rest, 2));
+  for (const [label, sum] of extra) rows.push(rest(label, sum, 2));
   const whole = shown.parts.reduce((sum, part) => sum + part.value, 0) + shown.rest + extra.reduce((sum, one) => sum + one[1], 0);
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 2)));
 }
@@ -72,31 +73,32 @@ export function featuresTable(features, extra = []) {
     [features.other_count, `features of ${plural(features.other_count, "other node")}`, features.other_nodes],
     ...extra.map(([label, sum]) => [sum, label, sum]),
   ].filter(([there]) => there);
-  const largest = largestOf([...features.parts.map((part) => part.value), ...others.map((one) => one[2])]);
+  const largest = largestOf(features.parts.map((part) => part.value));
   const rows = features.parts.map((part) =>
     el("tr", {}, el("td", { class: "grow" }, part.name), el("td", {}, signedMeter(part.value, largest)), value(part)));
-  rows.push(...others.map(([, label, sum]) => rest(label, sum, largest, 1)));
+  rows.push(...others.map(([, label, sum]) => rest(label, sum, 1)));
   const whole = [...features.parts.map((part) => part.value), ...others.map((one) => one[2])].reduce((a, b) => a + b, 0);
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 1)));
 }
 
 export function hopsTable(hops, bias) {
-  const largest = largestOf([...hops.map((hop) => hop.value), bias]);
+  const largest = largestOf(hops.map((hop) => hop.value));
   const rows = hops.map((hop) =>
     el("tr", {}, el("td", { class: "grow" }, hop.hops === 0 ? "the node itself" : `over ${plural(hop.hops, "hop")}`), el("td", {}, signedMeter(hop.value, largest)), el("td", { class: "number" }, signed(hop.value))));
-  if (bias) rows.push(rest("what every node has", bias, largest, 1));
+  if (bias) rows.push(rest("what every node has", bias, 1));
   const whole = hops.reduce((sum, hop) => sum + hop.value, 0) + bias;
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 1)));
 }
 
 export function pairsTable(found, numberOf) {
-  const largest = largestOf([...found.pairs.map((part) => part.value), found.rest]);
+  const largest = largestOf(found.pairs.map((part) => part.value));
   const rows = found.pairs.map((part) =>
     el("tr", {},
-      el("td", { class: "grow" }, nodeNamed(part.left, numberOf), el("small", {}, ` ${hopsAway(part.left_hops)}`), " and ", nodeNamed(part.right, numberOf), el("small", {}, ` ${hopsAway(part.right_hops)}`)),
+      el("td", { class: "grow" }, [["left", ""], ["right", "and "]].map(([side, and]) =>
+        [el("span", { class: "whole" }, and, nodeNamed(part[side], numberOf), el("small", {}, ` ${hopsAway(part[`${side}_hops`])}`)), " "])),
       el("td", {}, signedMeter(part.value, largest)),
       value(part)));
-  if (found.rest_count) rows.push(rest(`${count(found.rest_count)} other pairs`, found.rest, largest, 1));
+  if (found.rest_count) rows.push(rest(`${count(found.rest_count)} other pairs`, found.rest, 1));
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("K", found.similarity, 1)));
 }
 

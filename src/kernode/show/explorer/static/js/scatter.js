@@ -19,7 +19,7 @@ void main() {
 }`;
 
 const FRAGMENT = `
-precision mediump float;
+precision highp float;  // as in the other half, which shares a uniform
 uniform float size;
 uniform vec3 paper;
 varying vec3 colour;
@@ -65,6 +65,7 @@ export class Scatter {
       gl.attachShader(program, shader);
     }
     gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) throw new Error(gl.getProgramInfoLog(program));
     gl.useProgram(program);
     this.at = Object.fromEntries(["scale", "shift", "size", "paper"].map((name) => [name, gl.getUniformLocation(program, name)]));
     this.buffers = ["place", "look"].map((name) => ({ buffer: gl.createBuffer(), at: gl.getAttribLocation(program, name) }));

@@ -12,11 +12,12 @@ export function percent(chance) {
   return `${(100 * chance).toFixed(1)} %`;
 }
 
-export function signed(value) {
-  const size = Math.abs(value);
-  const digits = size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.001 || size === 0 ? 3 : 5;
-  return `${value < 0 ? "−" : "+"}${size.toFixed(digits)}`;
-}
+const digits = (size) => (size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.001 || size === 0 ? 3 : 5);
+
+export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits(Math.abs(value)))}`;
+
+// As exact as the value that it belongs to.
+export const plusMinus = (spread, value) => `± ${spread.toFixed(digits(Math.abs(value)))}`;
 
 export const hopsAway = (hops) => (hops === 0 ? "itself" : plural(hops, "hop"));
 
