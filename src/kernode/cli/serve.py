@@ -121,7 +121,7 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
             return
         os.environ[_SETTINGS] = json.dumps(settings, default=str)
         config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
-        Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listening]).run()
+        Multiprocess(config, sockets=[listening]).run()
     except KeyboardInterrupt:
         return
 

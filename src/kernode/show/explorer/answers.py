@@ -39,8 +39,8 @@ def chances(view: View, values: Any) -> list[dict[str, Any]]:
     if not np.isfinite(values).all():
         raise InputError("the answer is not a finite number. Are some of the values too large?")
     order = np.argsort(-values, kind="stable").tolist()
-    classes = view.on.model.classes
-    return [{"class": str(classes[i]), "chance": float(values[i])} for i in order]
+    classes = view.model_classes
+    return [{"class": classes[i], "chance": float(values[i])} for i in order]
 
 
 def similar(view: View, name: str, k: int, of_class: str | None = None) -> dict[str, Any]:
@@ -60,6 +60,8 @@ def explained(
 ) -> dict[str, Any]:
     """Why a node has its class: what each neighbour, hop and feature adds to the lead over another."""
     at = view.names.find(name)
+    if of_class is not None and of_class == against:
+        raise InputError(f"{of_class!r} cannot be told from itself. Give another class for against.")
     classes = (_class(view, of_class), _class(view, against))
     return {"node": view.node(at), **explanation(view, explain_node(view.by_position, at, top, *classes), at)}
 
@@ -69,8 +71,8 @@ def explanation(view: View, found: Any, at: int, graph: Graph | None = None) -> 
     graph = view.on.graph if graph is None else graph
     return {
         "chances": chances(view, found.probabilities),
-        "of_class": str(found.of_class),
-        "against": str(found.against),
+        "of_class": class_name(view, found.of_class),
+        "against": class_name(view, found.against),
         "lead": found.lead,
         "class_bias": found.class_bias,
         "hops": [{"hops": hop.hops, "value": hop.value} for hop in found.hops],
@@ -124,7 +126,17 @@ def k_of(view: View, name: str, other: str) -> dict[str, Any]:
 
 def _class(view: View, name: str | None) -> Any:
     """A class as the model has it."""
-    return next((one for one in view.on.model.classes if str(one) == name), name)
+    if name is None:
+        return None
+    if name not in view.model_classes:
+        known = ", ".join(view.model_classes)
+        raise InputError(f"the model knows no class {name!r}. Choose of {known}.")
+    return view.on.model.classes[view.model_classes.index(name)]
+
+
+def class_name(view: View, one: Any) -> str:
+    """What one of the model's classes is called."""
+    return view.model_classes[view.on.model.classes.index(one)]
 
 
 def _own_features(view: View, at: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.node_classification.explaining import explain_node
 from kernode.node_classification.what_if import column_of, what_if
-from kernode.show.explorer.answers import chances, explanation
+from kernode.show.explorer.answers import chances, class_name, explanation
 from kernode.show.explorer.view import View
 
 
@@ -39,8 +39,8 @@ def changed(
         found = what_if(view.on, at, edit)
     return {
         "node": view.node(at),
-        "was": str(found.was),
-        "becomes": str(found.becomes),
+        "was": class_name(view, found.was),
+        "becomes": class_name(view, found.becomes),
         "before": chances(view, found.before),
         "after": chances(view, found.after),
     }

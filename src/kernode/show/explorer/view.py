@@ -47,12 +47,28 @@ class View:
     def classes(self) -> tuple[str, ...]:
         """What colours stand for: the graph's classes, then those that only the model knows."""
         known = self.on.graph.class_names
-        return (*known, *(str(one) for one in self.on.model.classes if str(one) not in known))
+        return (*known, *(one for one in self.model_classes if one not in known))
+
+    @cached_property
+    def model_classes(self) -> tuple[str, ...]:
+        """What the model's c classes are called.
+
+        A model that was fitted on the numbers of the graph's classes has numbers, too; they get the names
+        where the training nodes show that they mean these classes.
+        """
+        graph, model = self.on.graph, self.on.model
+        classes = model.classes
+        if self.on.has_training_nodes and all(isinstance(one, int | np.integer) for one in classes):
+            known, learned = graph.labels[model.train], np.array(classes)[model.train_labels]
+            there = known >= 0
+            if there.any() and (known[there] == learned[there]).all() and max(classes) < graph.n_classes:
+                return tuple(graph.class_names[int(one)] for one in classes)
+        return tuple(map(str, classes))
 
     @cached_property
     def predicted(self) -> np.ndarray:
         """Of every node the number of its likeliest class among :attr:`classes`: n."""
-        number = np.array([self.classes.index(str(one)) for one in self.on.model.classes])
+        number = np.array([self.classes.index(one) for one in self.model_classes])
         return number[self.chances.argmax(axis=1)]
 
     @cached_property
@@ -108,7 +124,7 @@ class View:
                 {"name": name, "known": int(known[i]), "predicted": int(predicted[i])}
                 for i, name in enumerate(self.classes)
             ],
-            "model_classes": [str(one) for one in model.classes],
+            "model_classes": list(self.model_classes),
             "no_explanation": self.no_explanation,
             "no_change": self.no_change,
             "columns": self._columns(),

@@ -38,7 +38,9 @@ export function neighbourhood(found, centre, numberOf) {
   const reach = ring * furthest;
   const [width, height] = [WIDTH, 2 * (reach + 34)];
   const at = (index) => [width / 2 + places.get(index).x * ring * ((width / 2 - MARGIN) / Math.max(reach, 1)), height / 2 + places.get(index).y * ring];
-  const largest = Math.max(...[...parts.values()].map((part) => Math.abs(part.value)), 1e-12);
+  // The node's own part has no line, and is mostly the largest: it would make all lines thin.
+  const outer = [...parts].filter(([index]) => index !== centre.index);
+  const largest = Math.max(...outer.map(([, part]) => Math.abs(part.value)), 1e-12);
 
   const ties = found.links.map(({ from, to }) => {
     const [[x1, y1], [x2, y2]] = [at(from), at(to)];

@@ -59,7 +59,7 @@ async function whySection(node, first, context) {
 
 function explained(node, found, { numberOf }) {
   const bias = found.class_bias ? [["what every node has", found.class_bias]] : [];
-  return el("div", {},
+  return el("div", { class: "stack" },
     el("p", { class: "muted" }, `${found.of_class} leads over ${found.against} by ${signed(found.lead)} in score. Each table is the same sum, taken apart; what is not shown is one row.`),
     neighbourhood(found, node, numberOf),
     el("h3", {}, "By neighbour"), neighboursTable(found.neighbours, numberOf, bias),

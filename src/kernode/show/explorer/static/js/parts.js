@@ -54,11 +54,14 @@ export function neighboursTable(shown, numberOf, extra = []) {
   const largest = largestOf(shown.parts.map((part) => part.value));
   const rows = shown.parts.map((part) => {
     const words = part.words.map((word) => `${word.name} ${signed(word.value)}`).join(", ");
-    return el("tr", {},
-      el("td", { class: "grow" }, nodeNamed(part, numberOf), words ? [el("br"), el("small", {}, words)] : ""),
-      el("td", { class: "tight" }, el("small", {}, hopsAway(part.hops))),
-      el("td", {}, signedMeter(part.value, largest)),
-      value(part));
+    return [
+      el("tr", {},
+        el("td", { class: "grow" }, nodeNamed(part, numberOf)),
+        el("td", { class: "tight" }, el("small", {}, hopsAway(part.hops))),
+        el("td", {}, signedMeter(part.value, largest)),
+        value(part)),
+      words ? el("tr", { class: "words" }, el("td", { colspan: "4" }, el("small", {}, words))) : "",
+    ];
   });
   if (shown.rest_count) rows.push(rest(`${count(shown.rest_count)} other ${shown.rest_count === 1 ? "node" : "nodes"}`, shown.rest, 2));
   for (const [label, sum] of extra) rows.push(rest(label, sum, 2));
