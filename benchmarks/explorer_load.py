@@ -45,7 +45,9 @@ class Client:
         self.writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode())
         head = await self.reader.readuntil(b"\r\n\r\n")
         status = int(head[9:12])
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+        length = next(
+            int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
+        )
         return status, await self.reader.readexactly(length)
 
 
@@ -90,7 +92,18 @@ def resident_mb(parent: int) -> float:
 
 def measure(model: str, workers: int, clients: int, requests: int) -> dict[str, Any]:
     """Start a server, warm it up, ask, and end it."""
-    words = [sys.executable, "-m", "kernode", "serve", model, "--port", "0", "--json", "--workers", str(workers)]
+    words = [
+        sys.executable,
+        "-m",
+        "kernode",
+        "serve",
+        model,
+        "--port",
+        "0",
+        "--json",
+        "--workers",
+        str(workers),
+    ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         said = ""
@@ -123,7 +136,9 @@ def measure(model: str, workers: int, clients: int, requests: int) -> dict[str, 
 
 def main() -> None:
     """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model")
     parser.add_argument("--workers", type=int, nargs="+", default=[1])
     parser.add_argument("--clients", type=int, default=20)

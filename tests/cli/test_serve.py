@@ -57,7 +57,9 @@ def test_a_server_answers_and_ends_within_a_second_of_ctrl_c(model_file):
     with serving(model_file) as (process, url):
         assert get(f"{url}health") == (200, b'{"status":"ok"}')
         assert json.loads(get(f"{url}api/similar?name=35")[1])["similar"]
-        with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1].strip("/")))):  # idle, kept open
+        with socket.create_connection(
+            ("127.0.0.1", int(url.rsplit(":", 1)[1].strip("/")))
+        ):  # idle, kept open
             started = time.monotonic()
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 0

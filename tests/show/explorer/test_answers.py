@@ -156,7 +156,9 @@ def test_what_cannot_be_explained_is_said_and_the_rest_is_answered(cora, cache, 
         if changes["variant"] == "gcn":
             assert "no exact explanation" in sentence
         reply = client.get("/api/explain", params={"name": "35"})
-        assert (reply.status_code, reply.json()) == ((400, {"error": sentence}) if sentence else (200, reply.json()))
+        assert (reply.status_code, reply.json()) == (
+            (400, {"error": sentence}) if sentence else (200, reply.json())
+        )
         assert client.get("/api/pair", params={"name": "35", "other": "1033"}).status_code == 400
         assert len(ask(client, "similar", name="35")["similar"]) == 10
         assert ask(client, "node", name="35")["chances"]

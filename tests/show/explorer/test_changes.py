@@ -27,7 +27,12 @@ def test_changed_edges_and_features_give_what_the_model_says(client, model):
     found = post(
         client,
         "what-if",
-        {"name": "1033", "add": ["1110563"], "remove": [neighbour], "features": {"feature 3": 1, "feature 9": 2}},
+        {
+            "name": "1033",
+            "add": ["1110563"],
+            "remove": [neighbour],
+            "features": {"feature 3": 1, "feature 9": 2},
+        },
     )
     expected = model.what_if("1033", add=["1110563"], remove=[neighbour], features={3: 1, 9: 2})
     assert as_chances(found["after"]) == chances(model, expected.after)
@@ -45,7 +50,12 @@ def test_features_of_tables_are_changed_by_their_names(table_client, table_model
 
 def test_a_new_node_gets_the_class_that_extend_gives_it(client, model):
     on = model._on(None)
-    body = {"name": "newcomer", "features": {"feature 3": 1, "feature 17": 1}, "edges": ["35", "1033"], "k": 4}
+    body = {
+        "name": "newcomer",
+        "features": {"feature 3": 1, "feature 17": 1},
+        "edges": ["35", "1033"],
+        "k": 4,
+    }
     found = post(client, "new-node", body)
     row = np.zeros((1, on.graph.n_features))
     row[0, [3, 17]] = 1

@@ -34,14 +34,24 @@ def test_another_sites_name_for_this_machine_gets_no_answer(client):
 def test_without_a_token_only_health_is_told(guarded):
     with visitor(guarded) as client:
         assert client.get("/health").json() == {"status": "ok"}
-        for path in ("/", "/api/model", "/metrics", "/static/js/main.js", "/docs", "/openapi.json", "/nothing"):
+        for path in (
+            "/",
+            "/api/model",
+            "/metrics",
+            "/static/js/main.js",
+            "/docs",
+            "/openapi.json",
+            "/nothing",
+        ):
             reply = client.get(path)
             assert reply.status_code == 401
             assert "token" in reply.json()["error"]
             assert reply.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("sent", ["Bearer wrong", f"Basic {TOKEN}", TOKEN, "Bearer", f"Bearer {TOKEN[:-1]}", "Bearer ä"])
+@pytest.mark.parametrize(
+    "sent", ["Bearer wrong", f"Basic {TOKEN}", TOKEN, "Bearer", f"Bearer {TOKEN[:-1]}", "Bearer ä"]
+)
 def test_a_wrong_token_is_none(guarded, sent):
     with visitor(guarded) as client:
         assert client.get("/api/model", headers={"authorization": sent.encode()}).status_code == 401
@@ -79,7 +89,8 @@ def test_bodies_are_limited_announced_or_not(client):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api/model", "/api/nothing", "/static/js/main.js", "/docs", "/api/node?name=nobody", "/metrics"]
+    "path",
+    ["/", "/api/model", "/api/nothing", "/static/js/main.js", "/docs", "/api/node?name=nobody", "/metrics"],
 )
 def test_every_answer_carries_the_policy(client, path):
     headers = client.get(path).headers
@@ -187,7 +198,10 @@ def test_metrics_count_requests_by_path_and_status(client):
 def test_the_description_of_the_api_is_whole(client):
     described = client.get("/openapi.json").json()
     assert described["openapi"].startswith("3.")
-    asked = {f"/api/{one}" for one in ("model", "layout", "nodes", "names", "features", "node", "similar", "explain")}
+    asked = {
+        f"/api/{one}"
+        for one in ("model", "layout", "nodes", "names", "features", "node", "similar", "explain")
+    }
     assert asked | {"/api/pair", "/api/kernel", "/api/what-if", "/api/new-node"} <= set(described["paths"])
     for methods in described["paths"].values():
         for about in methods.values():

@@ -53,15 +53,12 @@ def build(
     _add_watching(app, metrics)
     _add_pages(app)
     _add_errors(app)
-    paths = {getattr(route, "path", "") for route in app.routes} | {f"/api{one}" for one in _API}
+    paths = {*app.openapi()["paths"], *_PAGES, "/openapi.json"}
     app.add_middleware(Guard, token=token, hosts=hosts, metrics=metrics, paths=paths)
     return app
 
 
-_API = (
-    *("/model", "/layout", "/nodes", "/names", "/features", "/node", "/similar", "/explain", "/pair", "/kernel"),
-    *("/what-if", "/new-node"),
-)
+_PAGES = {"/": "index.html", "/docs": "docs.html"}
 
 
 def _add_watching(app: FastAPI, metrics: Metrics) -> None:
@@ -69,14 +66,18 @@ def _add_watching(app: FastAPI, metrics: Metrics) -> None:
     async def health() -> Response:
         return Json({"status": "ok"})
 
-    @app.get("/metrics", summary="Requests, errors, latency and memory, for Prometheus", response_class=PlainTextResponse)
+    @app.get(
+        "/metrics",
+        summary="Requests, errors, latency and memory, for Prometheus",
+        response_class=PlainTextResponse,
+    )
     async def measured() -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
 
 def _add_pages(app: FastAPI) -> None:
     files = assets()
-    for path, file in {"/": "index.html", "/docs": "docs.html"}.items():
+    for path, file in _PAGES.items():
 
         async def page(request: Request, file: str = file) -> Response:
             return files[file].reply(request)

@@ -31,12 +31,16 @@ class Asset:
     @classmethod
     def of(cls, content: bytes, kind: str) -> Asset:
         """Its digest is its name in a browser's cache."""
-        return cls(content, gzip.compress(content, 6, mtime=0), f'"{hashlib.sha256(content).hexdigest()[:20]}"', kind)
+        return cls(
+            content, gzip.compress(content, 6, mtime=0), f'"{hashlib.sha256(content).hexdigest()[:20]}"', kind
+        )
 
     def reply(self, request: Request) -> Response:
         """The content, or that the browser has it already."""
         headers = {"etag": self.etag, "cache-control": "no-cache", "vary": "accept-encoding"}
-        known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+        known = [
+            one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")
+        ]
         if self.etag in known:
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):

@@ -57,7 +57,9 @@ def arrived(
     """The class of a node that is not in the graph, the nodes most alike to it, and why."""
     graph, n = view.on.graph, view.on.graph.n_nodes
     if name in view.names.texts:
-        raise InputError(f"a node of {graph.name!r} is called {name!r} already. Give the new one another name.")
+        raise InputError(
+            f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
+        )
     ends = [view.names.find(one) for one in edges]
     if len(set(ends)) < len(ends):
         raise InputError("a neighbour of the new node is listed twice. List each once.")

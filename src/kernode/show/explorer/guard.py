@@ -84,7 +84,9 @@ class Guard:
                 await _remember(scope, send, path, given, query)
                 return
             if not self._is_token(_sent(headers)):
-                sentence = "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
+                sentence = (
+                    "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
+                )
                 await _refuse(send, 401, sentence, {"www-authenticate": "Bearer"})
                 return
         body = await _body(headers, receive)

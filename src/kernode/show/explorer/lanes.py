@@ -18,12 +18,17 @@ class Lane:
     """
 
     def __init__(self, name: str) -> None:
-        self._thread = ThreadPoolExecutor(1, f"kernode-{name}", initializer=torch.set_num_threads, initargs=(1,))
+        self._name = f"kernode-{name}"
+        self._thread: ThreadPoolExecutor | None = None
 
     async def __call__(self, answer: Callable[..., Any], *arguments: Any) -> Any:
         """Compute an answer while the event loop goes on."""
+        if self._thread is None:  # the first answer, or the first after a server was started again
+            self._thread = ThreadPoolExecutor(1, self._name, torch.set_num_threads, (1,))
         return await asyncio.get_running_loop().run_in_executor(self._thread, answer, *arguments)
 
     def close(self) -> None:
         """Nobody waits for answers that have not begun."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread = None
