@@ -1,6 +1,6 @@
 """The explorer under load: many clients at once ask for similar nodes and explanations of random nodes.
 
-    python benchmarks/explorer_load.py MODEL [--workers 1] [--clients 20] [--requests 5000] [--results results]
+    python benchmarks/explorer_load.py MODEL [--workers 1 2] [--clients 20] [--requests 5000] [--results DIR]
 
 Starts `kernode serve MODEL` on a free port and asks until all requests are answered, every client one after
 the other without a pause; client and server share the machine. Latencies are those that clients see. Memory

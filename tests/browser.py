@@ -118,7 +118,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": source})
         found = self.driver.execute_async_script("axe.run(document).then(arguments[0])")
         return [
-            f"{one['id']} ({one['impact']}): {one['help']} {json.dumps([node['html'] for node in one['nodes']])}"
+            f"{one['id']} ({one['impact']}): {json.dumps([node['html'] for node in one['nodes']])}"
             for one in found["violations"]
             if one["impact"] in ("serious", "critical")
         ]

@@ -115,7 +115,7 @@ def _with_columns(
     if strange is not None:
         raise InputError(f"{graph.name!r} has no column {strange!r}. It has {', '.join(known) or 'none'}.")
     nodes = {encoding.id or "id": [name], **{column: [columns.get(column)] for column in known}}
-    edges = {encoding.source: [name] * len(ends), encoding.target: ends}
+    edges: dict[str, list[Any]] = {encoding.source: [name] * len(ends), encoding.target: ends}
     if encoding.weight is not None:
         edges[encoding.weight] = [1.0] * len(ends)
     return extend(graph, nodes, edges if ends else None)

@@ -85,7 +85,7 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
     api = APIRouter(prefix="/api", responses=_WRONG, default_response_class=Json)
     picture = Asset.of(view.picture(), "application/octet-stream")
     model = Json(view.model()).body
-    every_name = Asset.of(Json(view.names.texts).body, "application/json")
+    every_name = Asset.of(bytes(Json(view.names.texts).body), "application/json")
 
     async def replied(lane: Lane, answer: Callable[..., dict[str, Any]], *arguments: Any) -> Response:
         return await lane(lambda: Json(answer(view, *arguments)))
