@@ -20,7 +20,7 @@ from browser import DESKTOP, PHONE, browser, missing
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 SHOTS = {
-    "explorer-node": ("#node=1110563", DESKTOP, "light"),
+    "explorer-node": ("#node=1110563", (1280, 960), "light"),
     "explorer-pair": ("#pair=35,1033", DESKTOP, "dark"),
     "explorer-phone": ("#node=1110563", PHONE, "dark"),
 }

@@ -13,9 +13,9 @@ export function newPanel(_, context) {
   map.mark([]);
   document.title = `New node · ${model.graph} · kernode`;
   const name = el("input", { type: "text", value: "new node", maxlength: "1000", required: true });
-  const edges = nodePicker("Edges of the new node", numberOf, context.lost);
+  const edges = nodePicker("Add an edge to", numberOf, context.lost);
   const columns = (model.columns ?? []).map((column) => ({ column, input: columnField(column) }));
-  const features = model.columns ? null : featurePicker("Features of the new node", context.lost);
+  const features = model.columns ? null : featurePicker("Add a feature", context.lost);
   const answer = el("div", { "aria-live": "polite" });
   const ask = async (event) => {
     event.preventDefault();

@@ -20,16 +20,18 @@ export function nodeNamed(node, numberOf) {
   return el("span", { class: "named" }, known === undefined ? "" : swatch(numberOf(known)), nodeLink(node));
 }
 
+// The likeliest classes, those among them that are not next to impossible, and all others as one row.
 export function chancesTable(chances, numberOf, most = 8, before = null) {
-  const shown = chances.slice(0, most);
+  const likely = chances.filter((one) => one.chance >= 0.0005).length;
+  const shown = chances.slice(0, Math.min(most, Math.max(likely, 3)));
   const was = before && new Map(before.map((one) => [one.class, one.chance]));
   const rows = shown.map((one) =>
     el("tr", {},
-      el("td", { class: "grow named" }, swatch(numberOf(one.class)), one.class),
+      el("td", { class: "grow" }, el("span", { class: "named" }, swatch(numberOf(one.class)), el("span", {}, one.class))),
       el("td", {}, meter(one.chance)),
       was ? el("td", { class: "number" }, percent(was.get(one.class)), " →") : "",
       el("td", { class: "number" }, percent(one.chance))));
-  const rest = chances.slice(most);
+  const rest = chances.slice(shown.length);
   if (rest.length) {
     const sum = rest.reduce((total, one) => total + one.chance, 0);
     rows.push(el("tr", { class: "rest" }, el("td", { class: "grow" }, rest.length === 1 ? "1 other class" : `${count(rest.length)} other classes`), el("td"), was ? el("td") : "", el("td", { class: "number" }, percent(sum))));

@@ -16,7 +16,7 @@ export function nodePicker(label, numberOf, lost) {
   const chosen = new Map();
   const chips = el("ul", { class: "chips" });
   const { field, input } = combobox({
-    label, placeholder: "Name of a node", find: findNodes, shown: nodeOption(numberOf), keep: true, lost,
+    label, placeholder: `${label} …`, find: findNodes, shown: nodeOption(numberOf), keep: true, lost,
     choose: (node) => {
       if (chosen.has(node.name)) return;
       const chip = el("li", {}, el("button", { type: "button", "aria-label": `Leave out ${node.name}`, onclick: () => {
@@ -35,7 +35,7 @@ export function featurePicker(label, lost) {
   const chosen = new Map();
   const chips = el("ul", { class: "chips" });
   const { field } = combobox({
-    label, placeholder: "Name of a feature", find: async (text) => (await get("features", { search: text, limit: 8 })).features,
+    label, placeholder: `${label} …`, find: async (text) => (await get("features", { search: text, limit: 8 })).features,
     shown: (name) => name, keep: true, lost,
     choose: (name) => {
       if (chosen.has(name)) return;
