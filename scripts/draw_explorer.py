@@ -57,7 +57,9 @@ def shrink(path: Path) -> None:
     from PIL import Image
 
     content = io.BytesIO()
-    Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(content, "PNG", optimize=True)
+    Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
+        content, "PNG", optimize=True
+    )
     path.write_bytes(content.getvalue())
 
 

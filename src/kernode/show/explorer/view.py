@@ -8,28 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from kernode.compute.stack import part
 from kernode.errors import InputError
-from kernode.explain.node_outputs import NodeOutputs
-from kernode.maps.neighbour_sum import NeighbourSum
 from kernode.node_classification.explaining import explain_node, feature_names
 from kernode.node_classification.method import Method
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.show.explorer.kept import keep_for_explanations
 from kernode.show.explorer.names import Names
 from kernode.show.layout import Plane, layout
 
 _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
-
-
-class _KeptOutputs(NodeOutputs):
-    """z(u) of all nodes, computed at the first question: many are asked, and neighbourhoods overlap."""
-
-    def __call__(self, nodes: np.ndarray) -> Tensor:
-        return self._all[torch.from_numpy(nodes)]
 
 
 @dataclass(frozen=True)
@@ -53,10 +42,7 @@ class View:
         bare = replace(on.graph, node_names=None)
         points = layout(on, plane)
         by_position = replace(on, graph=bare, known_g=on.g, prepared=None)
-        if isinstance(feature_map := getattr(method, "map", None), NeighbourSum):
-            own, runs = part(on.parameters, "map."), len(on.model.seeds)
-            # Where explanations look for it: each then reads what nodes give instead of computing it.
-            by_position.kept["node_outputs"] = _KeptOutputs(feature_map, own, bare, on.place, runs)
+        keep_for_explanations(by_position)
         return cls(on, by_position, Names(on.graph), points, on.chances())
 
     @cached_property
