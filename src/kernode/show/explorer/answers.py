@@ -23,7 +23,7 @@ def about(view: View, name: str) -> dict[str, Any]:
     """A node's class, the chance of each, its neighbours and its features."""
     at = view.names.find(name)
     graph = view.on.graph
-    around = graph.adjacency[[at]].indices
+    around = _around(graph, at)
     return {
         **view.node(at),
         "chances": chances(view, view.chances[at]),
@@ -188,13 +188,14 @@ def _ways(view: View, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
     """
     adds = {part.name: abs(part.value) for part in shown.parts}
     furthest = max((part.hops or 0 for part in shown.parts), default=0)
-    at_hop = [set(one.tolist()) for one in spheres(graph, [at], max(0, furthest - 1))]
+    at_hop = [{at}, set(_around(graph, at).tolist())]
+    if furthest > 2:
+        at_hop = [set(one.tolist()) for one in spheres(graph, [at], furthest - 1)]
     through: dict[int, int] = {}
     for part in shown.parts:
         node, left = part.name, part.hops or 0
         while left > 0 and node not in through:
-            around = graph.adjacency[[node]].indices.tolist()
-            nearer = [one for one in around if one in at_hop[left - 1]]
+            nearer = at_hop[left - 1].intersection(_around(graph, node).tolist())
             through[node] = max(nearer, key=lambda one: (adds.get(one, 0.0), -one))
             node, left = through[node], left - 1
     passing = [node for node in through if node not in adds]
@@ -202,3 +203,9 @@ def _ways(view: View, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
         "links": [{"from": near, "to": far} for far, near in through.items()],
         "passing": [view.node(node) for node in passing],
     }
+
+
+def _around(graph: Graph, node: int) -> np.ndarray:
+    """A node's neighbours, read where they stand: a sparse matrix of one row takes longer to make."""
+    starts = graph.adjacency.indptr
+    return graph.adjacency.indices[starts[node] : starts[node + 1]]

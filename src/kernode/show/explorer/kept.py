@@ -1,4 +1,4 @@
-"""What all explanations have in common, computed once: z(u) of every node, and the rows of the hop operator."""
+"""What all explanations share, computed once: z(u) of every node, and the rows of the hop operator."""
 
 from __future__ import annotations
 
