@@ -48,6 +48,8 @@ def build(
         redoc_url=None,
         root_path=root_path,
         lifespan=lifespan,
+        # Nobody is told about requests but whoever reads /metrics: addresses name nodes.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.include_router(router(view, quick, long))
     _add_watching(app, metrics)
