@@ -20,10 +20,9 @@ from kernode.maps.layers.features import placed_features
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
 from kernode.node_classification.model_on_graph import ModelOnGraph
 
-_MOST_ENTRIES = (
-    5_000_000  # of the hop operator: about 100 MB; of larger ones rows are computed when asked for
-)
-_MOST_NUMBERS = 25_000_000  # of z: 100 MB; beyond, it is computed for the nodes that are asked about
+# About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
+_MOST_ENTRIES = 5_000_000  # of the hop operator
+_MOST_NUMBERS = 25_000_000  # of z
 
 
 def keep_for_explanations(on: ModelOnGraph) -> None:
@@ -34,10 +33,8 @@ def keep_for_explanations(on: ModelOnGraph) -> None:
     if isinstance(feature_map, HopMLP) and _walks(on.graph, feature_map.hops) <= _MOST_ENTRIES:
         feature_map = cast(NeighbourSum, _KeptHops(feature_map, on.graph))
     own, runs = part(on.parameters, "map."), len(on.model.seeds)
-    numbers = on.g.numel() * (
-        getattr(feature_map, "terms", 1) if getattr(feature_map, "per_hop", False) else 1
-    )
-    kind = _KeptOutputs if numbers <= _MOST_NUMBERS else NodeOutputs
+    terms = getattr(feature_map, "terms", 1) if getattr(feature_map, "per_hop", False) else 1
+    kind = _KeptOutputs if on.g.numel() * terms <= _MOST_NUMBERS else NodeOutputs
     on.kept["node_outputs"] = kind(feature_map, own, on.graph, on.place, runs)
 
 
