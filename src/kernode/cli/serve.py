@@ -54,7 +54,7 @@ def serve(
     """Explore a trained model in the browser: its nodes, their classes, who is alike, and why.
 
     Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
-    takes about a minute for 20,000 nodes and is kept in the cache folder; --plane pca takes a moment. The
+    takes minutes for 20,000 nodes and is kept in the cache folder; --plane pca takes a moment. The
     same answers are JSON under /api, described at /docs. Ctrl-C ends it.
 
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
