@@ -1,0 +1,196 @@
+"""``kernode serve``: explore a trained model in the browser."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.options import AskedModelOptions, OutputOptions
+from kernode.errors import InputError, KernodeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_SETTINGS = "KERNODE_SERVE"  # what a worker process reads: the parent's options
+_LONGEST_END = 1  # seconds that answers have left after Ctrl-C
+
+
+def serve(
+    *,
+    model: AskedModelOptions,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but this machine's own needs a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="KERNODE_TOKEN",
+            help="Who asks must have it.",
+            show_default="none on this machine, elsewhere a random one",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name under which it answers, of a proxy for example; may be repeated."),
+    ] = None,
+    root_path: Annotated[str, typer.Option(help="Path under which a proxy shows it, such as /kernode.")] = "",
+    workers: Annotated[int, typer.Option(help="Processes that answer, each with the model in memory.")] = 1,
+    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")] = "tsne",
+    output: OutputOptions,
+) -> None:
+    """Explore a trained model in the browser: its nodes, their classes, who is alike, and why.
+
+    Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
+    takes minutes for 20,000 nodes and is kept in the cache folder; --plane pca takes a moment. The
+    same answers are JSON under /api, described at /docs. Ctrl-C ends it.
+
+    Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
+    """
+    _require_extra()
+    if workers < 1:
+        raise InputError(f"--workers must be an integer ≥ 1. Got {workers}.")
+    if root_path and not root_path.startswith("/"):
+        raise InputError(f"--root-path must begin with a slash, as /kernode does. Got {root_path!r}.")
+    local = _is_loopback(host)
+    if not local and not token:
+        token = secrets.token_urlsafe(24)
+    if token is not None and not _can_be_sent(token):
+        raise InputError("--token must be of letters, digits and -._~, at least 8 of them.")
+    with _bound(host, port) as listening:
+        settings: dict[str, Any] = {
+            "model": {one.name: getattr(model, one.name) for one in fields(model)},
+            "token": token,
+            "hosts": _names(host, allow_host or []) if local else None,
+            "plane": plane,
+            "root_path": root_path.rstrip("/"),
+        }
+        with progress("serve", quiet=output.silent):
+            app = _application(settings)  # with several workers, too: what is wrong is said once, here
+        url = _url(host, listening.getsockname()[1], token)
+        if output.json:
+            print_json({"url": url, "model": str(model.model), "workers": workers})
+        elif not output.quiet:
+            say(f"kernode explorer of {escape(str(model.model))}: [bold]{escape(url)}[/]   (Ctrl-C ends it)")
+        _run(app, settings, listening, workers)
+
+
+def application() -> FastAPI:
+    """What a worker process serves: made of the options that its parent has written down."""
+    return _application(json.loads(os.environ[_SETTINGS]))
+
+
+def _application(settings: Mapping[str, Any]) -> FastAPI:
+    from kernode.show.explorer import app
+
+    given = settings["model"] | {
+        name: None if settings["model"][name] is None else Path(settings["model"][name])
+        for name in ("model", "nodes")
+    }
+    on = AskedModelOptions(**given).open().on
+    return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+
+
+def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int) -> None:
+    """Answer until Ctrl-C, which is how it is meant to end."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    about: dict[str, Any] = {
+        "log_level": "warning",
+        "access_log": False,
+        "root_path": settings["root_path"],
+        "timeout_graceful_shutdown": _LONGEST_END,
+        "server_header": False,
+    }
+    try:
+        if workers == 1:
+            uvicorn.Server(uvicorn.Config(app, **about)).run(sockets=[listening])
+            return
+        os.environ[_SETTINGS] = json.dumps(settings, default=str)
+        config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
+        Multiprocess(config, sockets=[listening]).run()
+    except KeyboardInterrupt:
+        return
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket on an address, taken before anything long is computed."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"--port must be from 0 to 65535. Got {port}.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError:
+        raise InputError(f"--host {host} is no address of this machine. Try 127.0.0.1 or 0.0.0.0.") from None
+    if os.name == "posix":  # elsewhere it would let two servers have the same port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise KernodeError(f"port {port} of {host} is taken. Give another with --port, or 0.") from None
+        if error.errno == errno.EACCES:
+            raise KernodeError(f"port {port} needs more rights. Give one above 1023 with --port.") from None
+        raise InputError(f"--host {host} is no address of this machine. Try 127.0.0.1 or 0.0.0.0.") from None
+    listening.set_inheritable(True)
+    return listening
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine can ask.
+
+    >>> _is_loopback("127.0.0.1"), _is_loopback("localhost"), _is_loopback("0.0.0.0"), _is_loopback("::1")
+    (True, True, False, True)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _names(host: str, others: list[str]) -> list[str]:
+    """Names under which a server of this machine answers."""
+    from kernode.show.explorer import LOOPBACK
+
+    return [*LOOPBACK, f"[{host}]" if ":" in host else host, *others]
+
+
+def _can_be_sent(token: str) -> bool:
+    """Whether a token survives headers, cookies and addresses as it is."""
+    return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
+
+
+def _url(host: str, port: int, token: str | None) -> str:
+    """What to open.
+
+    >>> _url("127.0.0.1", 8765, None), _url("::1", 80, "secret")
+    ('http://127.0.0.1:8765/', 'http://[::1]:80/?token=secret')
+    """
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _require_extra() -> None:
+    """Say before a model is read that there is no server."""
+    try:
+        import fastapi
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(f"serve needs {error.name}: pip install 'kernode[serve]'.") from None
+    del fastapi

@@ -1,0 +1,99 @@
+"""What all explanations share, computed once: z(u) of every node, and the rows of the hop operator."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
+from kernode.compute.stack import part
+from kernode.explain.node_outputs import NodeOutputs
+from kernode.graph import Graph
+from kernode.hops.matrices import hop_matrices
+from kernode.maps import HopMLP
+from kernode.maps.layers.features import placed_features
+from kernode.maps.neighbour_sum import NeighbourSum, Shares
+from kernode.node_classification.model_on_graph import ModelOnGraph
+
+# About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
+_MOST_ENTRIES = 5_000_000  # of the hop operator
+_MOST_NUMBERS = 25_000_000  # of z
+
+
+def keep_for_explanations(on: ModelOnGraph) -> None:
+    """Have explanations of a model on a graph read what they would compute again and again."""
+    feature_map = getattr(on.model.method, "map", None)
+    if not isinstance(feature_map, NeighbourSum):
+        return
+    if isinstance(feature_map, HopMLP) and _walks(on.graph, feature_map.hops) <= _MOST_ENTRIES:
+        feature_map = cast(NeighbourSum, _KeptHops(feature_map, on.graph))
+    own, runs = part(on.parameters, "map."), len(on.model.seeds)
+    terms = getattr(feature_map, "terms", 1) if getattr(feature_map, "per_hop", False) else 1
+    kind = _KeptOutputs if on.g.numel() * terms <= _MOST_NUMBERS else NodeOutputs
+    on.kept["node_outputs"] = kind(feature_map, own, on.graph, on.place, runs)
+
+
+class _KeptOutputs(NodeOutputs):
+    """z(u) of all nodes, computed at the first question: many are asked, and neighbourhoods overlap."""
+
+    def __call__(self, nodes: np.ndarray) -> Tensor:
+        return self._all[torch.from_numpy(nodes)]
+
+
+class _KeptHops:
+    """Eq. 7's map on one graph, whose rows of the hop operator lie ready; all else is the map's."""
+
+    def __init__(self, feature_map: HopMLP, graph: Graph) -> None:
+        self._map = feature_map
+        terms = hop_matrices(graph, feature_map.hops, feature_map.powers)
+        self._terms = [sparse.csr_array(term).astype(np.float64) for term in terms]
+        self._x = _scaled_rows(graph.features) if feature_map.normalize_rows else None
+        self._loops = 1 / (np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64).ravel() + 1)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._map, name)
+
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+        """As :meth:`HopMLP.features_of <kernode.maps.HopMLP.features_of>`."""
+        if self._x is None:
+            return self._map.features_of(graph, nodes, place)
+        return placed_features(self._x[nodes], place, normalize_rows=False)
+
+    def shares(self, graph: Graph, node: int) -> Shares:
+        """As :meth:`HopMLP.shares <kernode.maps.HopMLP.shares>`."""
+        rows = [slice(term.indptr[node], term.indptr[node + 1]) for term in self._terms]
+        found = [term.indices[row] for term, row in zip(self._terms, rows, strict=True)]
+        nodes = np.unique(np.concatenate([[node], *found])).astype(np.int64)
+        values = np.zeros((len(rows), len(nodes)))
+        for value, term, row, columns in zip(values, self._terms, rows, found, strict=True):
+            value[np.searchsorted(nodes, columns)] = term.data[row]
+        hops = range(self._map.hops + 1)
+        if self._map.self_term == "identity":
+            return Shares(nodes, (*hops,), values)
+        loop = np.zeros((1, len(nodes)))
+        loop[0, np.searchsorted(nodes, node)] = self._loops[node]
+        if self._map.self_term == "loop":
+            return Shares(nodes, (*hops,), np.concatenate([loop, values[1:]]))
+        return Shares(nodes, (*hops, 0), np.concatenate([values, loop]))
+
+
+def _scaled_rows(features: Any) -> sparse.csr_array | None:
+    """Sparse rows that sum to 1 in magnitude, in float64; None where they would take much memory."""
+    if not sparse.issparse(features) or features.nnz > _MOST_ENTRIES:
+        return None
+    x = features.astype(np.float64)
+    sums = np.asarray(abs(x).sum(axis=1)).ravel()
+    return sparse.csr_array(sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ x)
+
+
+def _walks(graph: Graph, hops: int) -> float:
+    """Ways of so many edges at most, which are no fewer than the hop operator's entries."""
+    ends, step = np.ones(graph.n_nodes), graph.adjacency.sign()
+    for _ in range(hops):
+        ends = step @ ends + ends
+    return float(ends.sum())

@@ -1,0 +1,111 @@
+// Everything together: load the model and the picture, then show what the address says.
+
+import { Unreachable, get, getPicture } from "./api.js";
+import { recolour } from "./colours.js";
+import { combobox } from "./combobox.js";
+import { el } from "./dom.js";
+import { homePanel } from "./home-panel.js";
+import { NodeMap } from "./map.js";
+import { newPanel } from "./new-panel.js";
+import { nodePanel } from "./node-panel.js";
+import { pairPanel } from "./pair-panel.js";
+import { findNodes, nodeOption } from "./picker.js";
+import { current, go, toNode, toPair } from "./route.js";
+import { theme } from "./theme.js";
+
+const VIEWS = { node: nodePanel, pair: pairPanel, new: newPanel, home: homePanel };
+const panel = document.getElementById("panel");
+const notice = document.getElementById("notice");
+let context = null;
+let shown = 0;
+
+// The server is gone: say so once, with a way on.
+function lost(error) {
+  const again = el("button", { type: "button", onclick: () => { notice.hidden = true; (context ? show : start)(); } }, "Try again");
+  notice.replaceChildren(error.message, again);
+  notice.hidden = false;
+}
+
+// Put what an answer looks like into a place, or the sentence why there is none.
+async function attempt(place, work) {
+  place.setAttribute("aria-busy", "true");
+  try {
+    place.replaceChildren(await work());
+    notice.hidden = true;
+  } catch (error) {
+    if (error instanceof Unreachable) lost(error);
+    else place.replaceChildren(el("p", { class: "wrong", role: "alert" }, error.message));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+async function show() {
+  const number = (shown += 1);
+  const asked = current();
+  panel.setAttribute("aria-busy", "true");
+  try {
+    const content = await VIEWS[asked.view](asked, context);
+    if (number !== shown) return; // somebody has gone on
+    panel.replaceChildren(...content.filter((one) => one !== ""));
+    notice.hidden = true;
+  } catch (error) {
+    if (number !== shown) return;
+    if (error instanceof Unreachable) {
+      lost(error);
+      return;
+    }
+    panel.replaceChildren(el("h2", {}, "No answer"), el("p", { class: "wrong", role: "alert" }, error.message), el("p", {}, el("a", { href: "#" }, "Back to the start")));
+  } finally {
+    if (number === shown) panel.removeAttribute("aria-busy");
+  }
+  panel.scrollTop = 0;
+  panel.dataset.shown = location.hash;
+}
+
+async function start() {
+  try {
+    const [model, picture] = await Promise.all([get("model"), getPicture()]);
+    const numbers = new Map(model.classes.map((one, number) => [one.name, number]));
+    document.getElementById("graph").textContent = model.graph;
+    let names = null;
+    const named = get("names").then((found) => (names = found));
+    named.catch(lost);
+    const map = new NodeMap(model.classes, async (index, compare) => {
+      const name = (names ?? (await named))[index];
+      const { view, name: first } = current();
+      go(compare && view !== "home" && first !== undefined && first !== name ? toPair(first, name) : toNode(name));
+    });
+    map.show(picture);
+    performance.mark("first-picture");
+    const begin = (await get("nodes", { limit: 3 })).nodes;
+    context = { model, map, attempt, lost, begin, numberOf: (name) => numbers.get(name) ?? -1 };
+    addSearch();
+    theme(document.getElementById("theme"), () => { map.recolour(); recolour(document); });
+    window.addEventListener("hashchange", show);
+    notice.hidden = true;
+    await show();
+    map.names = await named.catch(() => null);
+    map.draw();
+  } catch (error) {
+    lost(error);
+  }
+}
+
+function addSearch() {
+  const { field, input } = combobox({
+    label: "Search a node by name", placeholder: "Search a node by name", find: findNodes, shown: nodeOption(context.numberOf),
+    lost, choose: (node) => { go(toNode(node.name)); panel.focus({ preventScroll: true }); },
+  });
+  document.getElementById("search").replaceChildren(field);
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, textarea, select");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      input.focus();
+    }
+  });
+}
+
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); panel.focus(); });
+start();
