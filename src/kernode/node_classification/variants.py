@@ -228,7 +228,7 @@ _SIMILAR = {
         **_NEAR,
     ),
     # Beside what no label has touched: nodes of classes that nobody taught stay apart.
-    "similarity-open": _alike(SideBySide(_ALIKE, share=0.9), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-open": _alike(SideBySide(_ALIKE, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
 }  # fmt: skip
 
 VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR
