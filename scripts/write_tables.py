@@ -16,6 +16,7 @@ from default_tables import default_tables
 from explanation_tables import explanation_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
+from similarity_tables import similarity_tables
 from variant_tables import variant_tables
 from whole_run_tables import whole_run_tables
 from without_labels_tables import without_labels_tables
@@ -40,6 +41,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **calibration_tables(),
     **explanation_tables(),
     **without_labels_tables(),
+    **similarity_tables(),
 }
 
 

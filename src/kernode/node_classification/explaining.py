@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -218,7 +219,8 @@ def _neighbours(
 ) -> Shown:
     graph, hops = on.graph, distances(outputs, row)
     mean, spread = mean_and_spread(by_node)
-    features, of_nodes = feature_names(graph), words.of_nodes(len(top))
+    features, of_nodes = feature_names(graph), words.of_nodes(len(top)).mean(axis=1)
+    scores = None if scored is None else scored.by_node[:, top].mean(axis=0).tolist()
     parts = []
     for place, (i, name) in enumerate(zip(top, _names(graph, row.nodes[top]), strict=True)):
         label = graph.labels[row.nodes[i]]
@@ -229,7 +231,7 @@ def _neighbours(
                 None if spread is None else float(spread[i]),
                 int(hops[i]),
                 graph.class_names[label] if label >= 0 else None,
-                None if scored is None else tuple(scored.by_node[:, i].mean(axis=0).tolist()),
+                None if scores is None else tuple(scores[place]),
                 _words(features, of_nodes[place]),
             )
         )
@@ -238,8 +240,7 @@ def _neighbours(
 
 
 def _words(names: Sequence[str], values: np.ndarray) -> tuple[Part, ...]:
-    mean = values.mean(axis=0)
-    return tuple(Part(names[i], float(mean[i])) for i in largest(mean, _WORDS) if mean[i])
+    return tuple(Part(names[i], float(values[i])) for i in largest(values, _WORDS) if values[i])
 
 
 def _features(graph: Graph, words: Words, by_node: np.ndarray, order: np.ndarray, top: int) -> Features:
@@ -278,7 +279,12 @@ def _names(graph: Graph, nodes: Any) -> list[Any]:
 def feature_names(graph: Graph) -> Sequence[str]:
     """What explanations call the columns of X: as tables do, or by number."""
     encoding = graph.encoding
-    return [f"feature {i}" for i in range(graph.n_features)] if encoding is None else encoding.feature_names
+    return _numbered(graph.n_features) if encoding is None else encoding.feature_names
+
+
+@lru_cache(maxsize=8)
+def _numbered(columns: int) -> tuple[str, ...]:
+    return tuple(f"feature {i}" for i in range(columns))
 
 
 def _held(method: Method, *, of_kernel: bool) -> str:
