@@ -33,7 +33,9 @@ def unseen_classes(records: list[dict[str, Any]]) -> str:
     best = {i: max(system[figure] for system in one["systems"].values()) for i, (one, figure) in
             enumerate(columns)}  # fmt: skip
     lines = [
-        "|  | " + " | ".join(f"{TITLES[one['dataset']]}, {figures[figure]}" for one, figure in columns) + " |",
+        "|  | "
+        + " | ".join(f"{TITLES[one['dataset']]}, {figures[figure]}" for one, figure in columns)
+        + " |",
         "|" + " --- |" * (len(columns) + 1),
     ]
     for name in records[0]["systems"]:

@@ -52,3 +52,15 @@ def test_hop_weights_are_told_in_words(fitted):
         np.arange(40), fitted.graph_.labels[:40], graph=fitted.graph_, validation=np.arange(40, 60)
     )
     assert hop_words(other.model_) == ""
+
+
+@pytest.mark.parametrize("kind", [kn.LinkPredictor, kn.LinkKernelTransformer])
+def test_what_learns_from_links_shows_it_too(kind, fitted):
+    model = kind(epochs=2).fit(fitted.graph_)
+    html = model._repr_html_()
+    assert f"{kind.__name__}, fitted" in html
+    assert BAD not in html
+    assert "HopMLP(" in html
+    assert "edge" in html
+    assert BAD not in model.model_._repr_html_()
+    assert "sk-container" in kind()._repr_html_()

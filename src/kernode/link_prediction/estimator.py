@@ -28,12 +28,13 @@ from kernode.link_prediction.variants import configure_links
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
+from kernode.training.notebook import ShownInNotebooks
 from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 from kernode.version import versions
 
 
-class LinkPredictor(ClassifierMixin, PartParameters):
+class LinkPredictor(ClassifierMixin, ShownInNotebooks, PartParameters):
     """Learns which pairs of nodes are linked.
 
     ``variant``: "auto", the learned kernel, trained while validation rises; "kernel", the same for all of its

@@ -18,6 +18,7 @@ from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.training.loop import Trained
+from kernode.training.notebook import as_html, runs_in_words
 from kernode.training.settings import Training
 
 
@@ -108,6 +109,27 @@ class LinkModel:
         from kernode.link_prediction.model_file import read_link_model
 
         return read_link_model(path)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return self.summary_html("kernode link model")
+
+    def summary_html(self, title: str) -> str:
+        """What was learned, for notebooks, under a title."""
+        held = "every edge, none held out" if self.all_edges else "the training edges of a split"
+        lines = [
+            ("method", self.variant or type(self.method.map).__name__),
+            ("graph", self.dataset),
+            ("trained on", held),
+            ("runs", runs_in_words(self.seeds)),
+        ]
+        by_epoch = self.history.get("validation_auc")
+        if by_epoch is not None and len(by_epoch) and self.kept_epochs is not None:
+            kept = [by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]
+            lines.append(("validation", f"{np.mean(kept):.2f} % AUC; it chose, and so flatters"))
+        method = self.method
+        parts = {"map": method.map, "kernel": method.kernel, "loss": method.loss}
+        return as_html(title, lines, {**parts, "training": self.training})
 
     def __repr__(self) -> str:
         return f"LinkModel({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"

@@ -22,11 +22,14 @@ from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.maps import FeatureMap
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
+from kernode.training.notebook import ShownInNotebooks
 from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 
 
-class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartParameters):
+class LinkKernelTransformer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ShownInNotebooks, PartParameters
+):
     """Learns a kernel from the links of a graph alone, and gives the vectors that it compares.
 
     No class is ever read: ``y`` is for scikit-learn, and the graph's own labels change nothing. Every edge

@@ -32,16 +32,16 @@ from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.new_labels import with_labels
 from kernode.node_classification.sample_weights import as_weights, by_node
-from kernode.node_classification.summary import summary_html
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.variants import candidates
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.life_signs import life_signs, with_life_signs
+from kernode.training.notebook import ShownInNotebooks
 from kernode.training.part_parameters import PartParameters
 from kernode.training.run import Run
 
 
-class NodeKernelEstimator(Asked, PartParameters):
+class NodeKernelEstimator(Asked, ShownInNotebooks, PartParameters):
     """Learns a kernel on the nodes of a graph from the classes of some."""
 
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
@@ -267,17 +267,6 @@ class NodeKernelEstimator(Asked, PartParameters):
         """Without what is known of the last other graph: it can be asked about again."""
         state = dict(super().__getstate__())
         return state | {"_on_other_graph": None} if "_on_other_graph" in state else state
-
-    def _repr_html_inner(self) -> str:
-        """For notebooks: what was learned, once it is fitted, and before that scikit-learn's diagram."""
-        if hasattr(self, "model_"):
-            return summary_html(self.model_, f"{type(self).__name__}, fitted")
-        return str(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        """The same where notebooks ask for all forms at once."""
-        forms = dict(super()._repr_mimebundle_(**kwargs))
-        return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on, and the class of each."""

@@ -20,9 +20,10 @@ from kernode.maps import HopMLP
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.summary import summary_html
+from kernode.node_classification.summary import summary
 from kernode.node_classification.task import NodeTask
 from kernode.training.loop import Trained
+from kernode.training.notebook import as_html
 from kernode.training.settings import Training
 
 
@@ -200,7 +201,14 @@ class Model:
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        return summary_html(self, "kernode model")
+        return self.summary_html("kernode model")
+
+    def summary_html(self, title: str) -> str:
+        """What was learned, for notebooks, under a title."""
+        method = self.method
+        parts = {name: getattr(method, name, None) for name in ("map", "kernel", "loss")}
+        settings = {"method": method} if parts["map"] is None else parts
+        return as_html(title, summary(self), {**settings, "training": self.training})
 
     def __repr__(self) -> str:
         return f"Model({json.dumps(self.method.to_json())} on {self.dataset!r}, seeds {list(self.seeds)})"

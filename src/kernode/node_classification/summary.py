@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from kernode.training.notebook import runs_in_words
 
 if TYPE_CHECKING:
     from kernode.node_classification.model import Model
 
 _ALIKE = 1.25  # times: weights that differ by less are said to be about alike
-_LONGEST = 200  # letters of a setting in a notebook
 
 
 def summary(model: Model) -> list[tuple[str, str]]:
     """What there is to say of any model, line by line: a name and words."""
-    r, train = len(model.seeds), model.train
+    train = model.train
     split = f", split {model.split}" if model.split else ""
     own = " in each run" if len(train) > 1 else ""
     lines = [
         ("method", model.variant or model.method.title),
         ("graph", f"{model.dataset}, {len(model.classes)} classes"),
         ("trained on", f"{train.shape[1]:,} nodes{own}{split}"),
-        (
-            "runs",
-            f"{r}, seeds {model.seeds[0]} to {model.seeds[-1]}" if r > 1 else f"1, seed {model.seeds[0]}",
-        ),
+        ("runs", runs_in_words(model.seeds)),
     ]
     if model.chosen_by_validation:
         others = (f"{name} {figure:.1f} %" for name, figure in model.chosen_by_validation.items())
@@ -71,25 +68,3 @@ def hop_words(model: Model) -> str:
 
 def _far(hop: int) -> str:
     return "the node itself" if hop == 0 else f"nodes {hop} hop{'s' * (hop > 1)} away"
-
-
-def summary_html(model: Model, title: str) -> str:
-    """The same for a notebook, with the settings below: small, no script, nothing to load."""
-    rows = "".join(_row(name, words) for name, words in summary(model))
-    settings = {"map": getattr(model.method, "map", None), "kernel": getattr(model.method, "kernel", None)}
-    settings |= {"loss": getattr(model.method, "loss", None), "training": model.training}
-    if settings["map"] is None:
-        settings = {"method": model.method, "training": model.training}
-    more = "".join(_row(name, repr(part)) for name, part in settings.items() if part is not None)
-    style = "text-align:left;border-collapse:collapse;font-size:90%"
-    return (
-        f'<div style="line-height:1.4"><strong>{escape(title)}</strong>'
-        f'<table style="{style}">{rows}</table>'
-        f'<details><summary>settings</summary><table style="{style}">{more}</table></details></div>'
-    )
-
-
-def _row(name: str, words: str) -> str:
-    words = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
-    cell = 'style="text-align:left;vertical-align:top;padding:1px 12px 1px 0"'
-    return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'
