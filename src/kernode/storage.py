@@ -90,7 +90,12 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         raise FileError(f"{path} is damaged or not a {wanted} file ({_first_line(error)}).") from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
-        other = f" but a {found}; kernode.load_model reads models of any kind." if found else "."
+        if found == "link predictor" and kinds == ("model",):
+            raise InputError(
+                f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
+                "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
+            )
+        other = f" but a {found}." if found else "."
         raise InputError(f"{path} is not a kernode {wanted} file{other}")
     if facts.get("format") != FORMAT:
         raise InputError(f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}.")

@@ -73,7 +73,7 @@ def estimate(
         _print(one, name)
     if len(found) > 1:
         after = ", ".join(f"{left} after {epoch}" for epoch, left in rungs(len(found)))
-        say(f"auto trains these side by side and keeps the best on validation nodes: {after} epochs.")
+        say(f"{variant.lower()} trains these side by side and keeps the best by validation: {after} epochs.")
     if measure is None and sizes.graph is None:
         say("Time: [bold]--measure[/] makes or fetches the graph, measures two epochs and predicts the rest.")
 

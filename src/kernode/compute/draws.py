@@ -23,6 +23,7 @@ def _signed(word: int) -> int:
 
 
 _STEP = _signed(0x9E3779B97F4A7C15)
+_APART = _signed(0xD1B54A32D192ED03)
 _MULTIPLY_1 = _signed(0xBF58476D1CE4E5B9)
 _MULTIPLY_2 = _signed(0x94D049BB133111EB)
 _SHIFTS = tuple(np.uint64(shift) for shift in (30, 27, 31))
@@ -93,6 +94,10 @@ class Draws:
         other = Draws(self.seeds, epoch)
         other.__dict__["_mixed_seeds"] = self._mixed_seeds
         return other
+
+    def apart(self) -> Draws:
+        """Other draws of the same epoch, for a second part that would else draw what the first does."""
+        return Draws(_mix(self.seeds + _APART), self.epoch)
 
     @cached_property
     def _mixed_seeds(self) -> Tensor:

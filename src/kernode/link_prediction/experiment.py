@@ -7,6 +7,7 @@ from typing import Any
 
 from kernode.data.edge_split import EdgeSplit
 from kernode.data.registry import identify
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
@@ -55,6 +56,11 @@ def embed_links(
     graph: Graph, variant: str, run: Run, *, changes: dict[str, Any] | None = None
 ) -> LinkOutcome:
     """Train a link variant on every edge of a graph, to its last epoch: no figure is left to report."""
+    for name in ("selection", "patience"):
+        if (changes or {}).get(name) not in (None, "last"):
+            raise InputError(
+                f"{name} has no effect where all edges train: none is left to choose an epoch by."
+            )
     method, training = configure_links(variant, **(changes or {}))
     task, training = LinkTask.of_all_edges(graph, run), training.to_the_last()
     on = fit_links(task, method, training, variant.lower())

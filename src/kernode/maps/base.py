@@ -35,7 +35,7 @@ class FeatureMap(Recipe):
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
-    learns: ClassVar[bool] = True  # whether g has parameters
+    learns: ClassVar[bool] = True  # whether g has parameters that training moves
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
     search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of its fields, what `kernode tune` tries
 

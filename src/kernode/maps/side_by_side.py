@@ -104,10 +104,11 @@ class SideBySide(FeatureMap):
 
     def initial(self, prepared: dict[str, Any], draws: Draws, place: Place) -> Parameters:
         """Those of both, under ``first.`` and ``second.``."""
+        own = {"first": draws, "second": draws.apart()}  # two equal maps begin differently
         return {
             f"{name}.{key}": value
             for name, one in self.maps.items()
-            for key, value in one.initial(prepared[name], draws, place).items()
+            for key, value in one.initial(prepared[name], own[name], place).items()
         }
 
     def __call__(
@@ -116,7 +117,7 @@ class SideBySide(FeatureMap):
         """g of every node: r × n × d."""
         return self._joined(
             [
-                one(part(parameters, f"{name}."), prepared[name], self._dropped(one, dropout))
+                one(part(parameters, f"{name}."), prepared[name], self._dropped(name, dropout))
                 for name, one in self.maps.items()
             ]
         )
@@ -127,16 +128,18 @@ class SideBySide(FeatureMap):
             [one.rows(part(parameters, f"{name}."), graph, nodes, place) for name, one in self.maps.items()]
         )
 
-    def _dropped(self, one: FeatureMap, dropout: Dropout | None) -> Dropout | None:
-        """Dropout as a map knows it: on X only where it drops any."""
-        if dropout is None or dropout.of_input is None or one.drops_input:
-            return dropout
-        return replace(dropout, input_rates=None)
+    def _dropped(self, name: str, dropout: Dropout | None) -> Dropout | None:
+        """Dropout as a map knows it: on X only where it drops any, and with draws of its own."""
+        if dropout is None:
+            return None
+        rates = dropout.input_rates if self.maps[name].drops_input else None
+        draws = dropout.draws if name == "first" else dropout.draws.apart()
+        return replace(dropout, draws=draws, input_rates=rates)
 
     def _joined(self, both: list[Tensor]) -> Tensor:
         replicas = max(len(g) for g in both)
         weights = (math.sqrt(1 - self.share), math.sqrt(self.share))
-        # eps: a node without features has no direction, and 0 is alike to nobody.
+        # eps: what is 0 has no direction, and is alike to nobody.
         units = [
             weight * torch.nn.functional.normalize(g, dim=-1, eps=1e-12).expand(replicas, -1, -1)
             for weight, g in zip(weights, both, strict=True)

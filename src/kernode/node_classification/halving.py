@@ -2,7 +2,8 @@
 
 Successive halving (Jamieson and Talwalkar 2016): all candidates train for a few epochs, those with the best
 validation go on, and the last one trains to its end. It costs about three trainings at most of the one that
-is kept, and is the same every time: what decides is validation accuracy after fixed numbers of epochs.
+is kept, and is the same every time: what decides is validation accuracy, or mAP where candidates are kept by
+it, after fixed numbers of epochs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ JUDGES = 3  # runs that choose for all, where more share validation nodes
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate's validation accuracy in percent, the mean of the runs, and after how many epochs."""
+    """A candidate's validation figure in percent, the mean of the runs, and after how many epochs."""
 
     validation: float
     epochs: int

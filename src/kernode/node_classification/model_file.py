@@ -37,7 +37,7 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
     for name in _OPTIONAL:
         if (value := getattr(model, name)) is not None:
-            tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
+            tensors[name] = torch.from_numpy(np.array(value))  # a copy: splits are read-only
     if model.references is not None:
         tensors["references"] = model.references
     facts = {

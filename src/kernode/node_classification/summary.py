@@ -26,8 +26,9 @@ def summary(model: Model) -> list[tuple[str, str]]:
         ("runs", runs_in_words(model.seeds)),
     ]
     if model.chosen_by_validation:
+        by = "mAP" if model.training.select_by == "map" else "accuracy"
         others = (f"{name} {figure:.1f} %" for name, figure in model.chosen_by_validation.items())
-        lines.append(("chosen among", ", ".join(others)))
+        lines.append(("chosen among", f"{', '.join(others)} (validation {by})"))
     lines += _validated(model)
     if words := hop_words(model):
         lines.append(("hop weights", words))

@@ -236,6 +236,9 @@ VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR
 
 def find_variant(name: str) -> Variant:
     """A variant by its name, whatever its case."""
+    if str(name).lower() in CHOICES:
+        among = ", ".join(CHOICES[str(name).lower()].candidates)
+        raise InputError(f"{name} is a choice among {among}: name one of them.")
     if not isinstance(name, str) or name.lower() not in VARIANTS:
         raise InputError(f"{name!r} is not a variant. Choose one of {', '.join((*CHOICES, *VARIANTS))}.")
     return VARIANTS[name.lower()]

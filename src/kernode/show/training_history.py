@@ -25,7 +25,7 @@ def hop_weight_history(model: Model) -> dict[str, Any]:
     if weights is None:
         raise InputError(
             "only a map that learns its hop weights, trained for at least one epoch, has a history of them. "
-            f"Got {model!r}."
+            f"Got {type(getattr(model.method, 'map', model.method)).__name__}."
         )
     weights = weights.astype(np.float64)  # E × r × (H+1)
     spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])

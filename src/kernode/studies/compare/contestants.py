@@ -84,5 +84,5 @@ def contestant(name: str) -> Contestant:
         return CONTESTANTS[name]
     if name in (*CHOICES, *VARIANTS):
         return Contestant(name, name, name)
-    known = (*CONTESTANTS, *(variant for variant in VARIANTS if variant not in CONTESTANTS))
+    known = dict.fromkeys((*CONTESTANTS, *CHOICES, *VARIANTS))
     raise InputError(f"{name!r} is not a variant to compare. Choose some of {', '.join(known)}.")

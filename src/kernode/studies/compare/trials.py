@@ -119,8 +119,8 @@ class Trials:
             self.trained[cell] = Trial(on, i, value, by_epoch[:ran, i].copy())
 
     def _histories(self, cells: list[Cell], on: ModelOnGraph) -> np.ndarray:
-        """Validation accuracy by epoch and replica; a single row of a method that has no epochs."""
-        known = on.model.history.get("validation_accuracy")
+        """What chose the epoch, by epoch and replica; a single row of a method that has no epochs."""
+        known = on.model.history.get(f"validation_{on.model.training.select_by}")
         if known is not None and len(known):
             return known
         return accuracies(on, [self.splits[s].validation for s, _ in cells])[None]

@@ -53,7 +53,7 @@ class Space:
         return {
             name: values
             for name, values in self.training.items()
-            if name != "dropout" or structure.get("hidden", 0)
+            if name != "dropout" or "hidden" not in self.structure or structure["hidden"]
         }
 
     def settings(self, structure: dict[str, Any], training: dict[str, float]) -> dict[str, Any]:
@@ -95,7 +95,8 @@ def _space(
         del structure["hidden"]  # a method of one layer stays one
     structure = {name: _with(own[name], choices) for name, choices in structure.items()}
     # A map without a hidden layer ignores dropout, but a structure that is tried may have one.
-    ignored = feature_map.ignored_settings - ({"dropout"} if feature_map.drops_input else set())
+    may_drop = feature_map.drops_input and "hidden" in structure
+    ignored = feature_map.ignored_settings - ({"dropout"} if may_drop else set())
     names = {"learning_rate", "weight_decay", "dropout", "input_dropout", *of_loss} - ignored
     ranges = {name: TRAINING[name] for name in TRAINING if name in names}
     inside = {name: min(max(own[name], r.low), r.high) for name, r in ranges.items()}
