@@ -56,7 +56,7 @@ def kernel_loss(records: list[dict[str, Any]]) -> str:
         best = max(np.mean(found["map"]) for found in one["losses"].values())
         for name, found in one["losses"].items():
             mean, std = mean_and_std(found["map"])
-            bold = "**" * (np.mean(found["map"]) == best)
+            bold = "**" * bool(np.mean(found["map"]) == best)
             adds, first = found["adds"], name == "λ = 0"
             interval = f"{_signed(adds['low'])} … {_signed(adds['high'])}"
             cells = [

@@ -260,3 +260,17 @@ def test_features_and_operators_are_made_once_for_all_that_are_tried(monkeypatch
     auto(graph, epochs=2, replicas=4)
     expected = [("X", False), ("X", True), ("cost", 2), ("cost", 10), ("hops", 2), ("hops", 10)]
     assert sorted(made) == expected
+
+
+@pytest.mark.filterwarnings("ignore:the best epoch was the last")
+def test_a_choice_by_map_is_by_map_and_says_where_it_chose_nothing():
+    data = {"X": SPLIT.train, "y": CLUSTERS.labels[SPLIT.train], "graph": CLUSTERS}
+    model = kn.NodeKernelClassifier("similarity", epochs=8).fit(**data, validation=SPLIT.validation)
+    chosen = model.model_.chosen_by_validation
+    assert model.model_.variant in chosen
+    assert chosen[model.model_.variant] == pytest.approx(model.model_.validated("map"), abs=1e-3)
+    one_each = [SPLIT.validation[CLUSTERS.labels[SPLIT.validation] == c][0] for c in range(3)]
+    with pytest.warns(
+        kn.KernodeWarning, match="no two validation nodes share a class, so that mAP chose nothing"
+    ):
+        kn.NodeKernelClassifier("similarity", epochs=8).fit(**data, validation=kn.positions(one_each))

@@ -186,3 +186,10 @@ def test_auto_on_a_graph_that_was_searched_is_what_was_found():
     ((_, (method, _)),) = candidates("auto", "cora", hops=3).items()
     assert method.map.hops == 3
     assert "diffusion-decayed" not in candidates("auto", "cora", margin=0.5)  # it has none: a choice again
+
+
+def test_a_choice_is_no_variant_and_names_its_candidates():
+    with pytest.raises(
+        InputError, match=r"^similarity is a choice among similarity-diffusion, similarity-hops, "
+    ):
+        configure("similarity")

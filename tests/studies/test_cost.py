@@ -337,7 +337,7 @@ def test_estimate_of_the_default_says_how_it_chooses_and_that_training_may_end_e
     write_npz(clustered_graph(), tmp_path / "g.npz")
     out = kernode("estimate", "g.npz", "--replicas", 1)[1]
     assert out.count("at most") == out.count("1,000 epochs of") == 6
-    assert "keeps the best on validation nodes: 4 after 30, 3 after 60, 1 after 120 epochs." in out
+    assert "keeps the best by validation: 4 after 30, 3 after 60, 1 after 120 epochs." in out
 
 
 def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):

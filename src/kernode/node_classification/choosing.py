@@ -61,8 +61,8 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
     tried = search.tried | {chosen: Tried(best.model.validated(training.select_by), epochs)}
     if training.select_by == "map" and not any(one.validation for one in tried.values()):
         warn(
-            f"no two validation nodes share a class, so that mAP chose nothing: {chosen} is the first that was "
-            "tried. Give more validation nodes, or name a variant."
+            f"no two validation nodes share a class, so that mAP chose nothing: {chosen} is the first "
+            "that was tried. Give more validation nodes, or name a variant."
         )
     said = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
     log.info(f"chose {chosen} by validation {training.select_by} ({said} epochs)")
