@@ -73,10 +73,13 @@ class Error(BaseModel):
 _WRONG: dict[int | str, dict[str, Any]] = {
     400: {"model": Error, "description": "It cannot be answered; the sentence says why."},
     401: {"model": Error, "description": "A token is needed."},
+    403: {"model": Error, "description": "A page of another site asks."},
     404: {"model": Error, "description": "No such node."},
     413: {"model": Error, "description": "The request is too large."},
     421: {"model": Error, "description": "The server does not answer under that name."},
     422: {"model": Error, "description": "A value is missing or beyond its limit."},
+    500: {"model": Error, "description": "The server failed; its log has the reason."},
+    503: {"model": Error, "description": "Too many questions wait already."},
 }
 
 

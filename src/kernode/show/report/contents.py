@@ -30,7 +30,7 @@ from kernode.show.report import charts
 from kernode.show.report.charts import Chart
 from kernode.show.report.rerun import rerun_command
 from kernode.show.report.unsure import Unsure, least_sure
-from kernode.show.training_history import SCORES, course
+from kernode.show.training_history import LOSSES, SCORES, course
 from kernode.version import versions
 
 _LONGEST = 60  # letters of a name
@@ -67,8 +67,10 @@ class Contents:
             "coverage": lambda: charts.coverage_chart(coverage_data(evidence)),
             "gram": lambda: charts.gram_chart(gram_data(evidence, pixels=180)),
             "hop-weights": lambda: charts.hop_weight_chart(hop_weight_data(evidence)),
-            "losses": lambda: charts.loss_chart(course(evidence.model)),
-            "validation": lambda: charts.validation_chart(_validated(evidence)),
+            "losses": lambda: charts.loss_chart(course(evidence.model, LOSSES, "losses")),
+            "validation": lambda: charts.validation_chart(
+                course(evidence.model, SCORES, "scores on validation nodes")
+            ),
         }
         found: dict[str, Chart | str] = {}
         for done, (name, make) in enumerate(makers.items()):
@@ -178,7 +180,7 @@ class Contents:
 
     @property
     def calibration(self) -> dict[str, Any]:
-        """How sure test answers are: of all runs together, as the charts have it, or of each where none is."""
+        """How sure test answers are: of all runs together, as charts have it, or of each."""
         assert self.figures is not None
         figures: dict[str, Any] = self.figures["calibration"]
         return figures | (figures["ensemble"] or {})
@@ -207,14 +209,15 @@ class Contents:
             rows.append(
                 f"Probabilities were calibrated on {one['calibrated_on']:,} nodes that did not train "
                 f"(temperature {one['temperature']:.2f}). Their error{self.calibration_of} was "
-                f"{one['error_uncalibrated']:.1f} % before and is {one['error_mean']:.1f} % now. Answers that "
-                f"are perfectly calibrated would have {one['by_chance']:.1f} % by chance about so many nodes, "
-                f"and at most {one['by_chance_at_most']:.1f} % in 19 of 20 cases."
+                f"{one['error_uncalibrated']:.1f} % before and is {one['error_mean']:.1f} % now. Answers "
+                f"that are perfectly calibrated would have {one['by_chance']:.1f} % by chance about so many "
+                f"nodes, and at most {one['by_chance_at_most']:.1f} % in 19 of 20 cases."
             )
         else:
             rows.append(
-                f"Probabilities are not calibrated: they are as they were trained. Their error"
-                f"{self.calibration_of} is {one['error_mean']:.1f} %; chance alone gives {one['by_chance']:.1f} %."
+                "Probabilities are not calibrated: they are as they were trained. Their error"
+                f"{self.calibration_of} is {one['error_mean']:.1f} %; "
+                f"chance alone gives {one['by_chance']:.1f} %."
             )
         return rows
 
@@ -277,10 +280,3 @@ class Contents:
 
 def _or_none(weight: float) -> float | None:
     return None if weight != weight else round(weight, 4)
-
-
-def _validated(evidence: Evidence) -> dict[str, Any]:
-    data = course(evidence.model)
-    if not any(name in data["curves"] for name in SCORES):
-        raise InputError("the model has no history of scores on validation nodes.")
-    return data
