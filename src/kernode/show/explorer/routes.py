@@ -35,9 +35,15 @@ class WhatIf(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     name: Annotated[Given, Field(description="A node by its name, or its number.")]
-    add: Annotated[Edges, Field(description="Nodes that it would have an edge with.")] = []
+    add: Annotated[Edges, Field(description="Nodes that it would have an edge with, of weight 1.")] = []
     remove: Annotated[Edges, Field(description="Neighbours that it would have no edge with.")] = []
-    features: Annotated[Features, Field(description="Features that it would have, by name.")] = {}
+    features: Annotated[
+        Features,
+        Field(
+            description="Features that it would have, by name, as numbers that the model sees: of a graph "
+            "from tables they are standardised, which `unit` of /api/node and /api/features says of each."
+        ),
+    ] = {}
 
 
 class NewNode(BaseModel):
@@ -49,7 +55,7 @@ class NewNode(BaseModel):
         dict[Given, Value], Field(max_length=MOST_FEATURES, description="Of a graph from tables: its row.")
     ] = {}
     features: Annotated[Features, Field(description="Of any other: features by name; the others are 0.")] = {}
-    edges: Annotated[Edges, Field(description="Nodes that it has an edge with.")] = []
+    edges: Annotated[Edges, Field(description="Nodes that it has an edge with, of weight 1.")] = []
     k: Annotated[int, Field(ge=1, le=MOST_SIMILAR, description="So many similar nodes.")] = 10
 
 
@@ -90,6 +96,8 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
     model = Json(view.model()).body
     every_name = Asset.of(bytes(Json(view.names.texts).body), "application/json")
 
+    units = dict(zip(view.feature_names, view.feature_units, strict=True))
+
     async def replied(lane: Lane, answer: Callable[..., dict[str, Any]], *arguments: Any) -> Response:
         return await lane(lambda: Json(answer(view, *arguments)))
 
@@ -124,7 +132,8 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
         search: Annotated[str, Query(max_length=_LONGEST)] = "",
         limit: Annotated[int, Query(ge=1, le=MOST_FOUND)] = 10,
     ) -> Response:
-        return Json({"features": await quick(_matching, view.feature_names, search, limit)})
+        found = await quick(_matching, view.feature_names, search, limit)
+        return Json({"features": [{"name": name, "unit": units[name]} for name in found]})
 
     @api.get("/node", summary="A node: the chance of each class, its neighbours and features")
     async def node(name: Name) -> Response:
