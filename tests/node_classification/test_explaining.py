@@ -163,3 +163,11 @@ def test_on_cora_a_hub_is_as_exact():
     pair = model.explain(name, "35")
     k = model.kernel_.pairs([name], ["35"])[0]
     assert [one.whole for one in (*pair.neighbours, *pair.features)] == pytest.approx([k] * 4, abs=1e-8)
+    # More parts than nodes whose features are looked at where fewer are asked for.
+    many = model.explain(name, top=200)
+    assert len(many.neighbours.parts) == 200
+    assert many.neighbours.parts[150].words
+    assert many.lead == pytest.approx(many.features.whole + many.class_bias, abs=1e-8)
+    assert many.features.other_count == many.neighbours.rest_count
+    pair = model.explain(name, "35", top=200)
+    assert [one.whole for one in (*pair.neighbours, *pair.features)] == pytest.approx([k] * 4, abs=1e-8)

@@ -10,6 +10,7 @@ from kernode.data import Split, split_nodes
 from kernode.errors import InputError, KernodeWarning
 from kernode.node_classification.experiment import fit_all_labels, run_variant
 from kernode.node_classification.model import Model
+from kernode.node_classification.summary import summary
 from kernode.show.evidence import Evidence
 from kernode.show.node_parts import OTHER, TEST, TRAIN, VALIDATION, NodeParts
 from kernode.training.run import Run
@@ -63,6 +64,7 @@ def test_a_split_file_is_known_by_the_lists_in_the_model(clusters, tmp_path):
 
 def test_who_taught_the_model_since_is_no_test_node(own_splits, clusters):
     again = fit_all_labels(clusters, own_splits.model, Run((0, 1), DOUBLE))
+    assert dict(summary(again.model))["trained on"] == "90 nodes: all that have a class"
     evidence = Evidence.of(again)
     with pytest.raises(InputError, match="every node with a known class taught the model"):
         _ = evidence.answers

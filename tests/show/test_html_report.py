@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -11,7 +12,9 @@ from trained_models import ODD, learned
 
 import kernode as kn
 from commands import fails
+from graphs import clustered_graph
 from kernode.data import write_npz
+from kernode.node_classification.model import Model
 from kernode.show.evidence import Evidence
 from kernode.show.report.contents import Contents
 from kernode.show.report.page import render
@@ -186,8 +189,6 @@ def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits
     ],
 )
 def test_the_command_to_run_it_again_gives_the_same_settings(clusters, changes, words):
-    import shlex
-
     from kernode.cli.parts import parse_part
     from kernode.maps import FeatureMap
     from kernode.node_classification.variants import candidates
@@ -209,9 +210,55 @@ def test_the_command_to_run_it_again_gives_the_same_settings(clusters, changes, 
     assert (method.for_classes(3), training) == (on.model.method, on.model.training)
 
 
+def test_the_command_for_tables_names_their_columns_and_trains_the_same_model(command, odd_tables, folder):
+    edges, nodes = odd_tables
+    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--features", "<i>x0</i>,<i>x1</i>:category")
+    fit = (*fit, "--variant", "k3", "--replicas", "1", "--epochs", "3", "-q")
+    assert command(*fit, "-o", "m.safetensors")[0] == 0
+    report = ("report", "m.safetensors", edges, "--nodes", nodes, "--plane", "pca", "--json")
+    said = json.loads(command(*report)[1])
+    words = shlex.split(said["command"])[1:]
+    assert words[words.index("--label") + 1] == "group"
+    command(*words, "-o", "again.safetensors", "-q")
+    again, first = (Model.load(folder / f"{name}.safetensors") for name in ("again", "m"))
+    assert again.fingerprint == first.fingerprint
+    for name, value in first.parameters.items():
+        assert (again.parameters[name] == value).all()
+
+
+def test_where_options_are_not_known_there_is_no_command(command, odd_tables, folder):
+    edges, nodes = odd_tables
+    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--variant", "k3", "--replicas", "1")
+    assert command(*fit, "--epochs", "2", "--with-graph", "-q", "-o", "m.safetensors")[0] == 0
+    out = command("report", "m.safetensors", "--plane", "pca", "--json")[1]
+    assert json.loads(out)["command"] is None
+    assert "No single command" in Page((folder / "m-report.html").read_text()).text
+
+
+def test_another_graph_gives_its_sizes_no_command_and_not_the_trained_graphs_name(own_splits, cache):
+    other = own_splits.model.on(clustered_graph(n=70, seed=5))
+    contents = Contents(Evidence.of(other), "pca", ("other.npz",), ())
+    facts = dict(contents.facts)
+    assert "70 nodes" in facts["asked about"]
+    assert "nodes" not in facts["graph"]
+    assert contents.command is None
+
+
+def test_how_sure_is_said_of_the_answers_that_the_charts_show(clusters, cache):
+    model = kn.NodeKernelClassifier("k3", epochs=5, replicas=2)
+    model.fit(np.arange(40), clusters.labels[:40], graph=clusters, validation=np.arange(40, 60))
+    together = Contents(Evidence.of(model._on(None), np.arange(60, 90)), "pca", (), ())
+    ensemble = together.figures["calibration"]["ensemble"]
+    assert together.calibration["coverage"] == ensemble["coverage"]
+    assert "2 runs together" in together.headline[-1][2]
+    text = Page(render(together, "title")).text
+    assert "at least so sure (2 runs together)" in text
+    assert "Their error (2 runs together)" in text
+
+
 def test_errors_are_sentences(command, graph_path, folder):
     fails(command("report", "none.safetensors"), 1, "none.safetensors")
     fails(command("report", "none.safetensors", "-o", "report.pdf"), 2, ".html")
     command("links", graph_path, "--epochs", "2", "--replicas", "1", "-q", "-o", "links.safetensors")
-    fails(command("report", "links.safetensors", graph_path), 2, "links.safetensors", "a link predictor")
+    fails(command("report", "links.safetensors", graph_path), 2, "links.safetensors", "a model of links")
     assert not list(folder.glob("*.html"))

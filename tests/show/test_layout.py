@@ -1,10 +1,12 @@
 """A plane in which alike nodes are near each other."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.errors import InputError
+from kernode.errors import InputError, MissingExtraError
 from kernode.show import layout as module
 from kernode.show.layout import layout, place
 
@@ -67,6 +69,20 @@ def test_a_layout_is_computed_once_and_a_damaged_cache_is_no_answer(on, monkeypa
     kept.write_bytes(kept.read_bytes()[:100])
     assert np.array_equal(first, layout(on))
     assert len(calls) == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_layout(on, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
+    with pytest.warns(kn.KernodeWarning, match="not kept"):
+        points = layout(on, "pca")
+    assert points.shape == (2708, 2)
+
+
+def test_a_missing_library_is_named_with_what_does_without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openTSNE", None)
+    with pytest.raises(MissingExtraError, match=r"pip install openTSNE, or choose pca"):
+        place(clouds()[0], "tsne", 0)
 
 
 def test_what_has_no_kernel_has_no_plane(cora):

@@ -5,16 +5,23 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from trained_models import learned
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.errors import InputError
+from kernode.node_classification.experiment import run_variant
 from kernode.show import picture_data as data
 from kernode.show.class_colours import GREY, ClassColours, class_label
 from kernode.show.evidence import Evidence
 from kernode.show.node_parts import PARTS
 from kernode.show.plots.pictures import PICTURES, write_pictures
+from kernode.show.plots.training import draw_validation
+from kernode.show.report.charts import loss_chart, validation_chart
+from kernode.show.training_history import LOSSES, SCORES, course
+from kernode.training.run import Run
+from tasks import DOUBLE
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")
@@ -149,6 +156,33 @@ def test_odd_names_and_many_classes_are_drawn(odd_model, many, tmp_path, cache):
         assert len(drawn) >= 6
         for name in drawn:
             Image.open(found[name][0]).load()
+
+
+def test_settings_that_were_tried_are_points_and_no_epochs(clusters):
+    from matplotlib.figure import Figure
+
+    on = run_variant(clusters, "kled", Run((0, 1), DOUBLE), split="jk").on
+    data = course(on.model, SCORES, "scores")
+    axes = Figure().subplots()
+    draw_validation(axes, data)
+    assert axes.get_xlabel() == "setting tried"
+    assert "kept setting" in axes.texts[0].get_text()
+    assert all(line.get_linestyle() in ("None", ":") for line in axes.lines)  # points, and what was kept
+    chart = validation_chart(data)
+    assert [trace["mode"] for trace in chart["data"]] == ["markers"]
+    assert chart["layout"]["xaxis"]["title"]["text"] == "setting tried"
+    assert "kept setting" in chart["layout"]["annotations"][0]["text"]
+    with pytest.raises(InputError, match="no history of losses"):
+        course(on.model, LOSSES, "losses")
+
+
+def test_a_loss_of_one_part_is_drawn_once(clusters, own_splits):
+    softmax = course(learned(clusters, "jk", objective="softmax", epochs=3).model, LOSSES, "losses")
+    assert "loss" in softmax["curves"]
+    assert "softmax_loss" not in softmax["curves"]
+    assert len([trace for trace in loss_chart(softmax)["data"] if "name" in trace]) == len(softmax["curves"])
+    both = course(own_splits.model, LOSSES, "losses")["curves"]
+    assert {"loss", "softmax_loss", "kernel_loss"} <= set(both)
 
 
 def test_pictures_are_drawn_on_given_axes_and_judge_given_nodes(clusters):

@@ -60,6 +60,8 @@ def serve(
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
     _require_extra()
+    from kernode.show.explorer.guard import can_be_sent
+
     if workers < 1:
         raise InputError(f"--workers must be an integer ≥ 1. Got {workers}.")
     if root_path and not root_path.startswith("/"):
@@ -67,7 +69,7 @@ def serve(
     local = _is_loopback(host)
     if not local and not token:
         token = secrets.token_urlsafe(24)
-    if token is not None and not _can_be_sent(token):
+    if token is not None and not can_be_sent(token):
         raise InputError("--token must be of letters, digits and -._~, at least 8 of them.")
     with _bound(host, port) as listening:
         settings: dict[str, Any] = {
@@ -168,11 +170,6 @@ def _names(host: str, others: list[str]) -> list[str]:
     from kernode.show.explorer import LOOPBACK
 
     return [*LOOPBACK, f"[{host}]" if ":" in host else host, *others]
-
-
-def _can_be_sent(token: str) -> bool:
-    """Whether a token survives headers, cookies and addresses as it is."""
-    return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
 
 
 def _url(host: str, port: int, token: str | None) -> str:

@@ -25,7 +25,7 @@ from kernode.node_classification.folds import fit_in_folds
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.task import LabelledNodes, NodeTask
+from kernode.node_classification.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.node_classification.variants import WORDS, candidates
 from kernode.progress import timed
 from kernode.training.run import Run
@@ -145,7 +145,7 @@ def _run_on_all(graph: Graph, methods: Candidates, run: Run) -> Outcome:
     task = NodeTask.of_splits(graph, splits, run)
     warn_of_single_nodes(task)
     on = fit_in_folds(task, methods)
-    on = on.noted(split="all labelled nodes")
+    on = on.noted(split=ALL_LABELLED)
     return Outcome.of(on, splits, task.nodes)
 
 
@@ -155,7 +155,8 @@ def fit_all_labels(graph: Graph, model: Model, run: Run) -> ModelOnGraph:
     numbers = {name: number for number, name in enumerate(model.classes)}
     labels = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
     nodes = LabelledNodes.without_validation(labelled[labels >= 0], labels[labels >= 0])
-    return fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
+    on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
+    return on.noted(split=ALL_LABELLED)  # nothing is held out, as a split by its name would say
 
 
 def _rows(splits: list[Split], part: str) -> np.ndarray:

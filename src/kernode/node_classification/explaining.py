@@ -36,7 +36,8 @@ from kernode.node_classification.method import Method
 if TYPE_CHECKING:
     from kernode.node_classification.model_on_graph import ModelOnGraph
 
-_TAKEN_APART = 100  # nodes whose features are looked at; those of a hub's others are one remainder
+# Nodes whose features are looked at, or as many as are shown; those of a hub's others are one remainder.
+_TAKEN_APART = 100
 _WORDS = 3  # of each neighbour that is shown
 
 
@@ -87,7 +88,8 @@ def explain_node(
     lead, classes = Lead.of(on, node, of_class, against), on.model.classes
     row, by_node, first, second = lead.row, lead.by_node, lead.first, lead.second
     order = largest(by_node.mean(axis=0), len(row.nodes))
-    words = lead.words(order[:_TAKEN_APART])
+    apart = max(_TAKEN_APART, top)
+    words = lead.words(order[:apart])
     mean, spread = mean_and_spread(lead.scored.whole + lead.bias)
     return NodeExplanation(
         node=_names(on.graph, [node])[0],
@@ -100,7 +102,7 @@ def explain_node(
         class_bias=float((lead.bias[:, first] - lead.bias[:, second]).mean()),
         hops=_hops(row, lead.scored, first, second),
         neighbours=_neighbours(on, lead.outputs, row, by_node, order[:top], words, lead.scored),
-        features=_features(on.graph, words, by_node, order, top),
+        features=_features(on.graph, words, by_node, order[apart:], top),
         held=_held(_method(on), of_kernel=_method(on).classifier == "centroid"),
     )
 
@@ -118,11 +120,12 @@ def explain_pair(on: ModelOnGraph, node: int, other: int, top: int = 10) -> Pair
     vectors = rows[0].vectors() * scale, rows[1].vectors()
     pairs = Pairs.of(*vectors, top)
     orders = [largest(values.mean(axis=0), values.shape[1]) for values in by_node]
-    words = [Words.of(outputs, rows[i], orders[i][:_TAKEN_APART], towards[i]) for i in (0, 1)]
+    apart = max(_TAKEN_APART, top)
+    words = [Words.of(outputs, rows[i], orders[i][:apart], towards[i]) for i in (0, 1)]
     neighbours = [
         _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
     ]
-    features = [_features(on.graph, words[i], by_node[i], orders[i], top) for i in (0, 1)]
+    features = [_features(on.graph, words[i], by_node[i], orders[i][apart:], top) for i in (0, 1)]
     found = _pair_parts(on.graph, outputs, rows, pairs)
     mean, spread = mean_and_spread(similarity)
     one, two = _names(on.graph, [node, other])
@@ -243,10 +246,10 @@ def _words(names: Sequence[str], values: np.ndarray) -> tuple[Part, ...]:
     return tuple(Part(names[i], float(values[i])) for i in largest(values, _WORDS) if values[i])
 
 
-def _features(graph: Graph, words: Words, by_node: np.ndarray, order: np.ndarray, top: int) -> Features:
+def _features(graph: Graph, words: Words, by_node: np.ndarray, others: np.ndarray, top: int) -> Features:
     by_feature = words.by_feature
     said = largest(by_feature.mean(axis=0), by_feature.shape[1])
-    rest = by_node.mean(axis=0)[order[_TAKEN_APART:]]
+    rest = by_node.mean(axis=0)[others]
     return Features(
         shown(feature_names(graph), by_feature, top, said),
         float(words.constant.mean()),

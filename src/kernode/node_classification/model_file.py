@@ -72,6 +72,8 @@ def read_model(path: str | Path) -> Model:
 
 def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
     """The model that a file holds."""
+    from kernode.node_classification import variants  # noqa: F401 (methods of every kind are known then)
+
     facts = _as_today(facts)
     optional: dict[str, Any] = {name: tensors[name].numpy() for name in _OPTIONAL if name in tensors}
     held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None

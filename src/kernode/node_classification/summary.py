@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernode.node_classification.task import ALL_LABELLED
 from kernode.training.notebook import runs_in_words
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ def summary(model: Model) -> list[tuple[str, str]]:
     """What there is to say of any model, line by line: a name and words."""
     train = model.train
     split = f", split {model.split}" if model.split else ""
+    if model.split == ALL_LABELLED:
+        split = ": all that have a class"
     own = " in each run" if len(train) > 1 else ""
     lines = [
         ("method", model.variant or model.method.title),
@@ -51,21 +54,25 @@ def hop_words(model: Model) -> str:
     weights = model.hop_weights()
     if weights is None:
         return ""
+    by_walks = getattr(getattr(model.method, "map", None), "powers", "each") == "plain"
     mean = weights.mean(axis=0)
     there = np.flatnonzero(~np.isnan(mean))
-    said = [f"{mean[hop]:.2f}".replace("-", "−") + f" for {_far(int(hop))}" for hop in there]
+    said = [f"{mean[hop]:.2f}".replace("-", "−") + f" for {_far(int(hop), by_walks)}" for hop in there]
     sentence = ", ".join(said)
     size = np.abs(mean[there])
-    if len(there) > 1 and size.max() > 0:
+    # There are far more long walks than short ones: their weights are not on one scale.
+    if len(there) > 1 and size.max() > 0 and not by_walks:
         if size.max() < _ALIKE * size.min():
             sentence += ". They weigh about alike"
         else:
             sentence += f". Most weight is on {_far(int(there[size.argmax()]))}"
     against = [int(hop) for hop in there if mean[hop] < 0]
     if against:
-        sentence += f"; what comes from {' and '.join(_far(hop) for hop in against)} is subtracted"
+        sentence += f"; what comes from {' and '.join(_far(hop, by_walks) for hop in against)} is subtracted"
     return sentence
 
 
-def _far(hop: int) -> str:
+def _far(hop: int, by_walks: bool = False) -> str:
+    if by_walks and hop:
+        return f"walks of {hop} step{'s' * (hop > 1)}"
     return "the node itself" if hop == 0 else f"nodes {hop} hop{'s' * (hop > 1)} away"

@@ -12,6 +12,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.training.run import Run
 
+ALL_LABELLED = "all labelled nodes"  # what a model says of its split where nothing was held out
+
 
 @dataclass(frozen=True)
 class LabelledNodes:

@@ -170,7 +170,7 @@ def known_classes(on: ModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of all classes, the model's first, and the class of each node as the graph has it (n, or −1).
 
     A model may have been taught the graph's classes by name or by number. Where it was taught something else,
-    only its training nodes have a known class.
+    or nobody can tell what its numbers mean here, only its training nodes have a known class.
     """
     graph, model = on.graph, on.model
     own = _as_names(model.classes, graph)
@@ -178,7 +178,7 @@ def known_classes(on: ModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
         names = (*own, *(name for name in graph.class_names if name not in own))
         numbers = np.array([*(names.index(name) for name in graph.class_names), -1])
         known = numbers[graph.labels]
-        if not on.has_training_nodes or _agrees(known, model):
+        if _are_the_graphs(known, on):
             return names, known
     known = np.full(graph.n_nodes, -1)
     if on.has_training_nodes:
@@ -190,15 +190,23 @@ def _as_names(classes: tuple[Any, ...], graph: Graph) -> tuple[str, ...] | None:
     """A model's classes as the graph calls them; None where they are neither its names nor its numbers."""
     if all(isinstance(one, str) for one in classes):
         return tuple(classes) if set(classes) & set(graph.class_names) else None
-    if all(isinstance(one, int) and 0 <= one < graph.n_classes for one in classes):
+    if all(isinstance(one, int | np.integer) and 0 <= one < graph.n_classes for one in classes):
         return tuple(graph.class_names[one] for one in classes)
     return None
 
 
-def _agrees(known: np.ndarray, model: Model) -> bool:
-    """Whether the graph says of training nodes what the model was told, where it says anything."""
-    here = known[model.train]
-    return bool(((here == model.train_labels) | (here < 0)).all())
+def _are_the_graphs(known: np.ndarray, on: ModelOnGraph) -> bool:
+    """Whether the graph's classes, as the model would number them (n), are those that it was taught.
+
+    Training nodes tell, where they are here and some have a class. Where they cannot, names speak for
+    themselves, and numbers do not: every other target has a 0 and a 1, too.
+    """
+    model = on.model
+    told = known[model.train] if on.has_training_nodes else np.array([-1])
+    there = told >= 0
+    if not there.any():
+        return isinstance(model.classes[0], str)
+    return bool((told[there] == model.train_labels[there]).all())
 
 
 def _numbered(names: tuple[str, ...], on: ModelOnGraph, y: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import FileError, InputError, MissingExtraError, warn
 from kernode.node_classification.index_file import owner
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.progress import tell
@@ -45,7 +45,10 @@ def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity
     points = _within(place(on.kernel.directions.vectors(), plane, seed, perplexity))
     content = io.BytesIO()
     np.savez_compressed(content, points=points)
-    write_whole(path, content.getvalue())
+    try:
+        write_whole(path, content.getvalue())
+    except FileError as error:
+        warn(f"the layout is not kept, and will be computed again: {error}")
     return points
 
 
@@ -87,7 +90,7 @@ def _t_sne(x: np.ndarray, seed: int, perplexity: float) -> np.ndarray:
         from openTSNE import TSNE  # type: ignore[import-untyped]
     except ImportError:
         raise MissingExtraError(
-            "t-SNE needs openTSNE: pip install 'kernode[plots]', or choose pca."
+            "t-SNE needs openTSNE: pip install openTSNE, or choose pca (--plane pca)."
         ) from None
     total = _EARLY + ITERATIONS
     done = [0]

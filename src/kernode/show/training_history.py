@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ LOSSES = {
     "kernel_loss": "its kernel part",
     "validation_loss": "validation loss",
 }
+_PARTS = ("softmax_loss", "kernel_loss")
 SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
+EPOCH, SETTING = "epoch", "setting"  # what is counted
 
 
 def hop_weight_history(model: Model) -> dict[str, Any]:
@@ -36,17 +39,25 @@ def hop_weight_history(model: Model) -> dict[str, Any]:
     }
 
 
-def course(model: Model) -> dict[str, Any]:
-    """Losses and validation after every epoch, the mean over the runs and their spread (E each)."""
-    known = {name: model.history[name] for name in (*LOSSES, *SCORES) if len(model.history.get(name, ()))}
+def course(model: Model, wanted: Mapping[str, str], what: str) -> dict[str, Any]:
+    """Some curves over epochs, the mean over the runs and their spread (E each), by name.
+
+    ``step``: what E counts. KLED and label propagation try settings, which have no order, in the place of
+    epochs.
+    """
+    known = {name: model.history[name] for name in wanted if len(model.history.get(name, ()))}
     if not known:
         raise InputError(
-            f"the model has no history of its training: {model.method.title} learns nothing epoch by epoch, "
-            "or it was trained for none."
+            f"the model has no history of {what}: {model.method.title} has none, or it was trained for no "
+            "epoch."
         )
+    parts = [name for name in _PARTS if name in known]
+    if len(parts) == 1 and "loss" in known:
+        del known[parts[0]]  # one part alone is the loss itself
     return {
         "curves": {name: _mean_and_std(values) for name, values in known.items()},
         "kept_epochs": model.kept_epochs.tolist(),
+        "step": EPOCH if model.method.learns_by_gradient or "loss" in model.history else SETTING,
     }
 
 

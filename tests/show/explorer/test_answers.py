@@ -1,11 +1,15 @@
 """Every answer over HTTP is the Python interface's own."""
 
+import re
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import kernode as kn
+from kernode.show.evidence import Evidence
+from kernode.show.explorer.view import View
 from kernode.show.layout import layout
 
 
@@ -138,8 +142,39 @@ def test_odd_names_are_found_asked_about_and_given_back_as_they_are(table_client
 
 
 def test_features_are_found_by_their_names(table_client):
-    assert ask(table_client, "features", search="KERN")["features"] == ["title: kernel"]
-    assert ask(table_client, "features", search="venue")["features"] == ["venue=ICML", "venue=KDD"]
+    def found(part):
+        return {one["name"]: one["unit"] for one in ask(table_client, "features", search=part)["features"]}
+
+    assert found("KERN") == {"title: kernel": "TF-IDF, in rows of length 1"}
+    assert list(found("venue")) == ["venue=ICML", "venue=KDD"]
+
+
+def test_numbers_of_a_table_come_with_what_gives_the_tables_own(table_client, client, tables):
+    features = ask(table_client, "node", name="a/b")["features"]
+    year = next(one for one in features if one["name"] == "year")
+    said = re.fullmatch(r"standardised: mean ([\d.]+), deviation ([\d.]+)", year["unit"])
+    mean, deviation = map(float, said.groups())
+    assert mean + deviation * year["value"] == pytest.approx(2001, abs=0.6)
+    assert all(one["unit"] for one in features)
+    assert len(tables.encoding.feature_units) == tables.n_features
+    assert all(one["unit"] is None for one in ask(client, "node", name="35")["features"])
+
+
+def test_numbers_that_are_classes_here_and_there_are_not_taken_for_the_same(cora, cache):
+    graph, split = cora
+    model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
+    other_target = np.arange(len(split.train)) % 3
+    model.fit(split.train, other_target, graph=graph)
+    view = View.of(model._on(None), "pca")
+    assert view.classes == ("0", "1", "2")
+    assert (np.flatnonzero(view.known >= 0) == np.sort(split.train)).all()
+    own = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
+    own.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    assert View.of(own._on(None), "pca").classes == graph.class_names
+    # Of another graph nobody knows what the numbers mean: nothing is said to be right or wrong.
+    elsewhere = own._on(None).model.on(replace(graph, features=graph.features * 2))
+    assert (View.of(elsewhere, "pca").known == -1).all()
+    assert (Evidence.of(elsewhere).known == -1).all()
 
 
 @pytest.mark.parametrize("changes", [{"variant": "gcn"}, {"variant": "k3", "kernel": kn.kernels.RBF()}])

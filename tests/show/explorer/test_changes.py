@@ -106,6 +106,49 @@ def test_nodes_without_names_are_numbers(cora, cache):
         assert post(client, "what-if", {"name": "7", "add": ["11"]})["after"]
 
 
+def test_new_edges_of_a_weighted_graph_are_said_to_weigh_1(cora, cache, client):
+    from dataclasses import replace
+
+    from fastapi.testclient import TestClient
+
+    from kernode.show.explorer import app
+
+    graph, split = cora
+    graph = replace(graph, adjacency=graph.adjacency * 3)
+    model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    asked = (("what-if", {"name": "35", "add": ["1110563"]}), ("new-node", {"edges": ["35"]}))
+    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as weighted:
+        for path, body in asked:
+            assert any("weight 1" in note for note in post(weighted, path, body)["notes"])
+        features = {"name": "35", "features": {"feature 3": 1}}
+        assert post(weighted, "what-if", features)["notes"] == []
+    for path, body in asked:
+        assert not any("weight" in note for note in post(client, path, body)["notes"])
+
+
+def test_what_is_no_number_or_no_list_of_numbers_is_refused_and_never_0(cache):
+    from fastapi.testclient import TestClient
+
+    from kernode.show.explorer import app
+
+    nodes = {
+        "id": [f"n{i}" for i in range(20)],
+        "at": [[i % 2 + 0.1 * i, 1.0 * i, -1.0] for i in range(20)],
+        "topic": [("a", "b")[i % 2] for i in range(20)],
+    }
+    edges = {"source": nodes["id"][:18], "target": nodes["id"][2:]}
+    graph = kn.read_table(edges, nodes, label="topic", features={"at": "vector"})
+    model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
+    model.fit(graph.node_names[:16], graph.labels[:16], graph=graph)
+    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
+        for at in ("1,,2", "1, x, 3", [1.0, 2.0]):
+            reply = client.post("/api/new-node", json={"columns": {"at": at}})
+            assert (reply.status_code, "'at'" in reply.json()["error"]) == (400, True), reply.text
+        reply = client.post("/api/what-if", json={"name": "n1", "features": {"at[0]": ""}})
+        assert (reply.status_code, "number" in reply.json()["error"]) == (422, True)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "said"),
     [

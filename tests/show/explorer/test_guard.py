@@ -1,6 +1,8 @@
 """Who may ask, under which name, with how much; and what every answer carries."""
 
+import asyncio
 import json
+import threading
 
 import pytest
 from fastapi.testclient import TestClient
@@ -8,6 +10,7 @@ from fastapi.testclient import TestClient
 from kernode.errors import InputError
 from kernode.show.explorer import app
 from kernode.show.explorer.guard import LARGEST_BODY
+from kernode.show.explorer.lanes import MOST_WAITING, BusyError, Lane
 
 TOKEN = "a-token-nobody-guesses"
 
@@ -69,10 +72,79 @@ def test_a_browser_opens_the_address_with_the_token_once(guarded):
         assert (first.status_code, first.headers["location"]) == (303, "./?x=1")
         cookie = first.headers["set-cookie"]
         assert "HttpOnly" in cookie
-        assert "SameSite=Lax" in cookie
+        assert "SameSite=Strict" in cookie
         assert TOKEN not in first.headers["location"]
         assert client.get("/").status_code == 200
         assert client.get("/api/model").status_code == 200
+
+
+def test_servers_beside_each_other_do_not_take_each_others_cookies(guarded, model):
+    other = app(model._on(None), plane="pca", hosts=None, token="another-token")
+    with visitor(guarded) as one, visitor(other) as two:
+        first, second = (
+            client.get("/", params={"token": token}, follow_redirects=False).headers["set-cookie"]
+            for client, token in ((one, TOKEN), (two, "another-token"))
+        )
+        assert first.split("=")[0] != second.split("=")[0]
+
+
+def test_an_address_with_a_token_leads_to_the_same_path_whatever_its_signs(guarded):
+    with visitor(guarded) as client:
+        reply = client.get("/na%C3%AFve%3Fx%23y", params={"token": TOKEN}, follow_redirects=False)
+        assert reply.headers["location"] == "./na%C3%AFve%3Fx%23y"
+
+
+@pytest.mark.parametrize("token", ["", "short", "with a space in it", "schlüsselwort", "semi;colon;token"])
+def test_a_token_that_cannot_be_sent_is_refused(model, token):
+    with pytest.raises(InputError, match="token must be"):
+        app(model._on(None), plane="pca", token=token)
+
+
+def test_pages_of_other_sites_get_no_answer(client):
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        reply = client.get("/api/model", headers={"sec-fetch-site": site})
+        assert reply.status_code == status
+        assert client.get("/", headers={"sec-fetch-site": site}).status_code == 200
+
+
+def test_what_nobody_expected_is_json_with_the_usual_headers_and_logged(model, monkeypatch, caplog):
+    from kernode.show.explorer import answers
+
+    def broken(*_):
+        raise RuntimeError("a secret of the inside")
+
+    monkeypatch.setattr(answers, "about", broken)
+    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
+        reply = client.get("/api/node", params={"name": "35"})
+        assert (reply.status_code, list(reply.json())) == (500, ["error"])
+        assert "secret" not in reply.text
+        assert reply.headers["content-type"] == "application/json"
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert "kernode_errors_total 1" in client.get("/metrics").text
+    assert "a secret of the inside" in caplog.text
+
+
+def test_who_comes_after_too_many_is_told_so():
+    lane, held = Lane("test"), threading.Event()
+
+    async def crowd():
+        waiting = [asyncio.ensure_future(lane(held.wait, 10)) for _ in range(MOST_WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError, match="Ask again"):
+            await lane(int)
+        held.set()
+        await asyncio.gather(*waiting)
+        assert await lane(int) == 0
+        lane.close()
+
+    asyncio.run(crowd())
+
+
+def test_too_many_questions_are_answered_with_503(model, monkeypatch):
+    monkeypatch.setattr("kernode.show.explorer.lanes.MOST_WAITING", 0)
+    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
+        reply = client.get("/api/node", params={"name": "35"})
+        assert (reply.status_code, "Ask again" in reply.json()["error"]) == (503, True)
 
 
 def test_any_name_needs_a_token(model):

@@ -244,6 +244,51 @@ def test_a_server_that_is_gone_is_said_and_found_again(window, model):
     window.complaints()
 
 
+def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
+    from kernode.show.explorer import app
+
+    inner, refused = app(model._on(None), plane="pca"), []
+
+    async def stumbling(scope, receive, send):
+        if scope.get("path") == "/api/nodes" and not refused:
+            refused.append(1)
+            await send({"type": "http.response.start", "status": 503, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await inner(scope, receive, send)
+
+    # Every map watches the size of its canvas: so many are made as watchers.
+    counting = (
+        "window.maps = 0; window.ResizeObserver = class extends ResizeObserver {"
+        " constructor(told) { super(told); window.maps += 1; } };"
+    )
+    added = window.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": counting})
+    window.resize(DESKTOP)
+    with served(stumbling) as address:
+        window.open("about:blank")
+        window.open(address)
+        window.wait("#notice button").click()
+        window.wait(".panel h2", "cora")
+        assert window.script("return window.maps") == 1
+    window.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    assert all("503" in one for one in window.complaints())
+
+
+def test_what_if_of_tables_says_what_its_numbers_are_and_refuses_none(window, table_model):
+    from kernode.show.explorer import app
+
+    with served(app(table_model._on(None), plane="pca")) as address:
+        window.resize(DESKTOP)
+        window.open("about:blank")
+        window.open(f"{address}#node={quote('two words')}")
+        window.wait(".panel > details summary").click()
+        assert window.wait(".ticks label", "standardised: mean").text.startswith("year")
+        window.script("document.querySelector('[aria-label=\"Value of year\"]').value = ''")
+        window.wait(".panel > details button.main").click()
+        assert "number" in window.wait(".wrong").text
+        assert all("422" in one for one in window.complaints())
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_nobody_is_kept_out(window, address, size, scheme):

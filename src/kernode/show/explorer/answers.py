@@ -145,9 +145,9 @@ def _own_features(view: View, at: int) -> dict[str, Any]:
     row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
     there = np.flatnonzero(row)
     shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
-    names = view.feature_names
+    names, units = view.feature_names, view.feature_units
     return {
-        "features": [{"name": names[i], "value": float(row[i])} for i in shown],
+        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in shown],
         "feature_count": len(there),
     }
 

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, Response
 from kernode.errors import InputError, KernodeError
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.show.explorer.assets import assets
-from kernode.show.explorer.guard import Guard
-from kernode.show.explorer.lanes import Lane
+from kernode.show.explorer.guard import Guard, can_be_sent
+from kernode.show.explorer.lanes import BusyError, Lane
 from kernode.show.explorer.metrics import CONTENT_TYPE, Metrics
 from kernode.show.explorer.names import UnknownNodeError
 from kernode.show.explorer.routes import Json, router
@@ -30,6 +30,8 @@ def build(
     """Everything that can be computed once is computed here."""
     if hosts is None and token is None:
         raise InputError("an explorer that answers under any name needs a token. Give token= or hosts=.")
+    if token is not None and not can_be_sent(token):
+        raise InputError("a token must be of letters, digits and -._~, at least 8 of them.")
     view = View.of(on, plane)
     quick, long, metrics = Lane("quick"), Lane("long"), Metrics()
 
@@ -98,7 +100,7 @@ def _add_pages(app: FastAPI) -> None:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(KernodeError)
     async def refused(_: Request, error: KernodeError) -> Response:
-        status = 404 if isinstance(error, UnknownNodeError) else 400
+        status = {UnknownNodeError: 404, BusyError: 503}.get(type(error), 400)
         return Json({"error": " ".join(str(error).split())}, status)
 
     @app.exception_handler(RequestValidationError)

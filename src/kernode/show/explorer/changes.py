@@ -43,6 +43,7 @@ def changed(
         "becomes": class_name(view, found.becomes),
         "before": chances(view, found.before),
         "after": chances(view, found.after),
+        "notes": _of_weights(view, add),
     }
 
 
@@ -78,7 +79,7 @@ def arrived(
             "chances": likely,
             "class": likely[0]["class"],
             "similar": [{**view.node(one), "similarity": value} for one, value in found],
-            "notes": list(larger.notes[len(graph.notes) :]),
+            "notes": [*larger.notes[len(graph.notes) :], *_of_weights(view, edges)],
             "explanation": None,
         }
         if view.no_explanation is None:
@@ -119,6 +120,14 @@ def _with_columns(
     if encoding.weight is not None:
         edges[encoding.weight] = [1.0] * len(ends)
     return extend(graph, nodes, edges if ends else None)
+
+
+def _of_weights(view: View, new_edges: Sequence[str]) -> list[str]:
+    if not (new_edges and view.is_weighted):
+        return []
+    weights = view.on.graph.adjacency.data
+    span = f"{weights.min():.4g} to {weights.max():.4g}"
+    return [f"New edges count with weight 1; those of the graph have weights from {span}."]
 
 
 @contextmanager

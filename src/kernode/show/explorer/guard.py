@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
+import logging
 import time
 from collections.abc import Collection
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -16,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kernode.show.explorer.metrics import Metrics
 
 LARGEST_BODY = 1_000_000  # bytes
-COOKIE = "kernode_token"
 OPEN = "/health"  # for whoever watches the server, who need not have a token
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -29,6 +30,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+_log = logging.getLogger(__name__)
 
 
 class Guard:
@@ -45,6 +47,8 @@ class Guard:
     ) -> None:
         self.app, self.metrics = app, metrics
         self.token = None if token is None else token.encode()
+        # Browsers keep cookies by host, not by port: servers beside each other must not take each other's.
+        self.cookie = f"kernode_token_{hashlib.sha256(self.token or b'').hexdigest()[:8]}"
         self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self.paths = frozenset(paths)
 
@@ -53,12 +57,12 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, begun = time.perf_counter(), 500, False
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
@@ -68,6 +72,11 @@ class Guard:
         path = _path(scope)
         try:
             await self._admitted(scope, receive, answer, path)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], path)  # without the query, which names nodes
+            if begun:
+                raise  # half an answer: the server ends the connection, so that nobody takes it for a whole
+            await _refuse(answer, 500, "the server failed at this. Its log has the reason.")
         finally:
             known = path if path in self.paths else "other"
             self.metrics.count(known, status, time.perf_counter() - started)
@@ -77,13 +86,16 @@ class Guard:
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
             await _refuse(send, 421, "this server does not answer under that name. Use 127.0.0.1.")
             return
+        if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            await _refuse(send, 403, "a page of another site may not ask. Open the explorer's own.")
+            return
         if self.token is not None and path != OPEN:
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             given = next((value for name, value in query if name == "token"), None)
             if given is not None and self._is_token(given):
-                await _remember(scope, send, path, given, query)
+                await _remember(scope, send, path, f"{self.cookie}={given}", query)
                 return
-            if not self._is_token(_sent(headers)):
+            if not self._is_token(_sent(headers, self.cookie)):
                 sentence = (
                     "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
                 )
@@ -99,6 +111,15 @@ class Guard:
         """Compared in constant time, so that nobody can guess it letter by letter."""
         assert self.token is not None
         return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self.token)
+
+
+def can_be_sent(token: str) -> bool:
+    """Whether a token survives headers, cookies and addresses as it is, and is not guessed at once.
+
+    >>> can_be_sent("a-token-nobody-guesses"), can_be_sent(""), can_be_sent("schlüssel")
+    (True, False, False)
+    """
+    return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
 
 
 def _path(scope: Scope) -> str:
@@ -118,23 +139,23 @@ def _host(header: str) -> str:
     return (name if name and port.isdecimal() else header).lower()
 
 
-def _sent(headers: Headers) -> str | None:
+def _sent(headers: Headers, cookie: str) -> str | None:
     """A token as programs send it, or as a browser keeps it."""
     kind, _, value = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
-    return cookie_parser(headers.get("cookie", "")).get(COOKIE)
+    return cookie_parser(headers.get("cookie", "")).get(cookie)
 
 
-async def _remember(scope: Scope, send: Send, path: str, token: str, query: list[tuple[str, str]]) -> None:
+async def _remember(scope: Scope, send: Send, path: str, cookie: str, query: list[tuple[str, str]]) -> None:
     """Have a browser keep the token, and show the page under an address without it."""
     rest = urlencode([(name, value) for name, value in query if name != "token"])
-    here = "./" + path.rpartition("/")[2]
+    here = "./" + quote(path.rpartition("/")[2])
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     where = (scope.get("root_path") or "").rstrip("/") + "/"
     headers = {
         "location": f"{here}?{rest}" if rest else here,
-        "set-cookie": f"{COOKIE}={token}; Path={where}; HttpOnly; SameSite=Lax{secure}",
+        "set-cookie": f"{cookie}; Path={where}; HttpOnly; SameSite=Strict{secure}",
     }
     await _reply(send, 303, b"", headers)
 

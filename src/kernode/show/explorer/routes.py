@@ -35,9 +35,15 @@ class WhatIf(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     name: Annotated[Given, Field(description="A node by its name, or its number.")]
-    add: Annotated[Edges, Field(description="Nodes that it would have an edge with.")] = []
+    add: Annotated[Edges, Field(description="Nodes that it would have an edge with, of weight 1.")] = []
     remove: Annotated[Edges, Field(description="Neighbours that it would have no edge with.")] = []
-    features: Annotated[Features, Field(description="Features that it would have, by name.")] = {}
+    features: Annotated[
+        Features,
+        Field(
+            description="Features that it would have, by name, as numbers that the model sees: of a graph "
+            "from tables they are standardised, which `unit` of /api/node and /api/features says of each."
+        ),
+    ] = {}
 
 
 class NewNode(BaseModel):
@@ -49,7 +55,7 @@ class NewNode(BaseModel):
         dict[Given, Value], Field(max_length=MOST_FEATURES, description="Of a graph from tables: its row.")
     ] = {}
     features: Annotated[Features, Field(description="Of any other: features by name; the others are 0.")] = {}
-    edges: Annotated[Edges, Field(description="Nodes that it has an edge with.")] = []
+    edges: Annotated[Edges, Field(description="Nodes that it has an edge with, of weight 1.")] = []
     k: Annotated[int, Field(ge=1, le=MOST_SIMILAR, description="So many similar nodes.")] = 10
 
 
@@ -73,10 +79,13 @@ class Error(BaseModel):
 _WRONG: dict[int | str, dict[str, Any]] = {
     400: {"model": Error, "description": "It cannot be answered; the sentence says why."},
     401: {"model": Error, "description": "A token is needed."},
+    403: {"model": Error, "description": "A page of another site asks."},
     404: {"model": Error, "description": "No such node."},
     413: {"model": Error, "description": "The request is too large."},
     421: {"model": Error, "description": "The server does not answer under that name."},
     422: {"model": Error, "description": "A value is missing or beyond its limit."},
+    500: {"model": Error, "description": "The server failed; its log has the reason."},
+    503: {"model": Error, "description": "Too many questions wait already."},
 }
 
 
@@ -86,6 +95,8 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
     picture = Asset.of(view.picture(), "application/octet-stream")
     model = Json(view.model()).body
     every_name = Asset.of(bytes(Json(view.names.texts).body), "application/json")
+
+    units = dict(zip(view.feature_names, view.feature_units, strict=True))
 
     async def replied(lane: Lane, answer: Callable[..., dict[str, Any]], *arguments: Any) -> Response:
         return await lane(lambda: Json(answer(view, *arguments)))
@@ -121,7 +132,8 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
         search: Annotated[str, Query(max_length=_LONGEST)] = "",
         limit: Annotated[int, Query(ge=1, le=MOST_FOUND)] = 10,
     ) -> Response:
-        return Json({"features": await quick(_matching, view.feature_names, search, limit)})
+        found = await quick(_matching, view.feature_names, search, limit)
+        return Json({"features": [{"name": name, "unit": units[name]} for name in found]})
 
     @api.get("/node", summary="A node: the chance of each class, its neighbours and features")
     async def node(name: Name) -> Response:

@@ -13,6 +13,7 @@ from kernode.errors import InputError
 from kernode.node_classification.explaining import explain_node, feature_names
 from kernode.node_classification.method import Method
 from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.show.evidence import known_classes
 from kernode.show.explorer.kept import keep_for_explanations
 from kernode.show.explorer.names import Names
 from kernode.show.layout import Plane, layout
@@ -30,6 +31,8 @@ class View:
     names: Names
     points: np.ndarray  # n × 2, within [−1, 1]
     chances: np.ndarray  # n × c
+    classes: tuple[str, ...]  # what colours stand for: the model's c, then those that only the graph knows
+    known: np.ndarray  # n: the class that a node is known to have, −1 where it has none or none that is meant
 
     @classmethod
     def of(cls, on: ModelOnGraph, plane: Plane = "tsne") -> View:
@@ -43,40 +46,33 @@ class View:
         points = layout(on, plane)
         by_position = replace(on, graph=bare, known_g=on.g, prepared=None)
         keep_for_explanations(by_position)
-        return cls(on, by_position, Names(on.graph), points, on.chances())
+        return cls(on, by_position, Names(on.graph), points, on.chances(), *known_classes(on))
 
-    @cached_property
-    def classes(self) -> tuple[str, ...]:
-        """What colours stand for: the graph's classes, then those that only the model knows."""
-        known = self.on.graph.class_names
-        return (*known, *(one for one in self.model_classes if one not in known))
-
-    @cached_property
+    @property
     def model_classes(self) -> tuple[str, ...]:
-        """What the model's c classes are called.
-
-        A model that was fitted on the numbers of the graph's classes has numbers, too; they get the names
-        where the training nodes show that they mean these classes.
-        """
-        graph, model = self.on.graph, self.on.model
-        classes = model.classes
-        if self.on.has_training_nodes and all(isinstance(one, int | np.integer) for one in classes):
-            known, learned = graph.labels[model.train], np.array(classes)[model.train_labels]
-            there = known >= 0
-            if there.any() and (known[there] == learned[there]).all() and max(classes) < graph.n_classes:
-                return tuple(graph.class_names[int(one)] for one in classes)
-        return tuple(map(str, classes))
+        """What the model's c classes are called."""
+        return self.classes[: len(self.on.model.classes)]
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """Of every node the number of its likeliest class among :attr:`classes`: n."""
-        number = np.array([self.classes.index(one) for one in self.model_classes])
-        return number[self.chances.argmax(axis=1)]
+        """Of every node the number of its likeliest class: n."""
+        return self.chances.argmax(axis=1)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether some edge of the graph counts more or less than a new one, whose weight is 1."""
+        return bool((self.on.graph.adjacency.data != 1).any())
 
     @cached_property
     def feature_names(self) -> list[str]:
         """What the columns of X are called."""
         return list(feature_names(self.on.graph))
+
+    @cached_property
+    def feature_units(self) -> list[str | None]:
+        """What the numbers in the columns of X are, where a table's values were turned into them."""
+        encoding = self.on.graph.encoding
+        return [None] * self.on.graph.n_features if encoding is None else list(encoding.feature_units)
 
     @cached_property
     def no_explanation(self) -> str | None:
@@ -97,7 +93,7 @@ class View:
 
     def node(self, at: int) -> dict[str, Any]:
         """What is said of a node wherever it is mentioned."""
-        label = int(self.on.graph.labels[at])
+        label = int(self.known[at])
         return {
             "name": self.names.texts[at],
             "index": int(at),
@@ -109,7 +105,7 @@ class View:
         """What the page needs to know before anything is asked."""
         graph, model = self.on.graph, self.on.model
         method: Any = model.method
-        known = np.bincount(graph.labels[graph.labels >= 0], minlength=len(self.classes))
+        known = np.bincount(self.known[self.known >= 0], minlength=len(self.classes))
         predicted = np.bincount(self.predicted, minlength=len(self.classes))
         return {
             "graph": graph.name,
@@ -160,7 +156,7 @@ class View:
                 struct.pack("<II", len(self.points), len(self.classes)),
                 places.astype("<u2").tobytes(),
                 self.predicted.astype("<u2").tobytes(),
-                (self.on.graph.labels + 1).astype("<u2").tobytes(),
+                (self.known + 1).astype("<u2").tobytes(),
                 sure.astype(np.uint8).tobytes(),
             )
         )

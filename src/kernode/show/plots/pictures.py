@@ -65,20 +65,13 @@ def _hop_weights(evidence: Evidence, plane: Plane) -> Draw:
 
 
 def _losses(evidence: Evidence, plane: Plane) -> Draw:
-    data = _course(evidence, LOSSES, "losses")
+    data = course(evidence.model, LOSSES, "losses")
     return lambda axes: draw_losses(axes, data)
 
 
 def _validation(evidence: Evidence, plane: Plane) -> Draw:
-    data = _course(evidence, SCORES, "scores on validation nodes")
+    data = course(evidence.model, SCORES, "scores on validation nodes")
     return lambda axes: draw_validation(axes, data)
-
-
-def _course(evidence: Evidence, wanted: Iterable[str], what: str) -> dict[str, Any]:
-    data = course(evidence.model)
-    if not any(name in data["curves"] for name in wanted):
-        raise InputError(f"the model has no history of {what}.")
-    return data
 
 
 def _confusion(evidence: Evidence, plane: Plane) -> Draw:

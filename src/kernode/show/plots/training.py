@@ -8,7 +8,7 @@ import numpy as np
 
 from kernode.show.canvas import QUIET, colour
 from kernode.show.plots.hop_lines import hop_lines, mark_kept, name_lines, room_below
-from kernode.show.training_history import LOSSES, SCORES
+from kernode.show.training_history import LOSSES, SCORES, SETTING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,12 +28,8 @@ def draw_hop_weights(axes: Axes, data: dict[str, Any]) -> None:
 def draw_losses(axes: Axes, data: dict[str, Any]) -> None:
     """Draw what was minimised, and the same on validation nodes."""
     names = [name for name in LOSSES if name in data["curves"]]
-    # One part alone is the loss itself.
-    parts = [name for name in names if name in ("softmax_loss", "kernel_loss")]
-    if len(parts) == 1:
-        names.remove(parts[0])
     for number, name in enumerate(names):
-        _curve(axes, data["curves"][name], colour(number), LOSSES[name], _STYLES[name])
+        _curve(axes, data, name, colour(number), LOSSES[name], _STYLES[name])
     _finish(axes, data, "loss", 0.42)  # below the legend, and above where losses end
     axes.legend(
         loc="upper right", fontsize=7, handlelength=2.6, facecolor="white", framealpha=1, edgecolor="none"
@@ -41,18 +37,22 @@ def draw_losses(axes: Axes, data: dict[str, Any]) -> None:
 
 
 def draw_validation(axes: Axes, data: dict[str, Any]) -> None:
-    """Draw what chose the epoch."""
+    """Draw what chose the epoch, or the setting."""
     names = [name for name in SCORES if name in data["curves"]]
     for number, name in enumerate(names):
-        _curve(axes, data["curves"][name], colour(number), SCORES[name], ("-", "--")[number])
+        _curve(axes, data, name, colour(number), SCORES[name], ("-", "--")[number])
     _finish(axes, data, f"{SCORES[names[0]]}, %" if len(names) == 1 else "%")
     if len(names) > 1:
         axes.legend(loc="lower right", frameon=False, fontsize=7)
 
 
-def _curve(axes: Axes, values: dict[str, list[float]], shade: str, label: str, style: Any) -> None:
+def _curve(axes: Axes, data: dict[str, Any], name: str, shade: str, label: str, style: Any) -> None:
+    values = data["curves"][name]
     mean, std = np.array(values["mean"]), np.array(values["std"])
     epochs = np.arange(1, len(mean) + 1)
+    if data["step"] == SETTING:  # they have no order that a line could follow
+        axes.errorbar(epochs, mean, std, color=shade, fmt="o", markersize=3, elinewidth=0.9, label=label)
+        return
     axes.fill_between(epochs, mean - std, mean + std, color=shade, alpha=0.18, linewidth=0)
     axes.plot(epochs, mean, color=shade, linewidth=1.4, linestyle=style, label=label)
 
@@ -63,7 +63,7 @@ def _finish(axes: Axes, data: dict[str, Any], what: str, height: float = 0.03) -
     axes.axvline(kept, color=QUIET, linewidth=0.9, linestyle=":")
     right = kept > longest / 2
     axes.annotate(
-        f"kept epoch, median {kept:g}",
+        f"kept {data['step']}, median {kept:g}",
         (kept, height),
         (-4 if right else 4, 0),
         xycoords=("data", "axes fraction"),
@@ -72,7 +72,11 @@ def _finish(axes: Axes, data: dict[str, Any], what: str, height: float = 0.03) -
         color=QUIET,
         fontsize=7,
     )
-    axes.set(xlabel="epoch", ylabel=what, xlim=(0, longest + 1))
+    axes.set(
+        xlabel="setting tried" if data["step"] == SETTING else data["step"],
+        ylabel=what,
+        xlim=(0, longest + 1),
+    )
     axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))  # the band of a spread may reach below
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)

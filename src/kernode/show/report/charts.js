@@ -98,17 +98,21 @@
   function again() {
     places.forEach(function (place) { if (place.dataset.drawn) { draw(place); } });
   }
-  // Words and tables are there first: plotly's code is read when they have been drawn.
-  function start() {
+  function load() {
+    if (window.Plotly) { return; }
     var code = document.createElement("script");
     code.textContent = document.getElementById("plotly").textContent;
     document.body.appendChild(code);
+  }
+  // Words and tables are there first: plotly's code is read when they have been drawn.
+  function start() {
+    load();
     places.forEach(function (place) { seen.observe(place); });
     dark.addEventListener("change", again);
     window.addEventListener("orientationchange", function () { window.setTimeout(again, 200); });
-    // Paper has no view to come into.
-    window.addEventListener("beforeprint", function () { places.forEach(draw); });
   }
+  // Paper has no view to come into, and may be asked for before anything was drawn.
+  window.addEventListener("beforeprint", function () { load(); places.forEach(draw); });
   window.addEventListener("load", function () {
     window.requestAnimationFrame(function () { window.setTimeout(start, 0); });
   });

@@ -13,7 +13,7 @@ from kernode.show.evidence import Evidence, node_names
 from kernode.show.node_parts import OTHER, PARTS, TEST, TRAIN, VALIDATION
 from kernode.show.picture_data import Confusion, Coverage, Embedding, Gram
 from kernode.show.plots.sureness import intervals
-from kernode.show.training_history import LOSSES, SCORES
+from kernode.show.training_history import EPOCH, LOSSES, SCORES, SETTING
 
 MOST_NODES = 20_000  # of the embedding; a page must stay small
 _BY_WEBGL = 3000  # nodes from which WebGL draws
@@ -135,28 +135,38 @@ def gram_chart(data: Gram) -> Chart:
     }
 
 
-def lines_chart(curves: dict[str, dict[str, list[float]]], kept: list[int], axis: str) -> Chart:
-    """Curves over epochs, by what they are called, within their spread; a line at the epoch kept."""
+def lines_chart(
+    curves: dict[str, dict[str, list[float]]], kept: list[int], axis: str, step: str = EPOCH
+) -> Chart:
+    """Curves over epochs, by what they are called, within their spread; a line at the epoch kept.
+
+    Settings that were tried are points: they have no order that a line could follow.
+    """
     traces: list[dict[str, Any]] = []
     for number, (name, values) in enumerate(curves.items()):
         mean, std = np.array(values["mean"]), np.array(values["std"])
         epochs = list(range(1, len(mean) + 1))
         line = {"color": COLOURS[number % len(COLOURS)], "width": 2, "dash": _DASHES[number % len(_DASHES)]}
-        own = {"type": "scatter", "mode": "lines", "x": epochs, "legendgroup": name}
+        own: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": epochs, "legendgroup": name}
+        said = {"name": name, "hovertemplate": f"{step} %{{x}}<br>{name} %{{y:.3f}}<extra></extra>"}
+        if step == SETTING:
+            points = {"mode": "markers", "marker": {"color": line["color"], "size": 7}}
+            spread = {"type": "data", "array": _rounded(std, 4), "width": 0}
+            traces.append(own | points | said | {"y": _rounded(mean, 4), "error_y": spread})
+            continue
         if std.any():
             edge = own | {"line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
             band = {"fill": "tonexty", "fillcolor": _pale(str(line["color"]))}
             traces += [edge | {"y": _rounded(mean - std, 4)}, edge | band | {"y": _rounded(mean + std, 4)}]
-        said = {"name": name, "hovertemplate": f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>"}
         traces.append(own | said | {"y": _rounded(mean, 4), "line": line})
     middle = float(np.median(kept))
     layout = {
-        "xaxis": {"title": {"text": "epoch"}},
+        "xaxis": {"title": {"text": "setting tried" if step == SETTING else step}},
         "yaxis": {"title": {"text": axis}},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         "shapes": [{"type": "line", "x0": middle, "x1": middle, "yref": "paper", "y0": 0, "y1": 1,
                     "line": {"dash": "dot", "width": 1.5}}],
-        "annotations": [{"x": middle, "y": 0, "yref": "paper", "text": f"kept: {middle:g}",
+        "annotations": [{"x": middle, "y": 0, "yref": "paper", "text": f"kept {step}: {middle:g}",
                          "showarrow": False, "xanchor": "right", "yanchor": "bottom"}],
         "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
     }  # fmt: skip
@@ -175,12 +185,12 @@ def hop_weight_chart(data: dict[str, Any]) -> Chart:
 
 def loss_chart(data: dict[str, Any]) -> Chart:
     """What was minimised."""
-    return lines_chart(_named(data, LOSSES), data["kept_epochs"], "loss")
+    return lines_chart(_named(data, LOSSES), data["kept_epochs"], "loss", data["step"])
 
 
 def validation_chart(data: dict[str, Any]) -> Chart:
-    """What chose the epoch."""
-    return lines_chart(_named(data, SCORES), data["kept_epochs"], "%")
+    """What chose the epoch, or the setting."""
+    return lines_chart(_named(data, SCORES), data["kept_epochs"], "%", data["step"])
 
 
 def _named(data: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

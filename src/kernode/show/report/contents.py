@@ -30,7 +30,7 @@ from kernode.show.report import charts
 from kernode.show.report.charts import Chart
 from kernode.show.report.rerun import rerun_command
 from kernode.show.report.unsure import Unsure, least_sure
-from kernode.show.training_history import SCORES, course
+from kernode.show.training_history import LOSSES, SCORES, course
 from kernode.version import versions
 
 _LONGEST = 60  # letters of a name
@@ -42,7 +42,7 @@ class Contents:
 
     evidence: Evidence
     plane: Plane
-    data: tuple[str, ...]  # how a command is told of the graph
+    data: tuple[str, ...] | None  # how a command is told of the graph; None: that is not known
     notes: tuple[str, ...]  # what was done to its tables
 
     @cached_property
@@ -67,8 +67,10 @@ class Contents:
             "coverage": lambda: charts.coverage_chart(coverage_data(evidence)),
             "gram": lambda: charts.gram_chart(gram_data(evidence, pixels=180)),
             "hop-weights": lambda: charts.hop_weight_chart(hop_weight_data(evidence)),
-            "losses": lambda: charts.loss_chart(course(evidence.model)),
-            "validation": lambda: charts.validation_chart(_validated(evidence)),
+            "losses": lambda: charts.loss_chart(course(evidence.model, LOSSES, "losses")),
+            "validation": lambda: charts.validation_chart(
+                course(evidence.model, SCORES, "scores on validation nodes")
+            ),
         }
         found: dict[str, Chart | str] = {}
         for done, (name, make) in enumerate(makers.items()):
@@ -102,8 +104,9 @@ class Contents:
         sizes = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
         lines = dict(summary(model))
         lines.pop("hop weights", None)
-        lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
-        if graph.fingerprint != model.fingerprint:
+        if graph.fingerprint == model.fingerprint:
+            lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
+        else:
             lines["asked about"] = f"{graph.name}: {sizes}"
         held = []
         for name, rows in (("validate", parts.validation), ("test", parts.test)):
@@ -131,9 +134,8 @@ class Contents:
                 ("All runs together", f"{figures['ensemble_accuracy']:.2f} %", "what predict answers")
             )
         found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
-        calibration = figures["calibration"]
-        chance = f"chance alone gives {calibration['by_chance']:.1f} %"
-        found.append(("Calibration error", f"{calibration['error_mean']:.1f} %", chance))
+        chance = f"{self._whose}chance alone gives {self.calibration['by_chance']:.1f} %"
+        found.append(("Calibration error", f"{self.calibration['error_mean']:.1f} %", chance))
         return found
 
     @property
@@ -177,31 +179,56 @@ class Contents:
         return hop_words(self.evidence.model)
 
     @property
+    def calibration(self) -> dict[str, Any]:
+        """How sure test answers are: of all runs together, as charts have it, or of each."""
+        assert self.figures is not None
+        figures: dict[str, Any] = self.figures["calibration"]
+        return figures | (figures["ensemble"] or {})
+
+    @property
+    def _whose(self) -> str:
+        """Whose probabilities :attr:`calibration` is about, where there are several runs."""
+        r = len(self.evidence.model.seeds)
+        if r == 1:
+            return ""
+        together = self.figures is not None and self.figures["calibration"]["ensemble"] is not None
+        return f"{r} runs together; " if together else f"mean of {r} runs; "
+
+    @property
+    def calibration_of(self) -> str:
+        """The same at the end of a caption."""
+        return f" ({self._whose.rstrip('; ')})" if self._whose else ""
+
+    @property
     def sureness(self) -> list[str]:
         """Sentences about how sure answers are."""
         if self.figures is None:
             return []
-        one, rows = self.figures["calibration"], []
+        one, rows = self.calibration, []
         if one["calibrated_on"]:
             rows.append(
                 f"Probabilities were calibrated on {one['calibrated_on']:,} nodes that did not train "
-                f"(temperature {one['temperature']:.2f}). Their error was {one['error_uncalibrated']:.1f} % "
-                f"before and is {one['error_mean']:.1f} % now. Answers that are perfectly calibrated would "
-                f"have {one['by_chance']:.1f} % by chance about so many nodes, and at most "
-                f"{one['by_chance_at_most']:.1f} % in 19 of 20 cases."
+                f"(temperature {one['temperature']:.2f}). Their error{self.calibration_of} was "
+                f"{one['error_uncalibrated']:.1f} % before and is {one['error_mean']:.1f} % now. Answers "
+                f"that are perfectly calibrated would have {one['by_chance']:.1f} % by chance about so many "
+                f"nodes, and at most {one['by_chance_at_most']:.1f} % in 19 of 20 cases."
             )
         else:
             rows.append(
-                f"Probabilities are not calibrated: they are as they were trained. Their error is "
-                f"{one['error_mean']:.1f} %; chance alone gives {one['by_chance']:.1f} %."
+                "Probabilities are not calibrated: they are as they were trained. Their error"
+                f"{self.calibration_of} is {one['error_mean']:.1f} %; "
+                f"chance alone gives {one['by_chance']:.1f} %."
             )
         return rows
 
     @property
     def command(self) -> str | None:
         """What trains it again."""
+        if self.data is None:
+            return None
         model = self.evidence.model
-        words = list(self.data) or ([model.dataset] if is_registered(model.dataset) else ["DATA"])
+        by_name = model.graph is None and is_registered(model.dataset)
+        words = list(self.data) or [model.dataset if by_name else "DATA"]
         return rerun_command(self.evidence, words)
 
     @property
@@ -253,10 +280,3 @@ class Contents:
 
 def _or_none(weight: float) -> float | None:
     return None if weight != weight else round(weight, 4)
-
-
-def _validated(evidence: Evidence) -> dict[str, Any]:
-    data = course(evidence.model)
-    if not any(name in data["curves"] for name in SCORES):
-        raise InputError("the model has no history of scores on validation nodes.")
-    return data

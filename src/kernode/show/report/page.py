@@ -27,7 +27,7 @@ CAPTIONS = {  # how to read each picture
     "diagonal are classes whose nodes are alike.",
     "hop-weights": "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1.",
     "losses": "What was minimised, and the same on validation nodes.",
-    "validation": "What chose the epoch that was kept.",
+    "validation": "What chose the epoch, or the setting, that was kept.",
 }
 
 

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
+from kernode.data.tables.columns import Encoding
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.node_classification.experiment import known_name, settings_key
@@ -25,6 +26,8 @@ def rerun_command(evidence: Evidence, data: list[str]) -> str | None:
     model, graph = evidence.model, evidence.graph
     if not model.split or evidence.parts.test is None:
         return None  # trained from Python, or again on all labels
+    if graph.fingerprint != model.fingerprint:
+        return None  # the words for this graph are not those for the one that was trained on
     changes = _changes(model, graph)
     if changes is None:
         return None
@@ -37,6 +40,23 @@ def rerun_command(evidence: Evidence, data: list[str]) -> str | None:
     for name, value in changes.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
+
+
+def table_options(encoding: Encoding) -> dict[str, str]:
+    """Options that name what was taken of tables: roles of columns, features with kinds, unknown labels.
+
+    How a file itself was read (its header, its encoding, its decimal sign) is not among them: whoever shows
+    them reads the tables so, and sees whether the same graph comes out.
+    """
+    roles = {name: getattr(encoding, name) for name in ("label", "id", "source", "target", "weight")}
+    said: dict[str, str | None] = {
+        **roles,
+        "features": ",".join(f"{column.name}:{column.kind}" for column in encoding.columns) or None,
+        "positions": str(encoding.structure.positions) if encoding.columns and encoding.structure else None,
+    }
+    if encoding.unknown is not None and encoding.unknown.exact:
+        said["unknown"] = ",".join(encoding.unknown.texts)
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _changes(model: Model, graph: Graph) -> dict[str, Any] | None:

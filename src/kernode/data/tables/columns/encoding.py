@@ -53,6 +53,12 @@ class Encoding(Recipe):
         of_columns = (name for column in self.columns for name in column.feature_names)
         return ("constant", *of_columns, *(self.structure.feature_names if self.structure else ()))
 
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """What the numbers in every column of X are, in words."""
+        of_columns = (unit for column in self.columns for unit in column.feature_units)
+        return ("always 1", *of_columns, *(self.structure.feature_units if self.structure else ()))
+
     def describe(self) -> tuple[str, ...]:
         """A line for every column."""
         structure = (str(self.structure),) if self.structure else ()

@@ -23,6 +23,11 @@ MOST_WORDS = 5000
 _FURTHEST = 5.0  # standard deviations: a value beyond would drown its row
 _SAME = 1e-12  # of the mean: deviations below are rounding
 _MANY = 50  # texts from which on a word that only one of them has is left out
+_MISSING = "1 where the value is missing"
+
+
+def _standardised(mean: float, scale: float) -> str:
+    return f"standardised: mean {mean:.4g}, deviation {scale:.4g}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,11 @@ class Column(Recipe):
     @abstractmethod
     def feature_names(self) -> tuple[str, ...]:
         """One name for each number."""
+
+    @property
+    @abstractmethod
+    def feature_units(self) -> tuple[str, ...]:
+        """What each number is, in words, for whoever changes one."""
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -85,6 +95,11 @@ class Number(Column):
         """The column's, and one for missing values."""
         return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
 
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Mean and deviation, which give the value in the table."""
+        return (_standardised(self.mean, self.scale), _MISSING)[: 1 + self.marks_missing]
+
     def __str__(self) -> str:
         gaps = ", missing values marked" if self.marks_missing else ""
         return (
@@ -101,6 +116,12 @@ class Date(Number):
     @classmethod
     def _read(cls, values: Any) -> np.ndarray:
         return days(values)[0]
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Of days."""
+        days_first, *rest = super().feature_units
+        return (f"days since 1970, {days_first}", *rest)
 
 
 @dataclass(frozen=True)
@@ -127,6 +148,11 @@ class Flag(Column):
     def feature_names(self) -> tuple[str, ...]:
         """The column's, and one for missing values."""
         return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Yes or no."""
+        return ("1 for yes, 0 for no", _MISSING)[: 1 + self.marks_missing]
 
     def __str__(self) -> str:
         return f"{self.name}: yes or no{', missing values marked' if self.marks_missing else ''}"
@@ -171,6 +197,11 @@ class Category(Column):
     def feature_names(self) -> tuple[str, ...]:
         """column=value."""
         return tuple(f"{self.name}={value}" for value in self.values)
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Whether the node has the value."""
+        return ("1 where it has this value",) * len(self.values)
 
     def __str__(self) -> str:
         rarer = f", {self.others:,} rarer ones left out" if self.others else ""
@@ -223,6 +254,11 @@ class Text(Column):
         """column: word."""
         return tuple(f"{self.name}: {word}" for word in self.words)
 
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Not how often a word occurs."""
+        return ("TF-IDF, in rows of length 1",) * len(self.words)
+
     def __str__(self) -> str:
         return f"{self.name}: text, TF-IDF of {len(self.words):,} word{'s' * (len(self.words) != 1)}"
 
@@ -255,6 +291,11 @@ class Vector(Column):
     def feature_names(self) -> tuple[str, ...]:
         """column[place]."""
         return tuple(f"{self.name}[{at}]" for at in range(len(self.mean)))
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """As of a number at every place."""
+        return tuple(map(_standardised, self.mean, self.scale))
 
     def __str__(self) -> str:
         return f"{self.name}: vectors of {len(self.mean):,} numbers, standardised"

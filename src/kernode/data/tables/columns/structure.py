@@ -58,6 +58,12 @@ class Structure(Recipe):
         """Degree and positions."""
         return ("degree", *(f"position {at}" for at in range(self.positions)))
 
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """What the numbers are."""
+        degree = f"log(1 + degree), standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
+        return (degree, *("of a place in the graph, within rows of length 1",) * self.positions)
+
     def __str__(self) -> str:
         return f"degree, and {self.positions} random-projection positions over {self.steps} steps"
 

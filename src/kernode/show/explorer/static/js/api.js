@@ -12,8 +12,8 @@ async function answered(path, options) {
     throw new Unreachable("The server does not answer. Is it still running?");
   }
   if (reply.ok) return reply;
-  if (reply.status >= 502 && reply.status <= 504) throw new Unreachable("The server does not answer.");
   const said = await reply.json().catch(() => null);
+  if (reply.status >= 502 && reply.status <= 504) throw new Unreachable(said?.error ?? "The server does not answer.");
   throw new Refused(said?.error ?? `The server answered with status ${reply.status}.`);
 }
 

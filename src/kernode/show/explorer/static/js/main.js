@@ -65,27 +65,34 @@ async function show() {
 
 async function start() {
   try {
-    const [model, picture] = await Promise.all([get("model"), getPicture()]);
+    // All of it before anything is made: whoever tries again begins with an empty page.
+    const [model, picture, { nodes: begin }] = await Promise.all([get("model"), getPicture(), get("nodes", { limit: 3 })]);
     const numbers = new Map(model.classes.map((one, number) => [one.name, number]));
     document.getElementById("graph").textContent = model.graph;
-    let names = null;
-    const named = get("names").then((found) => (names = found));
-    named.catch(lost);
     const map = new NodeMap(model.classes, async (index, compare) => {
-      const name = (names ?? (await named))[index];
-      const { view, name: first } = current();
-      go(compare && view !== "home" && first !== undefined && first !== name ? toPair(first, name) : toNode(name));
+      try {
+        const name = (await named())[index];
+        const { view, name: first } = current();
+        go(compare && view !== "home" && first !== undefined && first !== name ? toPair(first, name) : toNode(name));
+      } catch (error) {
+        lost(error);
+      }
     });
+    let names = null; // asked for last, for there are many; a click that finds none asks again
+    const named = async () => {
+      names ??= await get("names");
+      map.names = names;
+      return names;
+    };
     map.show(picture);
     performance.mark("first-picture");
-    const begin = (await get("nodes", { limit: 3 })).nodes;
     context = { model, map, attempt, lost, begin, numberOf: (name) => numbers.get(name) ?? -1 };
     addSearch();
     theme(document.getElementById("theme"), () => { map.recolour(); recolour(document); });
     window.addEventListener("hashchange", show);
     notice.hidden = true;
     await show();
-    map.names = await named.catch(() => null);
+    await named();
     map.draw();
   } catch (error) {
     lost(error);

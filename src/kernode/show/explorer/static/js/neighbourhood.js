@@ -8,7 +8,7 @@ import { short, signed } from "./words.js";
 
 const [WIDTH, RING, MARGIN] = [440, 92, 62];
 
-function placed(links, shown, centre) {
+function placed(links, centre) {
   const below = new Map();
   for (const { from, to } of links) below.set(from, [...(below.get(from) ?? []), to]);
   const leaves = (node) => (below.has(node) ? below.get(node).reduce((sum, one) => sum + leaves(one), 0) : 1);
@@ -33,7 +33,7 @@ function placed(links, shown, centre) {
 export function neighbourhood(found, centre, numberOf) {
   const parts = new Map(found.neighbours.parts.map((part) => [part.index ?? centre.index, part]));
   const passing = new Map(found.passing.map((node) => [node.index, node]));
-  const { places, furthest } = placed(found.links, parts, centre.index);
+  const { places, furthest } = placed(found.links, centre.index);
   const ring = RING * (furthest > 2 ? 2 / furthest : furthest === 1 ? 1.35 : 1);
   const reach = ring * furthest;
   const [width, height] = [WIDTH, 2 * (reach + 34)];

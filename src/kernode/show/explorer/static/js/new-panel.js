@@ -4,7 +4,7 @@ import { post } from "./api.js";
 import { el } from "./dom.js";
 import { neighbourhood } from "./neighbourhood.js";
 import { chancesTable, featuresTable, neighboursTable, similarTable } from "./parts.js";
-import { featurePicker, nodePicker } from "./picker.js";
+import { featurePicker, nodePicker, numberOrText } from "./picker.js";
 import { fold } from "./node-panel.js";
 import { percent } from "./words.js";
 
@@ -55,10 +55,12 @@ function columnField(column) {
 
 // Numbers go as people write them: the server reads them as it read the first table.
 function valueOf(column, text) {
-  if (column.kind === "vector") return text.split(",").map(Number).filter(Number.isFinite);
+  if (column.kind === "vector") {
+    const values = text.split(",").map(numberOrText);
+    return values.every((one) => typeof one === "number") ? values : text;
+  }
   if (column.kind === "flag") return text === "true";
-  if (column.kind === "number" && Number.isFinite(Number(text))) return Number(text);
-  return text;
+  return column.kind === "number" ? numberOrText(text) : text;
 }
 
 function classified(found, model, numberOf) {

@@ -31,16 +31,19 @@ export function nodePicker(label, numberOf, lost) {
   return { field: el("div", {}, chips, field), names: () => [...chosen.keys()] };
 }
 
+// What is no number goes as it is: the server refuses it in a sentence, where a 0 would be an answer to something else.
+export const numberOrText = (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
+
 export function featurePicker(label, lost) {
   const chosen = new Map();
   const chips = el("ul", { class: "chips" });
   const { field } = combobox({
     label, placeholder: `${label} …`, find: async (text) => (await get("features", { search: text, limit: 8 })).features,
-    shown: (name) => name, keep: true, lost,
-    choose: (name) => {
+    shown: ({ name, unit }) => [name, unit ? el("small", {}, unit) : ""], keep: true, lost,
+    choose: ({ name, unit }) => {
       if (chosen.has(name)) return;
       const input = el("input", { type: "number", step: "any", value: "1", "aria-label": `Value of ${name}` });
-      const chip = el("li", {}, name, input, el("button", { type: "button", "aria-label": `Leave out ${name}`, onclick: () => {
+      const chip = el("li", {}, name, input, unit ? el("small", {}, unit) : "", el("button", { type: "button", "aria-label": `Leave out ${name}`, onclick: () => {
         chosen.delete(name);
         chip.remove();
       } }, "×"));
@@ -50,6 +53,6 @@ export function featurePicker(label, lost) {
       input.select();
     },
   });
-  const values = () => Object.fromEntries([...chosen].filter(([, input]) => input.value !== "").map(([name, input]) => [name, Number(input.value)]));
+  const values = () => Object.fromEntries([...chosen].map(([name, input]) => [name, numberOrText(input.value)]));
   return { field: el("div", {}, chips, field), values };
 }

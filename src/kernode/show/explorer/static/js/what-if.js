@@ -4,7 +4,7 @@ import { post } from "./api.js";
 import { swatch } from "./colours.js";
 import { el } from "./dom.js";
 import { chancesTable } from "./parts.js";
-import { featurePicker, nodePicker } from "./picker.js";
+import { featurePicker, nodePicker, numberOrText } from "./picker.js";
 import { count } from "./words.js";
 
 export function whatIf(node, context) {
@@ -20,12 +20,12 @@ export function whatIf(node, context) {
   const ask = async (event) => {
     event.preventDefault();
     const features = more.values();
-    for (const one of values) if (one.input.value !== one.input.defaultValue && one.input.value !== "") features[one.name] = Number(one.input.value);
+    for (const one of values) if (one.input.value !== one.input.defaultValue) features[one.name] = numberOrText(one.input.value);
     const remove = kept.filter((one) => !one.box.checked).map((one) => one.name);
     await attempt(answer, async () => {
       const found = await post("what-if", { name: node.name, add: added.names(), remove, features });
       const said = found.was === found.becomes ? [`It would still be `, el("b", {}, found.becomes), "."] : ["It would be ", el("b", {}, found.becomes), ` instead of ${found.was}.`];
-      return el("div", { class: "answer" }, el("p", {}, said), chancesTable(found.after, numberOf, 5, found.before));
+      return el("div", { class: "answer" }, el("p", {}, said), chancesTable(found.after, numberOf, 5, found.before), found.notes.map((note) => el("p", { class: "muted" }, note)));
     });
   };
   const shownOf = (shown, all) => (shown < all ? ` (the first ${count(shown)} of ${count(all)})` : "");
@@ -35,7 +35,7 @@ export function whatIf(node, context) {
         kept.length ? el("div", { class: "ticks", tabindex: "0", role: "group", "aria-label": "Its edges" }, kept.map(({ box, one }) => el("label", {}, box, swatch(numberOf(one.known_class ?? one.predicted_class)), one.name, el("small", {}, one.known_class ?? "")))) : el("p", { class: "muted" }, "It has none."),
         added.field),
       el("fieldset", {}, el("legend", {}, `Features that are not 0${shownOf(values.length, node.feature_count)}`),
-        values.length ? el("div", { class: "ticks", tabindex: "0", role: "group", "aria-label": "Its features" }, values.map((one) => el("label", {}, one.name, one.input))) : "",
+        values.length ? el("div", { class: "ticks", tabindex: "0", role: "group", "aria-label": "Its features" }, values.map((one) => el("label", {}, one.name, one.input, one.unit ? el("small", {}, one.unit) : ""))) : "",
         more.field),
       el("div", { class: "buttons" }, el("button", { class: "main", type: "submit" }, "See what follows"), el("span", { class: "muted" }, "Nothing is stored."))),
     answer);
