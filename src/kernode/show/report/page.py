@@ -25,7 +25,8 @@ CAPTIONS = {  # how to read each picture
     "coverage": "If only the surest answers are given, how many of them are right.",
     "gram": "Each pixel is the similarity K̄ of two nodes, in the order of their classes. Red blocks on the "
     "diagonal are classes whose nodes are alike.",
-    "hop-weights": "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1.",
+    "hop-weights": "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1; "
+    "with powers='plain', walks of 1, 2, … steps.",
     "losses": "What was minimised, and the same on validation nodes.",
     "validation": "What chose the epoch, or the setting, that was kept.",
 }
