@@ -129,13 +129,15 @@ def test_pairs_are_the_largest_of_all(k, m, count, seed, at_a_time):
     assert np.allclose(every[:, found.left, found.right], found.values)
 
 
+@pytest.mark.parametrize("feature_map", SUMS, ids=repr)
+@settings(max_examples=6)
 @given(graphs(), st.data())
-def test_distances_are_those_of_the_graph(graph, data):
+def test_distances_are_those_of_the_graph(feature_map, graph, data):
     node = data.draw(st.integers(0, graph.n_nodes - 1))
-    outputs, _ = stack(SUMS[0], graph)
+    outputs, _ = stack(feature_map, graph)
     row = Row.of(outputs, node)
     reached, at = {node: 0}, [node]
-    for hop in (1, 2):
+    for hop in range(1, feature_map.reach + 1):
         at = sorted({n for v in at for n in graph.adjacency[[v]].indices.tolist()} - set(reached))
         reached |= dict.fromkeys(at, hop)
     assert distances(outputs, row).tolist() == [reached[n] for n in row.nodes.tolist()]

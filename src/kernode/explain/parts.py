@@ -76,6 +76,11 @@ class Parts:
 
 def distances(outputs: NodeOutputs, row: Row) -> np.ndarray:
     """How many edges away each node of a row is: k."""
+    hops, powers = row.shares.hops, getattr(outputs.map, "powers", "plain")
+    if powers != "released" and set(hops) == set(range(max(hops) + 1)):
+        # Every hop has a term, and none reaches farther than its hop: the first that reaches a node tells.
+        reached = np.where(row.shares.values != 0, np.array(hops)[:, None], max(hops))
+        return reached.min(axis=0)
     found = np.zeros(len(row.nodes), np.int64)
     for distance, sphere in enumerate(spheres(outputs.graph, [row.node], max(row.shares.hops))):
         found[np.searchsorted(row.nodes, sphere)] = distance
