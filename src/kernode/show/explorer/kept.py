@@ -23,6 +23,7 @@ from kernode.node_classification.model_on_graph import ModelOnGraph
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
 _MOST_ENTRIES = 5_000_000  # of the hop operator
 _MOST_NUMBERS = 25_000_000  # of z
+_DENSE_NUMBERS = 2**18  # of the features of the nodes that one explanation looks at
 
 
 def keep_for_explanations(on: ModelOnGraph) -> None:
@@ -62,7 +63,10 @@ class _KeptHops:
         """As :meth:`HopMLP.features_of <kernode.maps.HopMLP.features_of>`."""
         if self._x is None:
             return self._map.features_of(graph, nodes, place)
-        return placed_features(self._x[nodes], place, normalize_rows=False)
+        rows = self._x[nodes]
+        if rows.shape[0] * rows.shape[1] <= _DENSE_NUMBERS:  # few zeros are multiplied faster than skipped
+            return torch.from_numpy(rows.toarray()).to(place.dtype).to(place.device)
+        return placed_features(rows, place, normalize_rows=False)
 
     def shares(self, graph: Graph, node: int) -> Shares:
         """As :meth:`HopMLP.shares <kernode.maps.HopMLP.shares>`."""
