@@ -41,8 +41,9 @@ K3: Tuned = {
     },
 }  # fmt: skip
 
-# What "similarity" is there: on each of six random divisions of Cora's training and validation nodes and of
-# Citeseer's, by the mAP of those that judged (82.56 and 64.88 %; the other one 79 to 81 and 61 to 62).
+# What "similarity" is there, by random divisions of the training and validation nodes into some that train,
+# some that choose the epoch and some that judge: on Cora four (82.56 % mAP of those that judged), on Citeseer
+# six (64.88 %, with the margin, decay and epochs of an earlier search, which were rounded afterwards).
 SIMILARITY: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "cora": ("similarity-diffusion", {}),
     "citeseer": ("similarity-hops", {}),
