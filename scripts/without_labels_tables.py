@@ -47,7 +47,5 @@ def _cell(row: dict[str, Any] | None, figure: str, highest: float | None) -> str
     runs = row["runs"]
     text = f"{mean:.2f}" + (f" ± {std:.2f}" if runs > 1 else "")
     text = f"**{text}**" if round(mean, 2) == highest else text
-    if "cut_at_epoch" in row:  # before its patience ran out: more might have come
-        return f"{text} ({runs}, cut at epoch {row['cut_at_epoch']})"
     # Where nothing is drawn, one run is all there is.
     return text if runs == 10 or row["system"] in ("smoothed", "features") else f"{text} ({runs})"
