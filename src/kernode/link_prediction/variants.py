@@ -50,8 +50,8 @@ class LinkVariant:
 # GAE and VGAE with the published widths (32 → 16) and cross-entropy over sampled pairs; epochs, dropout and
 # decay were chosen on Cora's and Citeseer's validation edges.
 # "embedding": for vectors of nodes. A linear layer before ten plain hops, whose weights begin as PageRank's,
-# begins as smoothed features, and a few steps sharpen them. Validation AUC still rises when classes have begun
-# to fade, so that no edge chooses the epoch. Chosen by classes of nodes that are in no test set of Cora,
+# begins as smoothed features, and a few steps sharpen them. Validation AUC still rises when classes begin to
+# fade, so that no edge chooses the epoch. Chosen by classes of nodes that are in no test set of Cora,
 # Citeseer or Pubmed, among some 140 settings: ahead of PageRank's weights held fixed, 20 or 100 epochs, a
 # hidden layer, standardised columns and other rates; 1,024 outputs or 3 or 5 hops are as good.
 # "auto", what is trained where nothing is said, is "kernel" for as long as validation rises. In ten runs
