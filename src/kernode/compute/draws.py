@@ -7,7 +7,7 @@ odd constant, finished by a bijective mixer; a few integer operations that torch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -173,21 +173,35 @@ class Dropout:
     draws: Draws
     rates: Tensor  # r, after hidden layers
     input_rates: Tensor | None = None  # r, on the entries of X
+    first_row: int = 0  # where a share's rows begin among all nodes
+    first_entry: int = 0  # and its entries of X
 
     def at(self, draws: Draws) -> Dropout:
         """The same rates with other draws; what follows from the rates is not computed again."""
-        other = Dropout(draws, self.rates, self.input_rates)
+        other = replace(self, draws=draws)
         other.__dict__.update(scale=self.scale, threshold=self.threshold)
         return other
 
     @property
     def of_input(self) -> Dropout | None:
         """What drops entries of X, where something does; it draws as layer 0."""
-        return None if self.input_rates is None else Dropout(self.draws, self.input_rates)
+        if self.input_rates is None:
+            return None
+        return replace(self, rates=self.input_rates, input_rates=None)
 
     def keep(self, layer: int, rows: range, width: int) -> Tensor:
         """Which elements of some rows of a layer are kept: rows × r × width."""
-        return self.draws.keep(DROPOUT + layer, rows, width, self.threshold)
+        own = range(self.first_row + rows.start, self.first_row + rows.stop)
+        return self.draws.keep(DROPOUT + layer, own, width, self.threshold)
+
+    def keep_entries(self, layer: int, count: int) -> Tensor:
+        """Which of so many entries, in one row, are kept: r × count."""
+        first, last = self.first_entry, self.first_entry + count
+        if not first:
+            return self.draws.keep(DROPOUT + layer, range(1), count, self.threshold)[0]
+        words = range(first // 4, -(-last // 4))  # each serves four entries
+        found = self.draws.keep(DROPOUT + layer, words, 4, self.threshold)
+        return found.transpose(0, 1).flatten(1)[:, first % 4 :][:, :count]
 
     def mask(self, x: Tensor, layer: int) -> Tensor:
         """0 or the scale for every element of x (n × r × d)."""

@@ -114,16 +114,14 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     return quiet_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
-def row_blocks(matrix: Tensor) -> list[Tensor]:
-    """The square matrices that stand on top of each other in a CSR tensor, in the same memory."""
-    n, starts = matrix.shape[1], matrix.crow_indices()
+def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
+    """The matrices of so many rows that stand on top of each other in a CSR tensor, in the same memory."""
+    starts, shape = matrix.crow_indices(), (rows, matrix.shape[1])
     blocks = []
-    for first in range(0, matrix.shape[0], n):
-        own = starts[first : first + n + 1]
+    for first in range(0, matrix.shape[0], rows):
+        own = starts[first : first + rows + 1]
         entries = slice(int(own[0]), int(own[-1]))
-        blocks.append(
-            quiet_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], (n, n))
-        )
+        blocks.append(quiet_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], shape))
     return blocks
 
 

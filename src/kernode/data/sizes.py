@@ -12,6 +12,7 @@ from kernode.data import load_graph
 from kernode.data.registry import DataSet, find, identify
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.graph import Graph
+from kernode.graph.share import GraphShare
 
 _WORDS = 30  # that an abstract has on average, at least: Citeseer's have 32, Pubmed's 50
 
@@ -29,6 +30,7 @@ class GraphSizes:
     feature_bytes: int = 4  # of one number of X
     classes: int
     graph: Graph | None = None  # where it is at hand
+    read: bool = False  # whether it is in memory already
 
     @classmethod
     def of(cls, graph: Graph) -> GraphSizes:
@@ -42,13 +44,14 @@ class GraphSizes:
         return cls(
             name=graph.name,
             known_as=entry.name if entry else "",
-            nodes=graph.n_nodes,
+            nodes=int(graph.adjacency.shape[0]),  # of a share its own
             entries=int(graph.adjacency.nnz),
             features=graph.n_features,
             filled=int(x.nnz) if sparse.issparse(x) else None,
             feature_bytes=x.dtype.itemsize,
             classes=graph.n_classes,
-            graph=graph,
+            graph=None if isinstance(graph, GraphShare) else graph,
+            read=True,
         )
 
     @classmethod

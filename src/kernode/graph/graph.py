@@ -140,6 +140,10 @@ class Graph:
                     digest.update(array[rows].astype(canonical).tobytes())
         return digest.hexdigest()
 
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """A sum over the nodes whose rows are here, over all nodes: itself, but for a share of a graph."""
+        return values
+
     def find(self, nodes: Any) -> Positions:
         """Positions of nodes: by name, by integer, or by a mask; :mod:`kernode.graph.lookup` has the rules.
 

@@ -15,14 +15,17 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.exchange import Exchange
 from kernode.compute.fused import fused
 from kernode.compute.place import Place
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
 from kernode.graph import Graph
+from kernode.graph.share import GraphShare
 from kernode.hops.cost import hop_cost
 from kernode.hops.local_terms import local_terms
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
+from kernode.hops.share_terms import near_rows
 
 Kind = Literal["auto", "explicit", "factored"]
 
@@ -38,6 +41,8 @@ class HopOperator:
 
     @staticmethod
     def _built(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind) -> HopOperator:
+        if isinstance(graph, GraphShare):  # the explicit operator has ever more columns, and so more to send
+            return FactoredHops.build(graph, hops, powers, place)
         cost = hop_cost(graph, hops, powers)
         chosen = cost.kind if kind == "auto" else kind
         cost.require_memory(chosen)
@@ -85,7 +90,7 @@ class ExplicitHops(HopOperator):
     @cached_property
     def blocks(self) -> list[Tensor]:
         """Every term that is held, in the same memory."""
-        return row_blocks(self.terms)
+        return row_blocks(self.terms, self.terms.shape[1])
 
     def joined(self, parts: list[Tensor]) -> Tensor:
         """One product for each term."""
@@ -107,38 +112,55 @@ class FactoredHops(HopOperator):
     near: Tensor  # CSR, on top of each other: N or Ā, then what local_terms gives
     hops: int
     powers: Powers
+    exchange: Exchange | None = None  # where the rows are a share's: what brings it those of others
 
     @classmethod
     def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> FactoredHops:
         """Compute the corrections, or read them from the cache."""
+        if isinstance(graph, GraphShare):
+            rows = near_rows(graph, hops, powers)
+            exchange = Exchange(graph.ranks, graph.bounds, rows.indices, place.device, "hops")
+            columns = exchange.at(rows.indices)
+            shape = rows.shape[0], exchange.given
+            rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
+            return cls(to_torch(rows, place), hops, powers, exchange)
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
         local = local_terms(graph, step, hops, powers, place.device)
         near = step if local is None else sparse.vstack([step, local], format="csr")
         return cls(to_torch(near, place), hops, powers)
 
+    @property
+    def rows(self) -> int:
+        """Nodes whose rows are here."""
+        return self.near.shape[1] if self.exchange is None else self.exchange.rows
+
     @cached_property
     def step(self) -> Tensor:
         """N or Ā: the first rows of ``near``, in the same memory."""
-        return top_rows(self.near, self.near.shape[1])
+        return top_rows(self.near, self.rows)
 
     @cached_property
     def local(self) -> list[Tensor]:
         """C_2 … C_H, Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), or diag(Ā^H): the other rows, in the same memory."""
-        return row_blocks(self.near)[1:]
+        return row_blocks(self.near, self.rows)[1:]
+
+    def _product(self, matrix: Tensor, x: Tensor, minus: Tensor | None = None) -> Tensor:
+        """With x of all nodes, wherever their rows are."""
+        return product(matrix, x if self.exchange is None else self.exchange(x), minus)
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
-        first, *local = product(self.near, x).split(len(x))
+        first, *local = self._product(self.near, x).split(len(x))
         powers = [x, first]
         for _ in range(self.hops - len(powers)):
-            powers.append(product(self.step, powers[-1]))
+            powers.append(self._product(self.step, powers[-1]))
         if self.powers == "each" and local:
             for power, correction in zip(powers[2:], local, strict=False):
                 correction.neg_().add_(power)
-            product(self.step, powers[-1], minus=local[-1])
+            self._product(self.step, powers[-1], minus=local[-1])
             return [*powers[:2], *local]
         if self.hops > 1:
-            powers.append(product(self.step, powers[-1]))
+            powers.append(self._product(self.step, powers[-1]))
         if self.powers == "released":
             local += [torch.zeros_like(x) for _ in range(self.hops - 1)]
         return [*local, powers[-1]] if local else powers
@@ -147,15 +169,15 @@ class FactoredHops(HopOperator):
         """Horner's rule: x_0 + N (x_1 + N (x_2 + …)), and the corrections."""
         total = parts[-1]
         for part in reversed(parts[:-1]):
-            total = product(self.step, total)
+            total = self._product(self.step, total)
             if self.powers in ("each", "plain"):
                 total += part
         if self.powers == "each":
             for correction, part in zip(self.local, parts[2:], strict=True):
-                total -= product(correction, part)
+                total -= self._product(correction, part)
         else:
             for shell, part in zip(self.local, parts, strict=False):  # "released" has but the first
-                total += product(shell, part)
+                total += self._product(shell, part)
         return total
 
 

@@ -18,6 +18,7 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
+from kernode.graph.share import require_whole
 from kernode.recipe import Recipe
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
@@ -36,6 +37,7 @@ class FeatureMap(Recipe):
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
     learns: ClassVar[bool] = True  # whether g has parameters that training moves
+    takes_shares: ClassVar[bool] = False  # whether it can be prepared of one rank's share of a graph
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
     search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of its fields, what `kernode tune` tries
 
@@ -46,6 +48,11 @@ class FeatureMap(Recipe):
         None is always right. Where a map says more, new nodes cost no more than their neighbourhood.
         """
         return None
+
+    def check_graph(self, graph: Graph) -> None:
+        """Raise where a graph is but a share, and the map needs all of it."""
+        if not self.takes_shares:
+            require_whole(graph, type(self).__name__)
 
     @property
     def ignored_settings(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -70,6 +70,8 @@ class HopMLP(StagedMap, NeighbourSum):
     >>> HopMLP(hidden=(512,), outputs=128, hops=3).layers
     2
     """
+
+    takes_shares: ClassVar[bool] = True
 
     hidden: tuple[int, ...] = (16,)
     outputs: int | None = None

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.stack import replica
+from kernode.compute.stack import part, replica
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.data.split_file import is_split_file
@@ -232,8 +232,10 @@ def retrieval_of_run(on: ModelOnGraph, run: int, nodes: np.ndarray) -> list[floa
     """
     if not on.model.method.has_kernel or not 0 < len(nodes) <= _MOST_RANKED:
         return None
-    kernel, labels = on.kernel, torch.tensor(on.graph.labels[nodes])
-    g = kernel.g[run : run + 1, torch.tensor(nodes)]
-    figures = kernel_retrieval(kernel.base, replica(kernel.parameters, run), g, labels.to(on.place.device))
+    base: Any = on.model.method
+    labels = torch.tensor(on.graph.labels[nodes], device=on.place.device)
+    g, at = on.together(nodes)
+    own = replica(part(on.parameters, "kernel."), run)
+    figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)
     found = [float(figure) for figure in figures]
     return None if np.isnan(found).any() else found

@@ -12,6 +12,7 @@ import numpy as np
 from kernode.compute.threads import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
+from kernode.graph.share import GraphShare
 from kernode.node_classification.calibration import calibration_of
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
@@ -60,7 +61,8 @@ def finished(
     """What training left, as a model on its graph, calibrated by the validation nodes."""
     log.info(f"{task.run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
     model = Model.of(task, method, training, trained, **about)
-    on = ModelOnGraph(model, task.graph, task.run.place, prepared=trained.prepared)
+    whole = not isinstance(task.graph, GraphShare)  # else means stand for training nodes, wherever they are
+    on = ModelOnGraph(model, task.graph, task.run.place, whole, prepared=trained.prepared)
     calibration = calibration_of(on, task.nodes)
     if calibration is None:
         return on

@@ -188,12 +188,14 @@ class Method(NodeMethod):
 
     def probabilities(self, on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""
-        rows = torch.from_numpy(nodes).to(on.place.device)
-        scores = self.scores(on.parameters, on.g, on.training_nodes, rows, on.references)
+        g, at = on.together(nodes)
+        rows = torch.from_numpy(at).to(on.place.device)
+        scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
         return scores.softmax(dim=-1).cpu().numpy()
 
     def embed_all(self, on: ModelOnGraph) -> Tensor:
         """g of every node: r × n × d."""
+        self.map.check_graph(on.graph)
         prepared = self.map.prepare(on.graph, on.place) if on.prepared is None else on.prepared
         g = self.embed(on.parameters, prepared)
         return g.expand(len(on.model.seeds), -1, -1)  # a map without parameters gives one for all

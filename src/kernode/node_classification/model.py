@@ -16,6 +16,7 @@ from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
+from kernode.graph.share import GraphShare
 from kernode.maps import HopMLP
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
@@ -100,6 +101,7 @@ class Model:
         own = self.is_own(graph)
         if not own:
             self._require_use_on(graph)
+        own = own and not isinstance(graph, GraphShare)
         return ModelOnGraph(self, graph, Place.of(self.precision, device), has_training_nodes=own)
 
     def is_own(self, graph: Graph) -> bool:

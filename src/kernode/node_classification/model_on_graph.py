@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.exchange import Exchange, rows_for_all
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError
@@ -17,6 +18,7 @@ from kernode.graph import Graph, checked_nodes
 from kernode.graph.growth import touched
 from kernode.graph.names import as_nodes
 from kernode.graph.neighbourhoods import ball
+from kernode.graph.share import GraphShare, require_whole
 from kernode.kernels import NodeKernel
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps import FeatureMap
@@ -51,9 +53,21 @@ class ModelOnGraph:
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
 
+    def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """A g that has rows of some nodes (of whatever shape), and where they stand in it.
+
+        That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
+        """
+        if not isinstance(self.graph, GraphShare):
+            return self.g, nodes
+        share, own = self.graph, self.g
+        exchange = Exchange(share.ranks, share.bounds, nodes, self.place.device, "answers")
+        return rows_for_all(exchange, own), exchange.at(nodes)
+
     @cached_property
     def kernel(self) -> NodeKernel:
         """K(u, v), the mean over replicas."""
+        require_whole(self.graph, "K(u, v) of any two nodes")
         g = self.g
         base = self.model.method.kernel  # type: ignore[attr-defined]  # what has g has a kernel
         return NodeKernel(base, g, part(self.parameters, "kernel."), self.graph.node_names)

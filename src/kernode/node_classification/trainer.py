@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
+from kernode.compute.exchange import rows_for_all
 from kernode.compute.fused import fused
-from kernode.compute.stack import part, take
+from kernode.compute.stack import Parameters, part, take
 from kernode.errors import InputError
+from kernode.graph.share import GraphShare
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
@@ -21,9 +23,11 @@ from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
 from kernode.node_classification.centroids import references
 from kernode.node_classification.method import Method
+from kernode.node_classification.shares import first_of, known_nodes
 from kernode.node_classification.task import NodeTask
 from kernode.progress import timed
 from kernode.training.loop import Epochs, Learner, Trained, stack_slices
+from kernode.training.ranks import agreed, collected
 from kernode.training.settings import Training
 
 
@@ -40,13 +44,21 @@ class NodeLearner(Learner):
     ) -> None:
         run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
+        self.ranks, self.known = run.ranks, None
+        first: dict[str, int] = {}
+        if isinstance(task.graph, GraphShare):
+            # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
+            # are brought together, and from here on they are all nodes that there are.
+            self.known, nodes = known_nodes(task.graph, nodes, place.device)
+            first = first_of(task.graph, prepared)
         settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
         own = {name: values[replicas] for name, values in settings.items()}
         device, classes = place.device, len(task.classes)
         self.prepared, self.method = prepared, method
         self.draws = run.draws(replicas)
         self.seeds = self.draws.seeds
-        self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
+        input_rate = input_rates(method.map, own["input_dropout"])
+        self.dropout = Dropout(self.draws, own["dropout"], input_rate, **first)
         self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device, weights)
         self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
         self.validation = torch.tensor(nodes.validation, device=device)
@@ -59,16 +71,30 @@ class NodeLearner(Learner):
     @property
     def capturable(self) -> bool:  # type: ignore[override]
         """On a GPU, where the map's own code never waits for it."""
-        return self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+        able = self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+        return able and self.ranks.alone
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
         draws, method = self.draws.at(epoch), self.method
-        g = method.embed(
-            self.parameters, self.prepared, self.dropout.at(draws), self._beginning_from_evaluation()
-        )
+        g = self._embed(self.parameters, self.dropout.at(draws), self._beginning_from_evaluation())
         g = take(g, self.training_nodes.nodes)  # the loss sees no other node
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
+
+    def _embed(
+        self, parameters: Parameters, dropout: Dropout | None = None, beginning: Tensor | None = None
+    ) -> Tensor:
+        """g of every node, or where ranks share them of those that train or validate: r × n × d."""
+        g = self.method.embed(parameters, self.prepared, dropout, beginning)
+        return g if self.known is None else rows_for_all(self.known, g)
+
+    def collected(self, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
+        """Sums over ranks: each has the map's gradient from its own rows."""
+        return gradients if self.ranks.alone else collected(self.ranks, gradients, "map.")
+
+    def agreed(self, record: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What the first rank found."""
+        return record if self.ranks.alone else agreed(self.ranks, record)
 
     def _beginning_from_evaluation(self) -> Tensor | None:
         """What the evaluation of the last epoch left, unless the parameters have moved since."""
@@ -86,7 +112,7 @@ class NodeLearner(Learner):
 
     @torch.no_grad()
     def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
-        g = self.method.embed(self.current, self.prepared, None, beginning)
+        g = self._embed(self.current, None, beginning)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
@@ -101,7 +127,7 @@ class NodeLearner(Learner):
     @torch.no_grad()
     def references(self) -> Tensor:
         """What nearest centroids keep of the training nodes, at the epoch that was kept: r × c or m × d'."""
-        g = self.method.embed(self.best.parameters, self.prepared)
+        g = self._embed(self.best.parameters)
         return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.training_nodes)
 
     def _validation_map(self, g: Tensor) -> Tensor:
@@ -113,6 +139,7 @@ class NodeLearner(Learner):
 
 def learners(task: NodeTask, method: Method, training: Training) -> list[NodeLearner]:
     """As few as there can be for the replicas of a task."""
+    method.map.check_graph(task.graph)
     with timed("features and hops"):
         prepared = method.map.prepare(task.graph, task.run.place)
     one = method.initial(prepared, len(task.classes), task.run.draws(slice(1)), task.run.place)

@@ -21,6 +21,7 @@ from kernode.errors import InputError, KernodeError, warn
 from kernode.training.best_epoch import BestEpoch
 from kernode.training.checkpoint import Keeping
 from kernode.training.life_signs import listeners
+from kernode.training.ranks import restored
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -74,7 +75,7 @@ class Learner(ABC):
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
         if loss.requires_grad:  # parameters may all be fixed: then nothing moves
             gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
-            self.adam.step(dict(zip(self.parameters, gradients, strict=True)), epoch)
+            self.adam.step(self.collected(dict(zip(self.parameters, gradients, strict=True))), epoch)
         if self.average is not None:
             self.average.update(epoch)
         return {name: value.detach() for name, value in losses.items()}
@@ -84,11 +85,19 @@ class Learner(ABC):
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """
-        record = self.step(epoch) | self.evaluate()
+        record = self.agreed(self.step(epoch) | self.evaluate())
         score = record.get(self.score, self.best.score)
         self.best.update(
             epoch, self.current, score, record.get("validation_loss", self.best.loss), self.training
         )
+        return record
+
+    def collected(self, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
+        """Gradients of the whole loss: where several processes learn as one, from what each has of them."""
+        return gradients
+
+    def agreed(self, record: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What all processes go by, where there are several."""
         return record
 
     def replayed(
@@ -132,6 +141,7 @@ class Epochs:
                     f"{run.checkpoint.path} has {len(self.history)} epochs, more than the {training.epochs} "
                     "asked for. Give more epochs, or another checkpoint file."
                 )
+        self.history = restored(run.ranks, self.state, self.history)
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]

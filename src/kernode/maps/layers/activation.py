@@ -23,7 +23,7 @@ class _MaskedReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropout: Dropout, layer: int) -> Tensor:
         scale = dropout.scale.to(x.dtype)[:, None]
-        if gpu := fused(x):
+        if (gpu := fused(x)) and not dropout.first_row:
             draws = dropout.draws
             out = gpu.masked_relu(
                 x, draws.seeds, draws.epoch_on_device, DROPOUT + layer, dropout.threshold, scale

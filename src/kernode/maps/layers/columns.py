@@ -27,13 +27,13 @@ def column_statistics(graph: Graph, feature_map: Any) -> np.ndarray | None:
     if not feature_map.standardize:
         return None
     x = scaled_features(graph, normalize_rows=feature_map.normalize_rows)
-    n = max(1, x.shape[0])
-    mean = np.asarray(x.sum(axis=0)).ravel() / n
+    n = max(1, graph.n_nodes)
+    mean = graph.total(np.asarray(x.sum(axis=0)).ravel()) / n
     if sparse.issparse(x):
-        squares = np.asarray(x.power(2).sum(axis=0)).ravel() / n
+        squares = graph.total(np.asarray(x.power(2).sum(axis=0)).ravel()) / n
         variance = np.maximum(squares - mean**2, 0)
     else:
-        variance = np.var(x, axis=0)
+        variance = graph.total(((x - mean) ** 2).sum(axis=0)) / n
     spread = np.sqrt(variance)
     return np.stack([mean, 1 / np.where(spread > 1e-12 * np.abs(mean), spread, 1)])
 

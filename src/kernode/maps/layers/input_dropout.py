@@ -14,7 +14,7 @@ from kernode.maps.layers.linear import multiply_shared
 
 def kept(dropout: Dropout, layer: int, count: int) -> Tensor:
     """1 or 0 for so many elements of every replica: r × count."""
-    return dropout.keep(layer, range(1), count)[0].view(torch.uint8)  # booleans convert more slowly
+    return dropout.keep_entries(layer, count).view(torch.uint8)  # booleans convert more slowly
 
 
 def scale_of(dropout: Dropout, like: Tensor) -> Tensor:

@@ -1,0 +1,146 @@
+"""Processes that compute as one, over torch.distributed: what they tell each other, and how much it is."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.errors import KernodeError
+
+T = TypeVar("T")
+# Between two collectives of a training there are seconds at most; reading shares of a store may differ more.
+_PATIENCE = timedelta(minutes=30)
+
+
+class LostRankError(KernodeError):
+    """Another process of the job has ended, and this one cannot go on without it."""
+
+
+class Ranks:
+    """This process, ``rank`` of ``size`` that began together. Every method must be called by all of them.
+
+    ``received``: bytes that came from other ranks, by what they were for.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+        self.received: Counter[str] = Counter()
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is nobody to tell anything."""
+        return self.size == 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the one that speaks and writes."""
+        return self.rank == 0
+
+    def add(self, values: Tensor, what: str) -> Tensor:
+        """The sum over all ranks, in place."""
+        if not self.alone:
+            with _telling():
+                torch.distributed.all_reduce(values)
+            # A ring passes each number on twice, but for the share that a rank begins and ends with.
+            self.received[what] += 2 * (self.size - 1) * values.nbytes // self.size
+        return values
+
+    def total(self, values: np.ndarray, what: str = "beginning") -> np.ndarray:
+        """The same of an array, as a new one."""
+        return self.add(torch.from_numpy(np.array(values)), what).numpy()
+
+    def told(self, values: Tensor, what: str, first: int = 0) -> Tensor:
+        """What one rank has, for all, in place."""
+        if not self.alone:
+            with _telling():
+                torch.distributed.broadcast(values, first)
+            self.received[what] += values.nbytes if self.rank != first else 0
+        return values
+
+    def told_value(self, value: T, first: int = 0) -> T:
+        """The same of anything that can be pickled, for what is said once."""
+        if self.alone:
+            return value
+        values = [value if self.rank == first else None]
+        with _telling():
+            torch.distributed.broadcast_object_list(values, first)
+        found: Any = values[0]
+        return found
+
+    def of_all(self, value: T) -> list[T]:
+        """What every rank has, in their order, for what is said once."""
+        if self.alone:
+            return [value]
+        values: list[Any] = [None] * self.size
+        with _telling():
+            torch.distributed.all_gather_object(values, value)
+        return values
+
+    def gathered(self, rows: Tensor, what: str) -> Tensor:
+        """Rows (m × w) of all ranks, which have as many each, on top of each other: size·m × w."""
+        out = rows.new_empty(self.size * len(rows), rows.shape[1])
+        with _telling():
+            _all_gather(out, rows.contiguous())
+        self.received[what] += (self.size - 1) * rows.nbytes
+        return out
+
+    def exchanged(self, rows: Tensor, to: list[int], of: list[int], what: str) -> Tensor:
+        """The first ``to[0]`` rows go to rank 0, the next to rank 1 …; ``of[k]`` come from rank k."""
+        out = rows.new_empty(sum(of), rows.shape[1])
+        with _telling():
+            torch.distributed.all_to_all_single(out, rows.contiguous(), of, to)
+        foreign = sum(of) - of[self.rank]
+        self.received[what] += foreign * rows.shape[1] * rows.element_size()
+        return out
+
+
+def _all_gather(out: Tensor, rows: Tensor) -> None:
+    """By the name that torch has for it."""
+    distributed: Any = torch.distributed
+    gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
+    gather(out, rows)
+
+
+ALONE = Ranks()
+
+
+def launched() -> bool:
+    """Whether torchrun began this process, or something else that says who it is in the same way."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[Ranks]:
+    """While this lasts the processes that torchrun began are one group; alone there is nothing to join."""
+    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    if not launched() or size == 1:
+        yield ALONE
+        return
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    with _telling():
+        torch.distributed.init_process_group(backend, timeout=_PATIENCE)
+    try:
+        yield Ranks(rank, size)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What torch says when another rank is gone, as a sentence."""
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise LostRankError(
+            f"another process of this job has ended, and the others cannot go on without it ({reason}). "
+            "Start the job again; with the same --checkpoint and --resume it goes on from there."
+        ) from error

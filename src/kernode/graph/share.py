@@ -1,0 +1,124 @@
+"""The share of a graph that one of several processes holds: rows of its adjacency and features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from kernode.compute.ranks import ALONE, Ranks
+from kernode.errors import InputError
+from kernode.graph.graph import Graph
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphShare(Graph):
+    """Rows ``bounds[rank]`` … ``bounds[rank + 1]`` of a graph; the others are with other ranks.
+
+    ``adjacency`` is n_k × n and ``features`` n_k × f. Labels and names are of all n nodes: they are small,
+    and every rank splits the nodes for itself. What needs the whole adjacency refuses a share
+    (:func:`require_whole`).
+    """
+
+    ranks: Ranks = ALONE
+    bounds: np.ndarray = None  # type: ignore[assignment]  # size + 1, from 0 to n
+    of_whole: str = ""  # the whole graph's fingerprint
+    entries: int = 0  # of the whole adjacency
+
+    def __post_init__(self) -> None:
+        """Nothing: whoever reads a share has checked the graph that it is of."""
+        names = self.class_names or tuple(str(c) for c in range(int(self.labels.max(initial=-1)) + 1))
+        object.__setattr__(self, "class_names", names)
+
+    @classmethod
+    def of(cls, graph: Graph, ranks: Ranks, bounds: Any = None) -> GraphShare:
+        """A rank's share of a graph that all of them hold: for tests, and for graphs that are small."""
+        n = graph.n_nodes
+        bounds = np.linspace(0, n, ranks.size + 1).astype(np.int64) if bounds is None else np.asarray(bounds)
+        rows = slice(int(bounds[ranks.rank]), int(bounds[ranks.rank + 1]))
+        return cls(
+            graph.adjacency[rows], graph.features[rows], graph.labels, graph.class_names, graph.node_names,
+            graph.name, graph.notes, graph.origin,
+            ranks=ranks, bounds=bounds, of_whole=graph.fingerprint, entries=int(graph.adjacency.nnz),
+        )  # fmt: skip
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the whole graph, n."""
+        return int(self.bounds[-1])
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges of the whole graph."""
+        return self.entries // 2
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The whole graph's, so that a model is at home on it, however it was shared out."""
+        return self.of_whole
+
+    @property
+    def start(self) -> int:
+        """The first of the rows."""
+        return int(self.bounds[self.ranks.rank])
+
+    @property
+    def stop(self) -> int:
+        """The first after them."""
+        return int(self.bounds[self.ranks.rank + 1])
+
+    @cached_property
+    def features_before(self) -> int:
+        """Stored entries of X before these rows."""
+        x: Any = self.features
+        if not sparse.issparse(x):
+            return self.start * x.shape[1]
+        return sum(self.ranks.of_all(int(x.nnz))[: self.ranks.rank])
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Weighted degrees of all n nodes."""
+        own = np.asarray(self.adjacency.astype(np.float64).sum(axis=1)).ravel()
+        return np.concatenate(self.ranks.of_all(own))
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """A sum over this share's nodes, over all nodes."""
+        return self.ranks.total(values)
+
+    def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
+        """A matrix whose rows (n_k × n) lie with all ranks, one rank's at a time, with where they stand.
+
+        No rank ever holds more than its own and one other's.
+        """
+        for rank in range(self.ranks.size):
+            own = rows if rank == self.ranks.rank else None
+            shape = self.ranks.told_value(None if own is None else (own.shape[0], own.nnz), rank)
+            assert shape is not None
+            lengths = {"indptr": shape[0] + 1, "indices": shape[1], "data": shape[1]}
+            parts = {}
+            for name, length in lengths.items():
+                kind = rows.data.dtype if name == "data" else np.dtype(np.int64)
+                sent = np.dtype(np.uint8) if kind.kind == "b" else kind  # no backend sends booleans
+                values = np.empty(length, sent) if own is None else getattr(own, name).astype(sent)
+                told = self.ranks.told(torch.from_numpy(values), "corrections", rank)
+                parts[name] = told.numpy().astype(kind, copy=False)
+            at = slice(int(self.bounds[rank]), int(self.bounds[rank + 1]))
+            arrays = parts["data"], parts["indices"], parts["indptr"]
+            yield at, sparse.csr_array(arrays, shape=(shape[0], rows.shape[1]))
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; rows {self.start:,} to {self.stop:,})"
+
+
+def require_whole(graph: Graph, what: str) -> None:
+    """Raise where a graph is but a share, for what needs all of it."""
+    if isinstance(graph, GraphShare):
+        raise InputError(
+            f"{what} needs the whole graph, and each process holds a share of {graph.name!r}. Give the store "
+            "to one process, without torchrun, or use HopMLP (K1 to K3, N1, auto)."
+        )
