@@ -9,8 +9,9 @@ from kernode.data.fetch import fetch as _fetch
 from kernode.data.fetch import read_fetched
 from kernode.data.node_split import Split, check_split, random_split, split_nodes
 from kernode.data.npz import read_npz, write_npz
-from kernode.data.registry import DataSet, data_set, datasets, find, made
+from kernode.data.registry import DataSet, data_set, datasets, find, is_registered, made
 from kernode.data.split_file import read_split
+from kernode.data.store import Store, is_store, write_store
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.data.tables import extend, is_table, read_table
 from kernode.data.tables.files import SUFFIXES
@@ -20,6 +21,7 @@ from kernode.graph import Graph
 __all__ = [
     "DataSet",
     "Split",
+    "Store",
     "Synthetic",
     "check_split",
     "data_set",
@@ -33,6 +35,7 @@ __all__ = [
     "read_table",
     "split_nodes",
     "write_npz",
+    "write_store",
 ]
 
 
@@ -56,7 +59,8 @@ def load(
 def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
     """Load a graph by its name (fetched on first use, or made), from a file, or take it as it is.
 
-    Files are .npz graphs, or tables of edges as :func:`read_table` reads them.
+    Files are .npz graphs, or tables of edges as :func:`read_table` reads them. The folder of a store
+    (:class:`kernode.data.store.Store`) is read whole.
 
     >>> load_graph("cora").class_names[3]
     'Neural_Networks'
@@ -81,15 +85,18 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
 
 
 def _is_path(data: str | os.PathLike[str]) -> bool:
-    return not isinstance(data, str) or Path(data).suffix != "" or Path(data).name != data
+    named = isinstance(data, str) and Path(data).suffix == "" and Path(data).name == data
+    return not named or (not is_registered(os.fspath(data)) and is_store(data))
 
 
 def _read_path(path: Path) -> Graph:
-    if is_table(path):
+    if is_table(path) and not is_store(path):
         return read_table(path)
+    if path.is_dir():
+        return Store.open(path).whole()
     if path.suffix.lower() != ".npz":
         raise InputError(
-            f"{path} is neither an .npz graph nor a table of edges ({', '.join(SUFFIXES)}). "
+            f"{path} is neither an .npz graph, a table of edges ({', '.join(SUFFIXES)}) nor a store. "
             "Convert it, or build the graph with Graph.from_edges."
         )
     return read_npz(path)

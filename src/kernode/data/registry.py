@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from kernode.data.synthetic import is_synthetic
 from kernode.errors import InputError
@@ -200,7 +201,16 @@ def find(name: str) -> DataSet:
     )
 
 
-def identify(graph: Graph) -> DataSet | None:
+class Fingerprinted(Protocol):
+    """A graph, or a store of one."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def fingerprint(self) -> str: ...  # noqa: D102
+
+
+def identify(graph: Fingerprinted) -> DataSet | None:
     """Return the data set that a graph is, by its name and its content, or None."""
     entry = _BY_NAME.get(graph.name)
     return entry if entry is not None and entry.fingerprint == graph.fingerprint else None

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from kernode.data import load_graph
-from kernode.data.registry import DataSet, find, identify
+from kernode.data.registry import DataSet, find, identify, is_registered
+from kernode.data.store import Store, is_store
 from kernode.data.synthetic import Synthetic, is_synthetic
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
@@ -78,6 +80,22 @@ class GraphSizes:
             classes=entry.classes,
         )
 
+    @classmethod
+    def of_store(cls, store: Store) -> GraphSizes:
+        """Take what a store says about itself."""
+        entry = identify(store)
+        filled = sum(part.feature_entries or 0 for part in store.parts)
+        return cls(
+            name=store.name,
+            known_as=entry.name if entry else "",
+            nodes=store.nodes,
+            entries=store.entries,
+            features=store.features,
+            filled=filled if store.sparse_features else None,
+            feature_bytes=np.dtype(store.dtype).itemsize,
+            classes=store.classes,
+        )
+
     @property
     def edges(self) -> int:
         """Undirected edges."""
@@ -107,6 +125,8 @@ def look_up(data: str) -> GraphSizes:
     """
     if is_synthetic(data):
         return GraphSizes.of_synthetic(Synthetic.parse(data))
+    if is_store(data) and not is_registered(data):
+        return GraphSizes.of_store(Store.open(data))
     if not Path(data).suffix and Path(data).name == data:
         entry = find(data)
         if not entry.is_here:
