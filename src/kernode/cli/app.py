@@ -16,6 +16,7 @@ from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import Interrupted, warned
 from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.ranks import has_joined, rank, take_place
 from kernode.cli.streams import whole_output
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
@@ -60,6 +61,7 @@ def kernode(
 def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
+        take_place()
         with whole_output(), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()
@@ -88,8 +90,11 @@ def main() -> None:
 
 
 def _fail(sentence: str, status: int) -> None:
-    with suppress(OSError):  # nobody listens; the status says it
-        print(f"kernode: {' '.join(sentence.split())}", file=sys.stderr, flush=True)  # noqa: T201
+    # What went wrong before several processes had joined went wrong in all of them: the first says it.
+    who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
+    if not rank() or has_joined():
+        with suppress(OSError):  # nobody listens; the status says it
+            print(f"{who}: {' '.join(sentence.split())}", file=where, flush=True)
     raise SystemExit(status)
 
 

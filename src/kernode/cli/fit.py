@@ -78,6 +78,7 @@ def fit(
 
     with watch.part("imports"):
         from kernode.data.sizes import GraphSizes
+        from kernode.graph.share import ranks_of
         from kernode.node_classification.choosing import checkpoint_parts
         from kernode.node_classification.experiment import fit_all_labels, run_variant
         from kernode.node_classification.report import judge_outcome
@@ -95,7 +96,8 @@ def fit(
                 read = graph.graph()
             require_labels(read, graph.label)
             told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
-            runs = Run(run.seeds(GraphSizes.of(read), place), place, told, file, threads=run.of_training())
+            seeds = ranks_of(read).told_value(run.seeds(GraphSizes.of(read), place))
+            runs = Run(seeds, place, told, file, threads=run.of_training())
             outcome = run_variant(read, variant, runs, split=split, changes=changes)
             fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
             if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else all have trained

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
     """The graph that a data argument and the table options name."""
-    from kernode.data import load_graph, read_table
+    from kernode.cli.ranks import loaded, several
+    from kernode.data import read_table
     from kernode.data.tables import is_table
 
     given = {name: value for name, value in columns.items() if value is not None}
-    if is_table(data):
+    if is_table(data) and not several():
         if "features" in given:
             given["features"] = parse_features(given["features"])
         if "unknown" in given:
@@ -38,7 +39,7 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
         raise InputError(
             f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
         )
-    return load_graph(data)
+    return loaded(data)
 
 
 def as_options(sentence: str) -> str:

@@ -83,7 +83,8 @@ def graph_at(
     model: Model | LinkModel, path: Path, data: str, nodes: Path | None, encoding: str | None = None
 ) -> Graph:
     """The graph of a name, a file or tables; these are read as those were that the model learned from."""
-    from kernode.data import load_graph, read_table
+    from kernode.cli.ranks import loaded
+    from kernode.data import read_table
     from kernode.data.tables import is_table
 
     if is_table(data) and model.encoding is not None:
@@ -95,7 +96,7 @@ def graph_at(
         if value is not None:
             other = path if is_table(data) else data
             raise InputError(f"--{option} is for a model and a graph from tables, which {other} is not.")
-    return load_graph(data)
+    return loaded(data)
 
 
 def extended(

@@ -14,6 +14,7 @@ from kernode.cli import parsing
 from kernode.cli.console import Interrupted, check_writable, data_name, warned
 from kernode.cli.graph_source import as_options, graph_from
 from kernode.cli.model_source import Opened, open_model
+from kernode.cli.ranks import began_again, rank
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -424,6 +425,8 @@ class CheckpointOptions:
 
     def file(self, parts: Collection[str] = ("",)) -> Checkpoint | None:
         """The file to write and to go on from, if there is to be one."""
+        if rank():  # the first of several processes has it
+            return None
         if self.checkpoint is None:
             if self.resume:
                 raise InputError("--resume needs --checkpoint FILE, the file to go on from.")
@@ -436,7 +439,8 @@ class CheckpointOptions:
         from kernode.training.checkpoint import Checkpoint
 
         every = 10 if self.checkpoint_every is None else self.checkpoint_every
-        checkpoint = Checkpoint(self.checkpoint, every, self.resume)
+        resume: Any = "if there" if began_again() else self.resume
+        checkpoint = Checkpoint(self.checkpoint, every, resume)
         checkpoint.check(parts, word="--resume")
         return checkpoint
 

@@ -66,7 +66,9 @@ def similar(
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
     wanted = conditions(where or [], "--where")
     from kernode.graph import positions
+    from kernode.graph.share import GraphShare
     from kernode.node_classification.alike import restricted
+    from kernode.node_classification.shares import similar_in_shares
 
     with progress("similar", quiet=output.silent):
         opened = model.open()
@@ -74,9 +76,12 @@ def similar(
         queries = positions([one_node(graph, name, "NODE") for name in asked])
         listed = None if among is None else chosen(graph, among, "--among")
         some = restricted(graph, listed, of_class, wanted or None)
-        said = _ready(on, model.model, exact) if some is None else None
-        how = True if some is None and exact is None and said is None else exact
-        found = on.kernel.similar(queries, count, among=some, exact=how)
+        if isinstance(graph, GraphShare):
+            said, found = None, similar_in_shares(on, queries, count, some)
+        else:
+            said = _ready(on, model.model, exact) if some is None else None
+            how = True if some is None and exact is None and said is None else exact
+            found = on.kernel.similar(queries, count, among=some, exact=how)
     answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
     by_index = not all(one.exact for one in found)
     if output.json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,10 @@ def _found(device: str | torch.device) -> torch.device:
     if kind == "cuda" and not torch.cuda.is_available():
         raise InputError("no CUDA device is available here. Pass device='cpu' or device='auto'.")
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = kind = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and "LOCAL_RANK" in os.environ:  # of several processes each has a GPU
+        number = str(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+        name = f"cuda:{number}"
     if number:
         if int(number) >= torch.cuda.device_count():
             last = torch.cuda.device_count() - 1

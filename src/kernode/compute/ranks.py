@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -112,25 +113,43 @@ def _all_gather(out: Tensor, rows: Tensor) -> None:
 ALONE = Ranks()
 
 
-def launched() -> bool:
-    """Whether torchrun began this process, or something else that says who it is in the same way."""
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+def launched() -> int:
+    """How many processes torchrun, or something that says so in the same way, began together; else 1."""
+    return int(os.environ["WORLD_SIZE"]) if "RANK" in os.environ and "WORLD_SIZE" in os.environ else 1
 
 
-@contextmanager
-def joined(device: torch.device) -> Iterator[Ranks]:
-    """While this lasts the processes that torchrun began are one group; alone there is nothing to join."""
-    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if not launched() or size == 1:
-        yield ALONE
-        return
-    backend = "nccl" if device.type == "cuda" else "gloo"
-    with _telling():
-        torch.distributed.init_process_group(backend, timeout=_PATIENCE)
-    try:
-        yield Ranks(rank, size)
-    finally:
+def own_rank() -> int:
+    """Which of them this one is."""
+    return int(os.environ["RANK"]) if launched() > 1 else 0
+
+
+def join() -> Ranks:
+    """The processes that began together, as one group until this one ends."""
+    global _joined
+    if launched() == 1:
+        return ALONE
+    if _joined is None:
+        with _telling():  # gloo for what is on a CPU, nccl for what is on a GPU
+            torch.distributed.init_process_group(timeout=_PATIENCE)
+        _joined = Ranks(own_rank(), launched())
+        atexit.register(leave)
+    return _joined
+
+
+def leave() -> None:
+    """Go out of the group."""
+    global _joined
+    if _joined is not None:
+        _joined = None
         torch.distributed.destroy_process_group()
+
+
+_joined: Ranks | None = None
+
+
+def has_joined() -> bool:
+    """Whether this process is in a group."""
+    return _joined is not None
 
 
 @contextmanager

@@ -115,6 +115,11 @@ class GraphShare(Graph):
         return f"{super().__repr__()[:-1]}; rows {self.start:,} to {self.stop:,})"
 
 
+def ranks_of(graph: Graph) -> Ranks:
+    """Those that share a graph: for a whole one, this process alone."""
+    return graph.ranks if isinstance(graph, GraphShare) else ALONE
+
+
 def require_whole(graph: Graph, what: str) -> None:
     """Raise where a graph is but a share, for what needs all of it."""
     if isinstance(graph, GraphShare):

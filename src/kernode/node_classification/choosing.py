@@ -11,6 +11,7 @@ import numpy as np
 from kernode.compute.sharing import sharing
 from kernode.data.sizes import GraphSizes
 from kernode.errors import warn
+from kernode.graph.share import ranks_of
 from kernode.node_classification.fitting import AGAIN, Candidates, finished, fit_method, threads_of
 from kernode.node_classification.halving import JUDGES, Tried, reached, rungs, survivors
 from kernode.node_classification.method import Method
@@ -91,7 +92,8 @@ def _to_be_tried(task: NodeTask, candidates: Candidates) -> Candidates:
         return {first: candidates[first]}
     if len(candidates) == 1:
         return candidates
-    too_large = refused(GraphSizes.of(task.graph), candidates, task.run.place)
+    refusals = refused(GraphSizes.of(task.graph), candidates, task.run.place)
+    too_large = {k: v for own in ranks_of(task.graph).of_all(refusals) for k, v in own.items()}
     for name, why in too_large.items():
         warn(f"{name} is not tried: {why}")
     return {name: one for name, one in candidates.items() if name not in too_large}

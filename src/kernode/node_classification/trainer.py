@@ -15,7 +15,7 @@ from kernode.compute.exchange import rows_for_all
 from kernode.compute.fused import fused
 from kernode.compute.stack import Parameters, part, take
 from kernode.errors import InputError
-from kernode.graph.share import GraphShare
+from kernode.graph.share import GraphShare, ranks_of
 from kernode.kernels.retrieval import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
@@ -44,7 +44,7 @@ class NodeLearner(Learner):
     ) -> None:
         run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
-        self.ranks, self.known = run.ranks, None
+        self.ranks, self.known = ranks_of(task.graph), None
         first: dict[str, int] = {}
         if isinstance(task.graph, GraphShare):
             # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
@@ -161,7 +161,7 @@ class Course:
         self.stacks = learners(task, method, training)
         data = [*vars(task.nodes).values(), *([] if task.weights is None else [task.weights])]
         facts = task.run.facts(task.graph, method, training, data)
-        self.epochs = Epochs(self.stacks, training, task.run, facts, started)
+        self.epochs = Epochs(self.stacks, training, task.run, facts, started, ranks_of(task.graph))
 
     def validated(self) -> np.ndarray:
         """What says which epoch is best, of every epoch so far (E × r), in percent; −inf for no number."""

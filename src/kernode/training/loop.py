@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kernode.compute.adam import Adam
 from kernode.compute.average import Average
 from kernode.compute.capture import captured
 from kernode.compute.place import Place
+from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError, KernodeError, warn
 from kernode.training.best_epoch import BestEpoch
@@ -127,8 +128,16 @@ class Epochs:
     """
 
     def __init__(
-        self, learners: Sequence[Learner], training: Training, run: Run, facts: dict[str, Any], started: float
+        self,
+        learners: Sequence[Learner],
+        training: Training,
+        run: Run,
+        facts: dict[str, Any],
+        started: float,
+        ranks: Ranks = ALONE,
     ) -> None:
+        if not ranks.first:  # the first has the checkpoint, and tells the others
+            run = replace(run, checkpoint=None, progress=None)
         self.learners, self.training, self.job, self.facts = learners, training, run, facts
         self.state = {
             name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()
@@ -141,7 +150,7 @@ class Epochs:
                     f"{run.checkpoint.path} has {len(self.history)} epochs, more than the {training.epochs} "
                     "asked for. Give more epochs, or another checkpoint file."
                 )
-        self.history = restored(run.ranks, self.state, self.history)
+        self.history = restored(ranks, self.state, self.history)
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]

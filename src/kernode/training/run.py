@@ -13,7 +13,6 @@ import torch
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.threads import Threads
 from kernode.graph import Graph
 from kernode.recipe import Recipe
@@ -39,7 +38,6 @@ class Run:
     checkpoint: Checkpoint | None = None
     name: str = ""  # of what trains, for whoever waits for it
     threads: Threads = None
-    ranks: Ranks = ALONE  # the processes that train as one; the first alone has a checkpoint
 
     @property
     def replicas(self) -> int:

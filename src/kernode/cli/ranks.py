@@ -1,0 +1,73 @@
+"""Commands under torchrun: each process reads a share of a store, and the first speaks and writes for all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from kernode.errors import InputError, KernodeError
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+
+
+def rank() -> int:
+    """Of this process, among those that began together; the first is 0."""
+    return int(os.environ.get("RANK", 0)) if several() else 0
+
+
+def several() -> bool:
+    """Whether torchrun has begun more than one process."""
+    return "RANK" in os.environ and int(os.environ.get("WORLD_SIZE", 1)) > 1
+
+
+def began_again() -> bool:
+    """Whether torchrun has begun these processes anew, after one of them had ended (--max-restarts)."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
+
+
+def has_joined() -> bool:
+    """Whether this process has met the others."""
+    ranks = sys.modules.get("kernode.compute.ranks")  # which torch comes with: it is not loaded to ask this
+    return ranks is not None and ranks.has_joined()
+
+
+def take_place() -> None:
+    """Be one of several: hear when the job is ended, and be silent unless this is the first."""
+    if not several():
+        return
+    signal.signal(signal.SIGTERM, _ended)
+    if rank():
+        from kernode.storage import let_another_write
+
+        let_another_write()
+        sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+
+
+def _ended(number: int, frame: FrameType | None) -> None:
+    raise KernodeError(
+        "the job was ended, by somebody or because another of its processes had. Start it again; with the "
+        "same --checkpoint and --resume it goes on from there."
+    )
+
+
+def loaded(data: str) -> Graph:
+    """A graph by its name or file; of several processes each gets its share of a store."""
+    from kernode.data import load_graph
+
+    if not several():
+        return load_graph(data)
+    from kernode.compute.ranks import join
+    from kernode.data.store import Store, is_store
+    from kernode.data.store.share import read_share
+
+    if not is_store(data):
+        raise InputError(
+            f"{data} is no store, which several processes could share. Make one: kernode data shard {data} "
+            f"--parts {os.environ['WORLD_SIZE']} -o FOLDER, and give the folder."
+        )
+    return read_share(Store.open(data), join())

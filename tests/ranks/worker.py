@@ -1,0 +1,106 @@
+"""What every process of a job computes of its share, for test_shares.py: the first writes it down."""
+
+import sys
+
+import numpy as np
+import torch
+
+from graphs import clustered_graph
+from kernode.compute.exchange import Exchange, rows_for_all
+from kernode.compute.place import Place
+from kernode.compute.ranks import ALONE, join
+from kernode.graph.share import GraphShare, ranks_of
+from kernode.hops import HopOperator
+from kernode.node_classification.experiment import run_variant
+from kernode.node_classification.shares import similar_in_shares
+from kernode.training.run import Run
+
+PLACE = Place.of(64, "cpu")
+READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
+# Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
+FEW = ("k3", "standardized")
+TRAININGS = {
+    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}), "k3": ("k3", {"powers": "last"}),
+    "hops": ("hops", {"input_dropout": 0.3}), "standardized": ("hops-standardized", {"input_dropout": 0.3}),
+    "auto": ("auto", {}), "similarity": ("similarity-hops", {}),
+}  # fmt: skip
+
+
+def graph():
+    """Small, with fewer nodes than divide evenly."""
+    return clustered_graph(n=61, features=12)
+
+
+def share_of(ranks):
+    """With shares of different sizes, where there are several."""
+    whole = graph()
+    return whole if ranks.alone else GraphShare.of(whole, ranks, np.array([0, 7, 40, 61]))
+
+
+def operators(mine):
+    """Σ_h ω_h T_h z and its gradients, for every reading of Eq. 7, of all rows."""
+    found = {}
+    ranks, n = ranks_of(mine), mine.n_nodes
+    rows = slice(mine.start, mine.stop) if isinstance(mine, GraphShare) else slice(None)
+    random = torch.Generator().manual_seed(0)
+    z_all = torch.randn(n, 2, 3, generator=random, dtype=torch.float64)
+    upstream = torch.randn(n, 2, 3, generator=random, dtype=torch.float64)
+    for powers, hops in READINGS:
+        operator = HopOperator.of(mine, hops, powers, PLACE)
+        z = z_all[rows].clone().requires_grad_()
+        weights = torch.linspace(0.5, 2, 2 * (hops + 1), dtype=torch.float64).view(2, -1).requires_grad_()
+        out = operator(z, weights)
+        joined = operator.join([z * (h + 1) for h in range(hops + 1)])
+        loss = ((out + joined) * upstream[rows]).sum()
+        to_z, to_weights = torch.autograd.grad(loss, [z, weights])
+        ranks.add(to_weights, "test")
+        rows_of_all = [torch.cat(ranks.of_all(one.detach())) for one in (out, joined, to_z)]
+        found |= {f"{powers}-{hops}-{i}": one.numpy() for i, one in enumerate([*rows_of_all, to_weights])}
+    return found
+
+
+def trainings(mine, names=FEW):
+    """Test probabilities after a few epochs, and alike nodes."""
+    found = {}
+    for name in names:
+        variant, changes = TRAININGS[name]
+        run = Run((3, 4), PLACE)
+        outcome = run_variant(mine, variant, run, split="0.4/0.3/0.3", changes={"epochs": 6} | changes)
+        found[name] = outcome.by_run
+        queries = np.array([0, 20, 60])
+        if isinstance(mine, GraphShare):
+            alike = similar_in_shares(outcome.on, queries, 5)
+        else:
+            alike = outcome.on.kernel.similar(queries, 5, exact=True)
+        found[f"{name}-alike"] = np.array([[node for node, _ in one] for one in alike])
+    return found
+
+
+def exchanges(ranks):
+    """Rows 0 … 60 of ten numbers, wanted by each rank as it likes: what came, how, and a gradient."""
+    bounds, found = np.array([0, 7, 40, 61]), {}
+    x = torch.arange(610, dtype=torch.float64).view(61, 10)
+    own = x[bounds[ranks.rank] : bounds[ranks.rank + 1]]
+    for name, wanted in {"few": [3 + ranks.rank, 50], "most": np.arange(61)}.items():
+        exchange = Exchange(ranks, bounds, np.asarray(wanted), torch.device("cpu"), name)
+        right = torch.equal(exchange(own)[exchange.at(np.asarray(wanted))], x[wanted])
+        found[name] = np.array([all(ranks.of_all(right)), exchange.all])
+        before = ranks.received[name]
+        exchange(own)
+        counted = ranks.received[name] - before == exchange.received * 10 * 8
+        found[f"{name}-counted"] = np.array(all(ranks.of_all(counted)))
+    exchange = Exchange(ranks, bounds, np.array([1, 8, 50]), torch.device("cpu"), "gradient")
+    g = own.view(1, -1, 10).clone().requires_grad_()
+    chosen = rows_for_all(exchange, g)[:, exchange.at(np.array([1, 8, 50]))]
+    (gradient,) = torch.autograd.grad((chosen**2).sum(), g)
+    found["gradient"] = torch.cat(ranks.of_all(gradient[0])).numpy()
+    return found
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    ranks = join() if len(sys.argv) > 1 else ALONE
+    mine = share_of(ranks)
+    results = operators(mine) | trainings(mine, sys.argv[2:]) | exchanges(ranks)
+    if ranks.first:
+        np.savez(sys.argv[1], **results)
