@@ -1,0 +1,179 @@
+"""``torchrun -m kernode`` on a sharded store: the same answers whatever the number of processes and their luck."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from launch import environment, free_port, torchrun
+
+from kernode.data import load_graph, write_store
+from kernode.node_classification.model import Model
+
+pytestmark = pytest.mark.slow
+QUICK = ("--variant", "k3", "--replicas", "2", "--precision", "64", "--json")
+KILLS = int(os.environ.get("KERNODE_KILLS", 3))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Cora in four parts."""
+    folder = tmp_path_factory.mktemp("stores") / "cora"
+    write_store(load_graph("cora"), folder, parts=4)
+    return folder
+
+
+def fit(size, store, folder, *more, **how):
+    """A model and what was printed."""
+    done = torchrun(size, "fit", store, *QUICK, *more, cwd=folder, **how)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def probabilities(path):
+    table = pd.read_csv(path)
+    return table[[column for column in table if column.startswith("p_")]].to_numpy()
+
+
+def parameters(path):
+    return {name: value.numpy() for name, value in Model.load(path).parameters.items()}
+
+
+def require_same(one, other, atol=1e-8):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_allclose(value, other[name], atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["cora", "pubmed"])
+def test_one_two_and_four_processes_give_the_same_probabilities(name, tmp_path):
+    write_store(load_graph(name), tmp_path / name, parts=4)
+    found = []
+    for size in (1, 2, 4):
+        files = ("-o", f"{size}.safetensors", "--predictions", f"{size}.csv")
+        report = fit(size, tmp_path / name, tmp_path, "--epochs", "20", *files)
+        assert report["dataset"] == name
+        found.append(probabilities(tmp_path / f"{size}.csv"))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=1e-8)
+    again = torchrun(2, "predict", "4.safetensors", name, "-o", "again.csv", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    np.testing.assert_allclose(probabilities(tmp_path / "again.csv"), found[0], atol=1e-8)
+
+
+def test_a_job_goes_on_with_another_number_of_processes(store, tmp_path):
+    fit(2, store, tmp_path, "--epochs", "20", "-o", "whole.safetensors")
+    fit(2, store, tmp_path, "--epochs", "8", "--checkpoint", "c.safetensors", "-o", "half.safetensors")
+    fit(
+        3,
+        store,
+        tmp_path,
+        "--epochs",
+        "20",
+        "--checkpoint",
+        "c.safetensors",
+        "--resume",
+        "-o",
+        "on.safetensors",
+    )
+    require_same(parameters(tmp_path / "on.safetensors"), parameters(tmp_path / "whole.safetensors"))
+
+
+def test_alike_nodes_are_those_that_one_process_finds(store, tmp_path):
+    fit(1, store, tmp_path, "--epochs", "20", "-o", "m.safetensors")
+    words = ("similar", "m.safetensors", "35", "1033", "-k", "5", "--graph", store, "--json")
+    answers = [json.loads(torchrun(size, *words, cwd=tmp_path).stdout)["similar"] for size in (1, 3)]
+    for one, other in zip(*answers, strict=True):
+        assert [pair["node"] for pair in one["similar"]] == [pair["node"] for pair in other["similar"]]
+
+
+def test_a_damaged_part_is_named(store, tmp_path):
+    broken = tmp_path / "broken"
+    write_store(load_graph("cora"), broken, parts=2)
+    part = broken / "part-00001.safetensors"
+    content = bytearray(part.read_bytes())
+    content[-5] ^= 1
+    part.write_bytes(content)
+    done = torchrun(2, "fit", broken, *QUICK, cwd=tmp_path)
+    assert done.returncode
+    assert not done.stdout
+    assert "part-00001.safetensors" in done.stderr
+
+
+def test_what_is_no_store_is_refused_once(tmp_path):
+    done = torchrun(2, "fit", "cora", cwd=tmp_path)
+    assert done.stderr.count("kernode: cora is no store, which several processes could share.") == 1
+    assert "kernode data shard cora --parts 2" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def begin(size, store, folder, *more, restarts=0):
+    """A job in the background, of epochs enough to be disturbed."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size)]
+    port = ["--master-port", str(free_port()), "--max-restarts", str(restarts), "--monitor-interval", "0.2"]
+    words = ["fit", str(store), *QUICK, "--epochs", "300", "--checkpoint", "c.safetensors", *more]
+    return subprocess.Popen(
+        [*launcher, *port, "-m", "kernode", *words, "--checkpoint-every", "5"],
+        cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def ranks_of(job):
+    """Its processes that compute, by rank."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "stat").read_text().split(") ")[1].split()[1] == str(
+                job.pid
+            ):
+                words = (entry / "environ").read_bytes().split(b"\0")
+                found |= {int(word[5:]): int(entry.name) for word in words if word.startswith(b"RANK=")}
+        except (OSError, IndexError):
+            continue  # it has ended meanwhile
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(store, tmp_path_factory):
+    """The model that a job leaves in peace."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    fit(2, store, folder, "--epochs", "300", "-o", "m.safetensors")
+    return parameters(folder / "m.safetensors")
+
+
+@pytest.mark.parametrize("kill", range(KILLS))
+def test_a_killed_process_is_begun_again_and_loses_nothing(kill, store, undisturbed, tmp_path):
+    job = begin(2, store, tmp_path, "-o", "m.safetensors", restarts=3)
+    time.sleep(random.Random(kill).uniform(2, 14))
+    alive = ranks_of(job)
+    if alive:
+        os.kill(alive.get(kill % 2, next(iter(alive.values()))), signal.SIGKILL)
+    stdout, stderr = job.communicate(timeout=240)
+    assert job.returncode == 0, stderr
+    assert json.loads(stdout)["model"] == "m.safetensors"
+    require_same(parameters(tmp_path / "m.safetensors"), undisturbed)
+
+
+def test_without_restarts_a_killed_process_ends_the_job_and_leaves_a_checkpoint(store, undisturbed, tmp_path):
+    job = begin(2, store, tmp_path, "-o", "m.safetensors")
+    while not (tmp_path / "c.safetensors").exists():
+        assert job.poll() is None, job.stderr.read()
+        time.sleep(0.05)
+    os.kill(ranks_of(job)[1], signal.SIGKILL)
+    killed = time.monotonic()
+    stdout, stderr = job.communicate(timeout=60)
+    assert time.monotonic() - killed < 30
+    assert job.returncode
+    assert not stdout
+    assert "with the same --checkpoint and --resume it goes on" in " ".join(stderr.split())
+    again = begin(2, store, tmp_path, "-o", "m.safetensors", "--resume")
+    stdout, stderr = again.communicate(timeout=240)
+    assert again.returncode == 0, stderr
+    require_same(parameters(tmp_path / "m.safetensors"), undisturbed)
