@@ -1,4 +1,4 @@
-"""``torchrun -m kernode`` on a sharded store: the same answers whatever the number of processes and their luck."""
+"""``torchrun -m kernode`` on a sharded store: any number of processes, killed or not, gives the same."""
 
 import json
 import os

@@ -20,7 +20,8 @@ READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") f
 # Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
 FEW = ("k3", "standardized")
 TRAININGS = {
-    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}), "k3": ("k3", {"powers": "last"}),
+    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}),
+    "k3": ("k3", {"powers": "last"}),
     "hops": ("hops", {"input_dropout": 0.3}), "standardized": ("hops-standardized", {"input_dropout": 0.3}),
     "auto": ("auto", {}), "similarity": ("similarity-hops", {}),
 }  # fmt: skip

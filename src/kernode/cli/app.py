@@ -16,7 +16,7 @@ from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import Interrupted, warned
 from kernode.cli.option_groups import Command, Group, expanded
-from kernode.cli.ranks import has_joined, rank, take_place
+from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import whole_output
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
@@ -90,11 +90,13 @@ def main() -> None:
 
 
 def _fail(sentence: str, status: int) -> None:
-    # What went wrong before several processes had joined went wrong in all of them: the first says it.
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
-    if not rank() or has_joined():
-        with suppress(OSError):  # nobody listens; the status says it
-            print(f"{who}: {' '.join(sentence.split())}", file=where, flush=True)
+    if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it
+        await_the_end()
+    with suppress(OSError):  # nobody listens; the status says it
+        print(f"{who}: {' '.join(sentence.split())}", file=where, flush=True)
+    if has_joined():
+        os._exit(status)  # to leave the others in order is to wait for them, and one may be gone
     raise SystemExit(status)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -48,7 +49,14 @@ def take_place() -> None:
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
 
 
+def await_the_end(seconds: float = 5.0) -> None:
+    """Wait to be ended by torchrun, as it does when the first process has said what is wrong."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    time.sleep(seconds)
+
+
 def _ended(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whoever sends another means it
     raise KernodeError(
         "the job was ended, by somebody or because another of its processes had. Start it again; with the "
         "same --checkpoint and --resume it goes on from there."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,7 +159,8 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        said = re.search(r"connection [a-z ]+|timed? ?out", str(error), re.IGNORECASE)
+        reason = said[0].strip().lower() if said else (str(error).splitlines() or [type(error).__name__])[0]
         raise LostRankError(
             f"another process of this job has ended, and the others cannot go on without it ({reason}). "
             "Start the job again; with the same --checkpoint and --resume it goes on from there."
