@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import ipaddress
 import json
 import os
@@ -102,7 +103,11 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
         for name in ("model", "nodes")
     }
     on = AskedModelOptions(**given).open().on
-    return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+    served = app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+    # What is there by now stays: looking through it for garbage would hold up an answer every now and then.
+    gc.collect()
+    gc.freeze()
+    return served
 
 
 def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int) -> None:
