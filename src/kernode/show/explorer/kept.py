@@ -43,7 +43,7 @@ class _KeptOutputs(NodeOutputs):
     """z(u) of all nodes, computed at the first question: many are asked, and neighbourhoods overlap."""
 
     def __call__(self, nodes: np.ndarray) -> Tensor:
-        return self._all[torch.from_numpy(nodes)]
+        return self._all.index_select(0, torch.from_numpy(nodes))
 
 
 class _KeptHops:
