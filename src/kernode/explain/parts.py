@@ -84,7 +84,7 @@ def distances(outputs: NodeOutputs, row: Row) -> np.ndarray:
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Where the values of largest magnitude stand, the largest first; of equals the first. (… × k) → … × count.
+    """Where the values of largest magnitude stand, the largest first, of equals the first: … × k → … × count.
 
     >>> largest(np.array([[1.0, -2.0, 2.0], [0.0, 0.0, 1.0]]), 2).tolist()
     [[1, 2], [2, 0]]

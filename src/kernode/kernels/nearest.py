@@ -129,7 +129,7 @@ def _grouped(values: Tensor, k: int) -> Tensor:
 def _candidates(
     groups: Tensor, largest: Tensor, k: int, slack: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of all that may be among the k largest of a row where values err by slack / 2."""
+    """All that may be among the k largest of a row where values err by slack / 2: rows, columns, values."""
     # The k-th largest of the groups' largest is no larger than the k-th largest of all.
     least = largest.topk(k).values[:, -1:] - torch.from_numpy(slack).to(largest.device)[:, None]
     in_row, chosen = torch.nonzero(largest >= least, as_tuple=True)
