@@ -12,6 +12,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,6 +116,8 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
+    from kernode.cli.shared_port import COUNTS, Counts
+
     about: dict[str, Any] = {
         "log_level": "warning",
         "access_log": False,
@@ -127,8 +130,13 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
             uvicorn.Server(uvicorn.Config(app, **about)).run(sockets=[listening])
             return
         os.environ[_SETTINGS] = json.dumps(settings, default=str)
-        config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
-        Multiprocess(config, sockets=[listening]).run()
+        with TemporaryDirectory(prefix="kernode-") as folder:
+            if os.name == "posix":
+                os.environ[COUNTS] = str(Path(folder) / "connections")
+                Counts.create(Path(os.environ[COUNTS]), workers)
+                about["loop"] = "kernode.cli.shared_port:loop"
+            config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
+            Multiprocess(config, sockets=[listening]).run()
     except KeyboardInterrupt:
         return
 
