@@ -135,6 +135,8 @@ def test_who_has_more_connections_leaves_the_next_to_others(tmp_path):
         assert counts.are_fewer_elsewhere
         counts.add(-1)
         assert not counts.are_fewer_elsewhere
+        counts.leave()
+        assert counts.are_fewer_elsewhere
 
 
 def test_a_port_that_is_taken_is_said(command, model_file):

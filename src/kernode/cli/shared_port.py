@@ -7,6 +7,7 @@ them: browsers and proxies ask again on the same connection.
 from __future__ import annotations
 
 import asyncio
+import logging
 import mmap
 import os
 import socket
@@ -19,6 +20,10 @@ from typing import Any
 COUNTS = "KERNODE_CONNECTIONS"  # names the file that the processes share
 _WAIT = 0.001  # seconds until a process looks again whether one with fewer has taken a connection
 _PATIENCE = 3  # times, for that one may be busy
+_PAUSE = 1.0  # seconds where the system has no room for another connection
+_SPARE = 64  # places for processes that uvicorn is told to start later
+_NOT_SERVING = 2**62  # connections: more than anybody has
+_log = logging.getLogger(__name__)
 
 
 def loop() -> asyncio.AbstractEventLoop:
@@ -55,8 +60,8 @@ class Counts:
 
     @staticmethod
     def create(path: Path, processes: int) -> None:
-        """A file with a place for each; one that has not begun has more connections than anybody."""
-        path.write_bytes(array("q", [2**62] * processes).tobytes())
+        """A file with a place for each."""
+        path.write_bytes(array("q", [_NOT_SERVING] * (processes + _SPARE)).tobytes())
 
     @property
     def are_fewer_elsewhere(self) -> bool:
@@ -66,6 +71,10 @@ class Counts:
     def add(self, change: int) -> None:
         """One more, or one less, of this process."""
         self._of[self._own] += change
+
+    def leave(self) -> None:
+        """Nothing is left to this process any more."""
+        self._of[self._own] = _NOT_SERVING
 
 
 class _Listener:
@@ -89,16 +98,23 @@ class _Listener:
         if not self._closed:
             self._loop.add_reader(self._socket, self._arrived)
 
+    def _look_away(self, seconds: float) -> None:
+        self._loop.remove_reader(self._socket)
+        self._loop.call_later(seconds, self._watch)
+
     def _arrived(self) -> None:
         if self._counts.are_fewer_elsewhere and self._left < _PATIENCE:
             self._left += 1
-            self._loop.remove_reader(self._socket)
-            self._loop.call_later(_WAIT, self._watch)
+            self._look_away(_WAIT)
             return
         self._left = 0
         try:
             taken, _ = self._socket.accept()
-        except OSError:  # another process took it, or whoever came has gone
+        except (BlockingIOError, InterruptedError, ConnectionError):  # others took it, or who came has gone
+            return
+        except OSError:  # too many open files, mostly
+            _log.exception("a connection was not taken")
+            self._look_away(_PAUSE)
             return
         taken.setblocking(False)
         task = self._loop.create_task(self._loop.connect_accepted_socket(self._counted, taken))
@@ -122,6 +138,7 @@ class _Listener:
         """Take no more."""
         self._closed = True
         self._loop.remove_reader(self._socket)
+        self._counts.leave()
 
     async def wait_closed(self) -> None:
         """Nothing is left to wait for: uvicorn looks after connections."""
