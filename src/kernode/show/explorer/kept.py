@@ -86,7 +86,7 @@ class _KeptHops:
         if self._x is None:
             return self._map.features_of(graph, nodes, place)
         n, f = self._x.shape
-        if len(nodes) * f > _DENSE_NUMBERS:  # few zeros are multiplied faster than skipped
+        if len(nodes) * f > _DENSE_NUMBERS:  # so many zeros are skipped faster than multiplied
             return placed_features(self._x[nodes], place, normalize_rows=False)
         if n * f > _MOST_NUMBERS:
             return torch.from_numpy(self._x[nodes].toarray()).to(place.dtype).to(place.device)
