@@ -5,18 +5,25 @@
 Starts `kernode serve MODEL` on a free port and asks until all requests are answered, every client one after
 the other without a pause; client and server share the machine. Latencies are those that clients see. Memory
 is that of all server processes, before and after.
+
+Clients are sockets of one process that waits for all of them: each keeps its connection open, as browsers do,
+and reads nothing of an answer but its status and its length. So little of the cores goes to asking: `cpu_ms`
+says how much, and how much to answering, in milliseconds of a core for each request.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
+import os
 import random
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -27,67 +34,108 @@ from kernode.compute.machine import machine
 from kernode.storage import write_whole
 
 KINDS = ("similar", "explain")
+_MOST_SECONDS = 60  # that an answer takes before the server is taken for dead
 
 
 class Client:
-    """One connection that is kept open, as browsers do."""
+    """One connection that is kept open."""
 
     def __init__(self, host: str, port: int) -> None:
-        self.host, self.port = host, port
+        self.socket = socket.create_connection((host, port), timeout=_MOST_SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.host = f"{host}:{port}"
 
-    async def open(self) -> Client:
-        """Connect."""
-        self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
-        return self
+    def ask(self, path: str, kind: str = "") -> None:
+        """Send a request."""
+        self.kind, self.received, self.end = kind, b"", None
+        self.started = time.perf_counter()
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode())
 
-    async def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body."""
-        self.writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode())
-        head = await self.reader.readuntil(b"\r\n\r\n")
-        status = int(head[9:12])
-        length = next(
-            int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-        )
-        return status, await self.reader.readexactly(length)
+    def read(self) -> bool:
+        """Take what has arrived; whether the answer is whole."""
+        some = self.socket.recv(2**18)
+        if not some:
+            raise SystemExit("the server ended a connection.")
+        self.received += some
+        if self.end is None:
+            head, between, _ = self.received.partition(b"\r\n\r\n")
+            if not between:
+                return False
+            length = head.lower().partition(b"\r\ncontent-length:")[2].split(b"\r\n")[0]
+            self.end, self.body = len(head) + 4 + int(length), len(head) + 4
+        return len(self.received) >= self.end
+
+    def get(self, path: str) -> bytes:
+        """The body of one answer."""
+        self.ask(path)
+        while not self.read():
+            pass
+        return self.received[self.body :]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it was an answer."""
+        return self.received.startswith(b"HTTP/1.1 200") and self.received[self.body :].startswith(b"{")
 
 
-async def ask(url: str, clients: int, requests: int, seed: int) -> tuple[dict[str, list[float]], int, float]:
-    """Milliseconds by kind of request, errors, and seconds in all."""
+@dataclass
+class Asked:
+    """What came of many requests."""
+
+    milliseconds: dict[str, list[float]]  # by kind of request
+    errors: int
+    seconds: float
+    cpu: float  # seconds of a core that asking took
+
+
+def ask(url: str, clients: int, requests: int, seed: int) -> Asked:
+    """All clients at once, each with the next request as soon as it has its answer."""
     host, port = urlsplit(url).hostname or "", urlsplit(url).port or 80
-    first = await Client(host, port).open()
-    names = json.loads((await first.get("/api/names"))[1])
+    names = json.loads(Client(host, port).get("/api/names"))
     left = [
-        (kind, f"/api/{kind}?name={quote(random.Random(seed + i).choice(names), safe='')}")
+        (f"/api/{kind}?name={quote(random.Random(seed + i).choice(names), safe='')}", kind)
         for i in range(requests)
         for kind in [KINDS[i % 2]]
     ]
-    took: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    errors = 0
+    asked = Asked({kind: [] for kind in KINDS}, 0, 0.0, 0.0)
+    connected = [Client(host, port) for _ in range(clients)]
+    with selectors.DefaultSelector() as waiting:
+        for client in connected:
+            waiting.register(client.socket, selectors.EVENT_READ, client)
+        started, cpu = time.perf_counter(), time.process_time()
+        for client in connected[: len(left)]:
+            client.ask(*left.pop())
+        missing = requests
+        while missing:
+            ready = waiting.select(_MOST_SECONDS)
+            if not ready:
+                raise SystemExit(f"no answer within {_MOST_SECONDS} seconds.")
+            for client in (key.data for key, _ in ready):
+                if client.read():
+                    asked.milliseconds[client.kind].append(1e3 * (time.perf_counter() - client.started))
+                    asked.errors += not client.succeeded
+                    missing -= 1
+                    if left:
+                        client.ask(*left.pop())
+        asked.seconds, asked.cpu = time.perf_counter() - started, time.process_time() - cpu
+    for client in connected:
+        client.socket.close()
+    return asked
 
-    async def work() -> None:
-        nonlocal errors
-        client = await Client(host, port).open()
-        while left:
-            kind, path = left.pop()
-            started = time.perf_counter()
-            status, body = await client.get(path)
-            took[kind].append(1e3 * (time.perf_counter() - started))
-            errors += status != 200 or not body.startswith(b"{")
 
-    started = time.perf_counter()
-    await asyncio.gather(*(work() for _ in range(clients)))
-    return took, errors, time.perf_counter() - started
-
-
-def resident_mb(parent: int) -> float:
-    """Memory of a process and its children, in MB."""
-    family = [parent]
+def used_by(parent: int) -> tuple[float, float]:
+    """What a process and its children use: MB of memory, and seconds of a core since they began."""
+    megabytes = seconds = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        fields = stat.read_text().rpartition(")")[2].split()
-        if int(fields[1]) == parent:
-            family.append(int(stat.parent.name))
-    pages = [int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in family]
-    return round(sum(pages) * 4096 / 1e6, 1)
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            pages = int((stat.parent / "statm").read_text().split()[1])
+        except OSError:  # it ended meanwhile
+            continue
+        if parent in (int(stat.parent.name), int(fields[1])):
+            megabytes += pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return round(megabytes, 1), seconds
 
 
 def measure(model: str, workers: int, clients: int, requests: int) -> dict[str, Any]:
@@ -113,23 +161,27 @@ def measure(model: str, workers: int, clients: int, requests: int) -> dict[str, 
                 raise SystemExit("the server did not start.")
             said += line
         url = json.loads(said)["url"]
-        asyncio.run(ask(url, clients, max(200, requests // 5), 10**6))  # what is computed once is computed
-        before = resident_mb(server.pid)
-        took, errors, seconds = asyncio.run(ask(url, clients, requests, 0))
-        after = resident_mb(server.pid)
+        ask(url, clients, max(200, requests // 5), 10**6)  # what is computed once is computed
+        before, began = used_by(server.pid)
+        asked = ask(url, clients, requests, 0)
+        after, ended = used_by(server.pid)
         server.send_signal(signal.SIGINT)
     of = {
         kind: {f"p{q}_ms": round(float(np.quantile(values, q / 100)), 1) for q in (50, 95, 99)}
-        for kind, values in took.items()
+        for kind, values in asked.milliseconds.items()
     }
     return {
         "model": Path(model).name,
         "workers": workers,
         "clients": clients,
         "requests": requests,
-        "errors": errors,
-        "per_second": round(requests / seconds),
+        "errors": asked.errors,
+        "per_second": round(requests / asked.seconds),
         **of,
+        "cpu_ms": {
+            "server": round(1e3 * (ended - began) / requests, 2),
+            "clients": round(1e3 * asked.cpu / requests, 2),
+        },
         "memory_mb": {"before": before, "after": after},
     }
 

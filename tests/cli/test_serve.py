@@ -1,6 +1,7 @@
 """``kernode serve``: a real process that is asked, and ends when it is told to."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -9,10 +10,14 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 import kernode as kn
+from kernode.cli.shared_port import Counts
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def serving(*words):
 def get(url):
     for _ in range(100):  # workers may still be reading the model
         try:
-            with urllib.request.urlopen(url, timeout=20) as reply:
+            with urllib.request.urlopen(url, timeout=60) as reply:
                 return reply.status, reply.read()
         except (ConnectionError, urllib.error.URLError) as error:
             if isinstance(error, urllib.error.HTTPError):
@@ -75,6 +80,35 @@ def test_several_workers_answer_and_end_together(model_file):
         assert process.wait(timeout=30) == 0
 
 
+def metrics_of(connection):
+    """Requests for /health that the process at the other end has answered."""
+    connection.request("GET", "/metrics")
+    lines = connection.getresponse().read().decode().splitlines()
+    return next((int(one.split()[-1]) for one in lines if "requests_total" in one and "/health" in one), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere connections go to whoever wakes first")
+def test_workers_share_connections_that_come_at_once_evenly(model_file):
+    with serving(model_file, "--workers", "2") as (_, url):
+        address = urlsplit(url).netloc
+        for _ in range(60):  # until both have read the model
+            several = [HTTPConnection(address, timeout=60) for _ in range(20)]
+            for connection in several:
+                connection.connect()
+            before = [metrics_of(connection) for connection in several]
+            for connection in several:
+                connection.request("GET", "/health")
+                assert connection.getresponse().read() == b'{"status":"ok"}'
+            of_process = [metrics_of(one) - count for one, count in zip(several, before, strict=True)]
+            for connection in several:
+                connection.close()
+            if of_process == [10] * 20:
+                return
+            time.sleep(0.5)
+        raise AssertionError(of_process)
+
+
 @pytest.mark.slow
 def test_elsewhere_than_on_this_machine_a_token_is_made(model_file):
     with serving(model_file, "--host", "0.0.0.0") as (_, url):
@@ -85,6 +119,24 @@ def test_elsewhere_than_on_this_machine_a_token_is_made(model_file):
         request = urllib.request.Request(f"{here}api/model", headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request, timeout=20) as reply:
             assert reply.status == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of files")
+def test_who_has_more_connections_leaves_the_next_to_others(tmp_path):
+    path = tmp_path / "connections"
+    Counts.create(path, 2)
+    counts = Counts(path)
+    counts.add(3)
+    assert not counts.are_fewer_elsewhere  # the other process has not begun
+    with path.open("r+b") as file:
+        file.seek(8)
+        file.write(np.int64(2).tobytes())
+        file.flush()
+        assert counts.are_fewer_elsewhere
+        counts.add(-1)
+        assert not counts.are_fewer_elsewhere
+        counts.leave()
+        assert counts.are_fewer_elsewhere
 
 
 def test_a_port_that_is_taken_is_said(command, model_file):

@@ -14,6 +14,7 @@ from kernode.explain.node_outputs import NodeOutputs, require_sum
 from kernode.explain.pairs import Pairs
 from kernode.explain.parts import Parts, Row, distances, largest
 from kernode.explain.words import Words
+from kernode.maps import APPNP, HopMLP
 from kernode.maps.neighbour_sum import NeighbourSum
 from tasks import DOUBLE
 
@@ -105,6 +106,20 @@ def test_a_feature_adds_what_a_small_change_of_it_would_say():
             values.append(torch.einsum("rt,rtd,rd->r", row.coefficients[i], z[0].expand(R, 3, -1), target))
         slope = (values[1] - values[0]) / (2 * step)
         assert np.allclose(slope * x[0, f], found[:, f], atol=1e-5)
+
+
+@pytest.mark.parametrize("feature_map", [*SUMS, HopMLP((4, 3), 2), HopMLP((), 2), APPNP((5, 4), 2)], ids=repr)
+def test_the_chain_rule_gives_what_autograd_gives(feature_map):
+    outputs, _ = stack(feature_map, parts_graph())
+    nodes = np.arange(5)
+    first = outputs.first_product(nodes, feature_map.features_of(outputs.graph, nodes, DOUBLE))
+    z = feature_map.node_outputs(outputs.parameters, first)
+    towards = torch.randn(z.shape, dtype=z.dtype, generator=torch.Generator().manual_seed(1))
+    found = feature_map.pull_back(outputs.parameters, first, towards)
+    expected = NeighbourSum.pull_back(feature_map, outputs.parameters, first, towards)
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert torch.allclose(one, other, atol=1e-12)
 
 
 def parts_graph():

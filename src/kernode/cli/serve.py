@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import ipaddress
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,13 +104,19 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
         for name in ("model", "nodes")
     }
     on = AskedModelOptions(**given).open().on
-    return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+    served = app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+    # What is there by now stays: looking through it for garbage would hold up an answer every now and then.
+    gc.collect()
+    gc.freeze()
+    return served
 
 
 def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int) -> None:
     """Answer until Ctrl-C, which is how it is meant to end."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
+
+    from kernode.cli.shared_port import COUNTS, Counts
 
     about: dict[str, Any] = {
         "log_level": "warning",
@@ -122,8 +130,13 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
             uvicorn.Server(uvicorn.Config(app, **about)).run(sockets=[listening])
             return
         os.environ[_SETTINGS] = json.dumps(settings, default=str)
-        config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
-        Multiprocess(config, sockets=[listening]).run()
+        with TemporaryDirectory(prefix="kernode-") as folder:
+            if os.name == "posix":
+                os.environ[COUNTS] = str(Path(folder) / "connections")
+                Counts.create(Path(os.environ[COUNTS]), workers)
+                about["loop"] = "kernode.cli.shared_port:loop"
+            config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
+            Multiprocess(config, sockets=[listening]).run()
     except KeyboardInterrupt:
         return
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -37,6 +38,16 @@ class NodeOutputs:
         if len(nodes) <= _MOST * self.graph.n_nodes:
             return self._computed(nodes)
         return self._all[torch.from_numpy(nodes)]
+
+    def first_product(self, nodes: np.ndarray, x: Tensor | SparseMatrix) -> Tensor:
+        """The first layer's product of nodes with their features x: k × r × width."""
+        return self.map.first_product(self.parameters, x).expand(-1, self.replicas, -1)
+
+    @cached_property
+    def term_weights(self) -> Tensor:
+        """ω_t: r × t, in float64."""
+        weights = self.map.term_weights(self.parameters, self.replicas, self.place)
+        return weights.detach().expand(self.replicas, -1).cpu().double()
 
     @cached_property
     def _all(self) -> Tensor:

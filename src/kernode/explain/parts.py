@@ -26,9 +26,7 @@ class Row:
     def of(cls, outputs: NodeOutputs, node: int) -> Row:
         """Look no further than the map reaches."""
         shares = outputs.map.shares(outputs.graph, node)
-        weights = outputs.map.term_weights(outputs.parameters, outputs.replicas, outputs.place)
-        weights = weights.expand(outputs.replicas, -1).cpu().double()  # r × t
-        coefficients = torch.from_numpy(shares.values.T)[:, None] * weights
+        coefficients = torch.from_numpy(shares.values.T)[:, None] * outputs.term_weights
         return cls(node, shares, coefficients, outputs(shares.nodes))
 
     @property
@@ -59,13 +57,11 @@ class Parts:
         """The numbers ⟨g(v), w⟩ of some vectors w: r × d × q."""
         z = row.z.double()
         if z.shape[2] == 1:
-            seen = torch.einsum("krd,rdq->krq", z[:, :, 0], targets)
-            by_node = row.coefficients.sum(dim=2)[..., None] * seen
-            by_hop = torch.einsum("krt,krq->rtq", row.coefficients, seen)
-        else:
-            seen = torch.einsum("krtd,rdq->krtq", z, targets) * row.coefficients[..., None]
-            by_node, by_hop = seen.sum(dim=2), seen.sum(dim=0)
-        return cls(by_node.transpose(0, 1).numpy(), by_hop.numpy())
+            seen = torch.bmm(z[:, :, 0].transpose(0, 1), targets)  # r × k × q
+            by_term = row.coefficients.permute(1, 2, 0)  # r × t × k
+            return cls((by_term.sum(dim=1)[..., None] * seen).numpy(), torch.bmm(by_term, seen).numpy())
+        seen = torch.einsum("krtd,rdq->krtq", z, targets) * row.coefficients[..., None]
+        return cls(seen.sum(dim=2).transpose(0, 1).numpy(), seen.sum(dim=0).numpy())
 
     @property
     def whole(self) -> np.ndarray:
@@ -88,5 +84,9 @@ def distances(outputs: NodeOutputs, row: Row) -> np.ndarray:
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Where the values of largest magnitude stand, the largest first; of equals the first."""
-    return np.argsort(-np.abs(values), kind="stable")[:count]
+    """Where the values of largest magnitude stand, the largest first, of equals the first: … × k → … × count.
+
+    >>> largest(np.array([[1.0, -2.0, 2.0], [0.0, 0.0, 1.0]]), 2).tolist()
+    [[1, 2], [2, 0]]
+    """
+    return np.argsort(-np.abs(values), kind="stable")[..., :count]

@@ -17,8 +17,6 @@ from kernode.compute.sparse import SparseMatrix, top_rows
 from kernode.explain.node_outputs import NodeOutputs
 from kernode.explain.parts import Row
 
-_CONSTANTS = ("bias_", "norm_shift_")  # parameters that add what no feature says
-
 
 @dataclass(frozen=True)
 class Words:
@@ -32,28 +30,21 @@ class Words:
     x: Tensor | SparseMatrix  # m × f
 
     @classmethod
+    @torch.no_grad()
     def of(cls, outputs: NodeOutputs, row: Row, at: np.ndarray, target: Tensor) -> Words:
         """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
-        feature_map, place = outputs.map, outputs.place
-        x = feature_map.features_of(outputs.graph, row.nodes[at], place)
-        parameters = {
-            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
-            for name, value in outputs.parameters.items()
-        }
-        first = feature_map.first_product(parameters, x).detach().expand(-1, len(target), -1)
-        first = first.clone().requires_grad_()  # a map without parameters gives one for all replicas
-        z = feature_map.node_outputs(parameters, first)
-        weights = row.coefficients[torch.from_numpy(at)].to(z)
-        whole = torch.einsum("mrt,mrtd,rd->", weights, z.expand(*weights.shape, -1), target.to(z))
-        constants = [value for value in parameters.values() if value.requires_grad]
-        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
-        constant = torch.zeros(len(target), dtype=torch.float64)
-        for value, slope in zip(constants, of_constants, strict=True):
-            if slope is not None:
-                constant += (value * slope).detach().sum(dim=1).cpu().double()
+        parameters, nodes = outputs.parameters, row.nodes[at]
+        x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
+        first = outputs.first_product(nodes, x)
+        weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
+        if row.z.shape[2] == 1:
+            weights = weights.sum(dim=2, keepdim=True)
+        towards = (weights[..., None] * target[:, None]).to(first)  # m × r × t × d, or m × r × 1 × d
+        slopes, constant = outputs.map.pull_back(parameters, first, towards)
         entry, mean = parameters.get("weight_0"), parameters.get("column_mean")
         if mean is not None and entry is not None:
             entry = entry * parameters["column_scale"][..., None]
+        constant = constant.cpu().double()
         return cls(_by_feature(x, slopes, entry, mean), constant.numpy(), slopes, entry, mean, x)
 
     def of_nodes(self, count: int) -> np.ndarray:
@@ -77,7 +68,7 @@ def _by_feature(
     seen = (transposed @ slopes.reshape(m, r * width)).view(-1, r, width)  # f × r × width
     if mean is not None:
         seen = seen - mean.T[..., None] * slopes.sum(dim=0)
-    return torch.einsum("rfw,frw->rf", entry, seen).cpu().double().numpy()
+    return (entry.transpose(0, 1) * seen).sum(dim=2).T.cpu().double().numpy()
 
 
 def _dense_rows(x: Tensor | SparseMatrix, count: int) -> Tensor:

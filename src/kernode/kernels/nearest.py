@@ -100,19 +100,21 @@ def _best(
     """The best of a block, from rounded values: m × p."""
     groups = _grouped(values, k)
     largest = groups.amax(dim=-1)
-    if not bool((largest < torch.inf).all()):
+    most = largest.amax(dim=1).cpu().numpy()  # m
+    if not (most < np.inf).all():
         raise InputError("K is not a finite number for some of these nodes. Train again with a smaller step.")
-    slack = _ROUNDING * torch.finfo(values.dtype).eps * largest.amax(dim=1).abs()  # m
+    slack = _ROUNDING * np.finfo(most.dtype).eps * np.abs(most)
     while True:
-        owners, columns = _candidates(groups, largest, k, slack)
-        nodes = columns if among is None else among[columns]
-        found = pair_values(kernel, rows[owners], nodes)
-        error = (found - values[owners, columns]).abs()
-        if not bool((2 * error > slack[owners]).any()):
+        owners, columns, rounded = _candidates(groups, largest, k, slack)
+        nodes = torch.from_numpy(columns).to(rows.device)
+        nodes = nodes if among is None else among[nodes]
+        found = pair_values(kernel, rows[torch.from_numpy(owners).to(rows.device)], nodes).cpu().numpy()
+        error = np.abs(found - rounded)
+        if not (2 * error > slack[owners]).any():
             break
         # A product may be rounded by more: where terms cancel, or where RBF has a large γ.
-        slack = slack.clamp_min(4 * float(error.max()))
-    return _by_owner(owners.cpu().numpy(), nodes.cpu().numpy(), found.cpu().numpy(), len(rows), k)
+        slack = np.maximum(slack, 4 * error.max())
+    return _by_owner(owners, nodes.cpu().numpy(), found, len(rows), k)
 
 
 def _grouped(values: Tensor, k: int) -> Tensor:
@@ -124,16 +126,18 @@ def _grouped(values: Tensor, k: int) -> Tensor:
     return values.view(m, -1, width)
 
 
-def _candidates(groups: Tensor, largest: Tensor, k: int, slack: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns of all that may be among the k largest of a row where values err by slack / 2."""
+def _candidates(
+    groups: Tensor, largest: Tensor, k: int, slack: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All that may be among the k largest of a row where values err by slack / 2: rows, columns, values."""
     # The k-th largest of the groups' largest is no larger than the k-th largest of all.
-    least = largest.topk(k).values[:, -1] - slack
-    owners, chosen = torch.nonzero(largest >= least[:, None], as_tuple=True)
-    inside = groups[owners, chosen]  # s × width
-    at, place = torch.nonzero(inside >= least[owners, None], as_tuple=True)
-    values, owners, columns = inside[at, place], owners[at], chosen[at] * groups.shape[2] + place
-    best_first = np.lexsort((-values.cpu().numpy(), owners.cpu().numpy()))
-    starts = torch.searchsorted(owners, torch.arange(len(groups), device=owners.device))
-    least = values[torch.from_numpy(best_first).to(owners.device)[starts + k - 1]] - slack
-    kept = (values >= least[owners]) & (values > -torch.inf)  # −∞ is the node itself
-    return owners[kept], columns[kept]
+    least = largest.topk(k).values[:, -1:] - torch.from_numpy(slack).to(largest.device)[:, None]
+    in_row, chosen = torch.nonzero(largest >= least, as_tuple=True)
+    inside = groups[in_row, chosen]  # s × width
+    at, place = torch.nonzero(inside >= least[in_row], as_tuple=True)
+    found = in_row[at], chosen[at] * groups.shape[2] + place, inside[at, place]
+    owners, columns, values = (one.cpu().numpy() for one in found)  # few: on any device sooner done here
+    best_first = np.lexsort((-values, owners))
+    starts = np.searchsorted(owners, np.arange(len(groups)))
+    kept = (values >= (values[best_first[starts + k - 1]] - slack)[owners]) & (values > -np.inf)  # −∞: itself
+    return owners[kept], columns[kept], values[kept]

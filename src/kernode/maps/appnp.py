@@ -18,7 +18,7 @@ from kernode.graph import Graph
 from kernode.hops import hop_rows
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import placed_features
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.sizes import adjacency_held, features_held, trained
 from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
@@ -109,3 +109,7 @@ class APPNP(StagedMap, NeighbourSum):
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """What the MLP gives for each node."""
         return finish_mlp(parameters, first, None)[:, :, None]
+
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """By the chain rule."""
+        return pull_back_mlp(parameters, first, towards[:, :, 0]), first.new_zeros(first.shape[1])

@@ -23,7 +23,7 @@ from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
 from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features, placed_features
 from kernode.maps.layers.linear import initial_weights
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
 from kernode.maps.layers.sizes import hops_trained
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
@@ -227,6 +227,12 @@ class HopMLP(StagedMap, NeighbourSum):
         """What the MLP gives for each node, for each hop where it differs."""
         z = finish_mlp(parameters, first, None, residual=self.residual, hold=True)
         return z.view(*z.shape[:2], self.terms if self.per_hop else 1, -1)
+
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """By the chain rule where hidden layers are weights and relu; else as for any map."""
+        if self.biases or self.norm or self.residual:
+            return super().pull_back(parameters, first, towards)
+        return pull_back_mlp(parameters, first, towards.flatten(2)), first.new_zeros(first.shape[1])
 
     @property
     def _plain(self) -> bool:

@@ -6,12 +6,15 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
+
+_CONSTANTS = ("bias_", "norm_shift_")  # parameters that add what no feature says
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,24 @@ class NeighbourSum(FeatureMap):
         Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
         linear in x and in the biases.
         """
+
+    @torch.enable_grad()
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
+
+        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
+        and what all biases add (r). w has the shape of z.
+        """
+        parameters = {
+            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
+            for name, value in parameters.items()
+        }
+        first = first.detach().clone().requires_grad_()
+        constants = [value for value in parameters.values() if value.requires_grad]
+        whole = (self.node_outputs(parameters, first) * towards).sum()
+        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
+        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
+        for value, slope in zip(constants, of_constants, strict=True):
+            if slope is not None:
+                added += (value.detach() * slope).sum(dim=1)
+        return slopes, added

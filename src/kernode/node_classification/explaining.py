@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from kernode.node_classification.explanation import (
     Part,
     Shown,
     mean_and_spread,
-    shown,
+    without,
 )
 from kernode.node_classification.method import Method
 
@@ -221,41 +222,43 @@ def _neighbours(
     scored: Parts | None,
 ) -> Shown:
     graph, hops = on.graph, distances(outputs, row)
-    mean, spread = mean_and_spread(by_node)
-    features, of_nodes = feature_names(graph), words.of_nodes(len(top)).mean(axis=1)
-    scores = None if scored is None else scored.by_node[:, top].mean(axis=0).tolist()
-    parts = []
-    for place, (i, name) in enumerate(zip(top, _names(graph, row.nodes[top]), strict=True)):
-        label = graph.labels[row.nodes[i]]
-        parts.append(
-            Part(
-                name,
-                float(mean[i]),
-                None if spread is None else float(spread[i]),
-                int(hops[i]),
-                graph.class_names[label] if label >= 0 else None,
-                None if scores is None else tuple(scores[place]),
-                _words(features, of_nodes[place]),
-            )
-        )
-    others = np.delete(mean, top)
+    parts = map(
+        Part,
+        _names(graph, row.nodes[top]),
+        *_values(by_node[:, top]),
+        hops[top].tolist(),
+        [graph.class_names[label] if label >= 0 else None for label in graph.labels[row.nodes[top]].tolist()],
+        repeat(None) if scored is None else map(tuple, scored.by_node[:, top].mean(axis=0).tolist()),
+        _words(feature_names(graph), words.of_nodes(len(top)).mean(axis=1)),
+    )
+    others = without(by_node.mean(axis=0), top)
     return Shown(tuple(parts), float(others.sum()), len(others))
 
 
-def _words(names: Sequence[str], values: np.ndarray) -> tuple[Part, ...]:
-    return tuple(Part(names[i], float(values[i])) for i in largest(values, _WORDS) if values[i])
+def _words(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
+    """The features that add most, of values k × f: for each of the k."""
+    most = largest(values, _WORDS)
+    said = zip(most.tolist(), np.take_along_axis(values, most, axis=1).tolist(), strict=True)
+    return [tuple(Part(names[i], value) for i, value in zip(*of, strict=True) if value) for of in said]
 
 
 def _features(graph: Graph, words: Words, by_node: np.ndarray, others: np.ndarray, top: int) -> Features:
-    by_feature = words.by_feature
-    said = largest(by_feature.mean(axis=0), by_feature.shape[1])
-    rest = by_node.mean(axis=0)[others]
+    mean, names = words.by_feature.mean(axis=0), feature_names(graph)
+    most = largest(mean, top)
+    parts = map(Part, [names[i] for i in most.tolist()], *_values(words.by_feature[:, most]))
+    left, rest = without(mean, most), by_node[:, others].mean(axis=0)
     return Features(
-        shown(feature_names(graph), by_feature, top, said),
+        Shown(tuple(parts), float(left.sum()), len(left)),
         float(words.constant.mean()),
         float(rest.sum()),
         len(rest),
     )
+
+
+def _values(values: np.ndarray) -> tuple[Iterable[float], Iterable[float | None]]:
+    """What each of k things adds, and the spread, from r × k."""
+    mean, spread = mean_and_spread(values)
+    return mean.tolist(), repeat(None) if spread is None else spread.tolist()
 
 
 def _pair_parts(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -193,15 +192,16 @@ def _over(hops: int) -> str:
     return "itself" if hops == 0 else f"{hops} hop{'s' * (hops > 1)} away"
 
 
-def shown(names: Sequence[Any], values: np.ndarray, count: int, order: np.ndarray) -> Shown:
-    """The first ``count`` parts in an order, of values r × k, with the rest as one."""
-    mean, spread = mean_and_spread(values)
-    top = order[:count]
-    parts = tuple(Part(names[i], float(mean[i]), None if spread is None else float(spread[i])) for i in top)
-    others = np.delete(mean, top)
-    return Shown(parts, float(others.sum()), len(others))
-
-
 def mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Over the r replicas of r × …; one alone has no spread."""
-    return values.mean(axis=0), values.std(axis=0, ddof=1) if len(values) > 1 else None
+    mean = values.mean(axis=0)
+    if len(values) == 1:
+        return mean, None
+    return mean, np.sqrt(np.square(values - mean).sum(axis=0) / (len(values) - 1))
+
+
+def without(values: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """All values but those at some places."""
+    left = np.ones(len(values), dtype=bool)
+    left[some] = False
+    return values[left]

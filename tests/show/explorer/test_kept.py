@@ -23,9 +23,12 @@ def small():
 
 @pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("self_term", ["identity", "loop", "both"])
-@pytest.mark.parametrize("most", [0, 10**9], ids=["rows", "operator"])
-def test_kept_shares_give_the_same_explanation(small, monkeypatch, powers, self_term, most):
-    monkeypatch.setattr(kept, "_MOST_ENTRIES", most)
+@pytest.mark.parametrize(
+    ("entries", "numbers"), [(0, 10**9), (10**9, 10**9), (10**9, 400)], ids=["rows", "operator", "sparse"]
+)
+def test_kept_shares_give_the_same_explanation(small, monkeypatch, powers, self_term, entries, numbers):
+    monkeypatch.setattr(kept, "_MOST_ENTRIES", entries)
+    monkeypatch.setattr(kept, "_MOST_NUMBERS", numbers)  # 400: z is kept, what the first layer gives is not
     feature_map = kn.maps.HopMLP(
         (4,), 3, hops=2, powers=powers, self_term=self_term, normalize_rows=self_term != "both"
     )

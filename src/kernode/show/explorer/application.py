@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -14,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from kernode.errors import InputError, KernodeError
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.show.explorer.assets import assets
+from kernode.show.explorer.fast_path import FastPath
 from kernode.show.explorer.guard import Guard, can_be_sent
 from kernode.show.explorer.lanes import BusyError, Lane
 from kernode.show.explorer.metrics import CONTENT_TYPE, Metrics
@@ -33,7 +35,7 @@ def build(
     if token is not None and not can_be_sent(token):
         raise InputError("a token must be of letters, digits and -._~, at least 8 of them.")
     view = View.of(on, plane)
-    quick, long, metrics = Lane("quick"), Lane("long"), Metrics()
+    quick, long, metrics = Lane("quick", quick=True), Lane("long"), Metrics()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -53,11 +55,13 @@ def build(
         # Nobody is told about requests but whoever reads /metrics: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(router(view, quick, long))
+    api = router(view, quick, long)
+    app.include_router(api)
     _add_watching(app, metrics)
     _add_pages(app)
     _add_errors(app)
     paths = {*app.openapi()["paths"], *_PAGES, "/openapi.json"}
+    app.add_middleware(FastPath, routes=[route for route in api.routes if isinstance(route, APIRoute)])
     app.add_middleware(Guard, token=token, hosts=hosts, metrics=metrics, paths=paths)
     return app
 

@@ -7,11 +7,11 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,11 +24,11 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
+    b"content-security-policy": POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
 }
 _log = logging.getLogger(__name__)
 
@@ -63,13 +63,10 @@ class Guard:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "no-store")
+                message["headers"] = _protected(message["headers"])
             await send(message)
 
-        path = _path(scope)
+        path = path_of(scope)
         try:
             await self._admitted(scope, receive, answer, path)
         except Exception:
@@ -122,7 +119,15 @@ def can_be_sent(token: str) -> bool:
     return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
 
 
-def _path(scope: Scope) -> str:
+def _protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """An answer's headers with those that every answer has; none is kept unless it says so itself."""
+    own = [one for one in headers if one[0] not in _HEADERS]
+    if all(name != b"cache-control" for name, _ in own):
+        own.append((b"cache-control", b"no-store"))
+    return own + list(_HEADERS.items())
+
+
+def path_of(scope: Scope) -> str:
     """The path without what a proxy put before it."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "").rstrip("/")

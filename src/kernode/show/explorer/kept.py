@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import part
@@ -22,7 +24,8 @@ from kernode.node_classification.model_on_graph import ModelOnGraph
 
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
 _MOST_ENTRIES = 5_000_000  # of the hop operator
-_MOST_NUMBERS = 25_000_000  # of z
+_MOST_NUMBERS = 25_000_000  # of z, of the first layer's product, or of the features
+_NODES = 2**12  # whose product is computed at a time
 _DENSE_NUMBERS = 2**18  # of the features of the nodes that one explanation looks at
 
 
@@ -43,7 +46,25 @@ class _KeptOutputs(NodeOutputs):
     """z(u) of all nodes, computed at the first question: many are asked, and neighbourhoods overlap."""
 
     def __call__(self, nodes: np.ndarray) -> Tensor:
-        return self._all[torch.from_numpy(nodes)]
+        return self._all.index_select(0, torch.from_numpy(nodes))
+
+    def first_product(self, nodes: np.ndarray, x: Tensor | SparseMatrix) -> Tensor:
+        """Kept as well, where it is no larger than it may be."""
+        if self._first is None:
+            return super().first_product(nodes, x)
+        return self._first.index_select(0, torch.from_numpy(nodes).to(self.place.device))
+
+    @cached_property
+    def _first(self) -> Tensor | None:
+        n = self.graph.n_nodes
+        width = super().first_product(*self._with_features(np.arange(1))).shape[2]
+        if n * self.replicas * width > _MOST_NUMBERS:
+            return None
+        blocks = (np.arange(n)[some] for some in chunks(n, _NODES))
+        return torch.cat([super(_KeptOutputs, self).first_product(*self._with_features(b)) for b in blocks])
+
+    def _with_features(self, nodes: np.ndarray) -> tuple[np.ndarray, Tensor | SparseMatrix]:
+        return nodes, self.map.features_of(self.graph, nodes, self.place)
 
 
 class _KeptHops:
@@ -54,6 +75,7 @@ class _KeptHops:
         terms = hop_matrices(graph, feature_map.hops, feature_map.powers)
         self._terms = [sparse.csr_array(term).astype(np.float64) for term in terms]
         self._x = _scaled_rows(graph.features) if feature_map.normalize_rows else None
+        self._dense: Tensor | None = None  # the same, from the first question on
         self._loops = 1 / (np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64).ravel() + 1)
 
     def __getattr__(self, name: str) -> Any:
@@ -63,10 +85,16 @@ class _KeptHops:
         """As :meth:`HopMLP.features_of <kernode.maps.HopMLP.features_of>`."""
         if self._x is None:
             return self._map.features_of(graph, nodes, place)
-        rows = self._x[nodes]
-        if rows.shape[0] * rows.shape[1] <= _DENSE_NUMBERS:  # few zeros are multiplied faster than skipped
-            return torch.from_numpy(rows.toarray()).to(place.dtype).to(place.device)
-        return placed_features(rows, place, normalize_rows=False)
+        n, f = self._x.shape
+        if len(nodes) * f > _DENSE_NUMBERS:  # so many zeros are skipped faster than multiplied
+            return placed_features(self._x[nodes], place, normalize_rows=False)
+        if n * f > _MOST_NUMBERS:
+            return torch.from_numpy(self._x[nodes].toarray()).to(place.dtype).to(place.device)
+        if self._dense is None:
+            # In the numbers of the place, lest all of it be held in float64 meanwhile.
+            dtype = torch.empty(0, dtype=place.dtype).numpy().dtype
+            self._dense = torch.from_numpy(self._x.astype(dtype).toarray()).to(place.device)
+        return self._dense.index_select(0, torch.from_numpy(nodes).to(place.device))
 
     def shares(self, graph: Graph, node: int) -> Shares:
         """As :meth:`HopMLP.shares <kernode.maps.HopMLP.shares>`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -59,6 +60,9 @@ class NewNode(BaseModel):
     k: Annotated[int, Field(ge=1, le=MOST_SIMILAR, description="So many similar nodes.")] = 10
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 class Json(Response):
     """Plain values as JSON; what is no finite number never gets this far."""
 
@@ -66,8 +70,7 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """In UTF-8; half a character that somebody sent is shown as a question mark."""
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
+        return _encode(content).encode("utf-8", "replace")
 
 
 class Error(BaseModel):
@@ -98,8 +101,12 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
 
     units = dict(zip(view.feature_names, view.feature_units, strict=True))
 
+    @cache  # one function for each kind of answer: lanes remember how long it takes
+    def as_json(answer: Callable[..., dict[str, Any]]) -> Callable[..., Json]:
+        return lambda *arguments: Json(answer(view, *arguments))
+
     async def replied(lane: Lane, answer: Callable[..., dict[str, Any]], *arguments: Any) -> Response:
-        return await lane(lambda: Json(answer(view, *arguments)))
+        return await lane(as_json(answer), *arguments)
 
     @api.get("/model", summary="The model, its graph and its classes")
     async def about_model() -> Response:
