@@ -17,6 +17,7 @@ def similarity_tables() -> dict[str, Callable[[], str]]:
     return {
         "unseen_classes": lambda: unseen_classes(_stored("unseen-classes")),
         "kernel_loss": lambda: kernel_loss(_stored("kernel-loss")),
+        "kernels_together": lambda: kernels_together(read_record(SHIPPED / "kernels-together.json")["rows"]),
     }
 
 
@@ -65,6 +66,18 @@ def kernel_loss(records: list[dict[str, Any]]) -> str:
                 "–" if first else interval,
             ]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def kernels_together(rows: list[dict[str, Any]]) -> str:
+    """A line for each graph: mAP of single runs, and of several as one kernel."""
+    sizes = list(rows[0]["groups"])
+    titles = ["", *("one run" if size == "1" else f"{size} runs as one" for size in sizes)]
+    lines = [f"| {' | '.join(titles)} |", "|" + " --- |" * len(titles)]
+    for row in rows:
+        figures = [mean_and_std(row["groups"][size]) for size in sizes]
+        cells = [f"{mean:.2f} ± {std:.2f}" for mean, std in figures]
+        lines.append(f"| {TITLES[row['dataset']]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

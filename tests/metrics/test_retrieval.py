@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from kernode.kernels import RBF, Linear, Normalized
-from kernode.kernels.retrieval import kernel_retrieval
+from kernode.kernels import RBF, Linear, NodeKernel, Normalized
+from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
 from kernode.metrics.retrieval import retrieval
 
 few_values = st.sampled_from([-1.0, -0.5, -0.0, 0.0, 0.25, 2.0])  # so that ties are common
@@ -131,3 +131,13 @@ def test_ranking_never_waits_for_the_device():
     """A meta tensor has no values: whatever asked for one would fail."""
     g, labels = torch.empty(3, 50, 4, device="meta"), torch.empty(3, 50, dtype=torch.int64, device="meta")
     assert [figure.shape for figure in retrieval(g @ g.mT, labels)] == [(3,), (3,)]
+
+
+def test_all_replicas_together_rank_by_the_mean_of_their_kernels():
+    g, labels = torch.randn(4, 30, 5, generator=torch.Generator().manual_seed(1)), torch.arange(30) % 3
+    for kernel in (Linear(), RBF(gamma=0.5)):
+        parameters = kernel.initial(4)
+        mean = NodeKernel(kernel, g, parameters).directions.gram()
+        expected = retrieval(torch.from_numpy(mean)[None], labels)
+        found = retrieval_together(kernel, parameters, g, labels)
+        assert found == pytest.approx([float(figure[0]) for figure in expected], abs=1e-4)

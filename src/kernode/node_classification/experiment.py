@@ -16,7 +16,7 @@ from kernode.data.registry import identify
 from kernode.data.split_file import is_split_file
 from kernode.errors import warn
 from kernode.graph import Graph
-from kernode.kernels.retrieval import kernel_retrieval
+from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
 from kernode.node_classification.choosing import fit_best
@@ -222,7 +222,20 @@ def _similarity(on: ModelOnGraph, splits: list[Split]) -> dict[str, Any] | None:
         mean, std = mean_and_std([run[at] for run in by_run])
         summary |= {name: round(mean, 4), f"{name}_std": round(std, 4)}
     rounded = [[round(figure, 4) for figure in run] for run in by_run]
+    summary["ensemble_map"] = None if len(splits) == 1 else _map_together(on, splits)
     return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+
+
+def _map_together(on: ModelOnGraph, splits: list[Split]) -> float | None:
+    """Mean average precision of all runs' kernels as one, where they share the test nodes."""
+    nodes = splits[0].test
+    if any(split.test is not nodes for split in splits):
+        return None
+    method: Any = on.model.method
+    g, at = on.together(nodes)
+    labels = torch.tensor(on.graph.labels[nodes], device=on.place.device)
+    own = part(on.parameters, "kernel.")
+    return round(retrieval_together(method.kernel, own, g[:, torch.tensor(at)], labels)[0], 4)
 
 
 def retrieval_of_run(on: ModelOnGraph, run: int, nodes: np.ndarray) -> list[float] | None:

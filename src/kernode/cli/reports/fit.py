@@ -88,7 +88,9 @@ def _print_figures(report: dict[str, Any]) -> None:
         ranked = _figure(alike, "map", "map_std", r)
         # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
         among_ten = f", {precision} precision at 10" if report["test"]["nodes"] >= FEW else ""
-        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP{among_ten}")
+        together = alike.get("ensemble_map")
+        note = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
+        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP{among_ten}{note}")
     if report["hop_weights"]:
         shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
         empty = "; –: no such term" if "–" in shown else ""

@@ -1,0 +1,180 @@
+"""One graph on several processes: memory, bytes between them, time and accuracy, beside one process.
+
+    kernode data shard synthetic:nodes=1000000,degree=20 --parts 4 -o store
+    python benchmarks/ranks.py store [--processes 1 2 4] [--variant k3] [--epochs 20] [--results results]
+
+Every process counts what it receives from others, by what it is for, and the bytes that the network interface
+passes are read from the system (lo, of one machine; headers are in them). Beside stands the formula of
+docs/scale.md: per epoch and rank 3·H exchanges of the rows of other ranks that a rank's rows need, 2 of those
+that train or validate, each r·d numbers wide, and 2 (P − 1) / P times the parameters. Memory is that of a
+rank's rows of adjacency and features, and what the process held at most beyond what it had before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+KINDS = ("hops", "known nodes", "gradients")
+
+
+def worker(given: argparse.Namespace) -> None:
+    """One process: train, and print what it counted."""
+    import torch
+    from scipy import sparse
+
+    from kernode.compute.free_memory import peak_at
+    from kernode.compute.place import Place
+    from kernode.compute.ranks import join
+    from kernode.data.store import Store
+    from kernode.data.store.share import read_share
+    from kernode.node_classification.experiment import run_variant
+    from kernode.training.run import Run
+
+    torch.set_num_threads(1)
+    place, ranks = Place.of(given.precision, "cpu"), join()
+    before = peak_at(place) or 0
+    share = read_share(Store.open(given.store), ranks)
+    x: Any = share.features
+    arrays = [share.adjacency.data, share.adjacency.indices, share.adjacency.indptr]
+    arrays += [x.data, x.indices, x.indptr] if sparse.issparse(x) else [x]
+    rows = sum(array.nbytes for array in arrays)
+    run = Run(tuple(range(given.replicas)), place)
+    changes = {"epochs": given.epochs, "patience": None, "powers": given.powers, "hops": given.hops}
+    begun, sent = time.perf_counter(), loopback()
+    outcome = run_variant(share, given.variant, run, split=given.split, changes=changes)
+    model = outcome.model
+    parameters = sum(value.numel() for value in model.parameters.values())
+    width = model.method.map.outputs * given.replicas * (given.precision // 8)  # type: ignore[attr-defined]
+    hops, known = planned(share, outcome, place)
+    hop_exchanges = 3 * model.method.map.hops * given.epochs + model.method.map.hops  # type: ignore[attr-defined]
+    expected = {
+        "hops": hop_exchanges * hops * width,
+        "known nodes": 2 * given.epochs * known * width,
+        "gradients": given.epochs * 2 * (ranks.size - 1) * parameters * (given.precision // 8) // ranks.size,
+    }
+    own = {
+        "rows_bytes": rows,
+        "most_bytes": (peak_at(place) or 0) - before,
+        "received": {kind: ranks.received[kind] for kind in KINDS},
+        "expected": expected,
+        "other": sum(ranks.received.values()) - sum(ranks.received[kind] for kind in KINDS),
+    }
+    everybody = ranks.of_all(own)
+    if ranks.first:
+        print(json.dumps({
+            "processes": ranks.size, "ranks": everybody, "seconds": round(time.perf_counter() - begun, 2),
+            "seconds_per_epoch": round(outcome.seconds_per_epoch, 4), "loopback_bytes": loopback() - sent,
+            "accuracy": outcome.report["test"]["runs"],
+        }))  # fmt: skip
+
+
+def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
+    """Rows that one exchange of each kind brings from other ranks."""
+    import numpy as np
+
+    from kernode.compute.exchange import Exchange
+    from kernode.hops.share_terms import near_rows
+    from kernode.node_classification.shares import known_nodes
+
+    feature_map = outcome.model.method.map
+    near = near_rows(share, feature_map.hops, feature_map.powers)
+    hops = Exchange(share.ranks, share.bounds, np.unique(near.indices), place.device, "plan")
+    return hops.received, known_nodes(share, outcome.nodes, place.device)[0].received
+
+
+def loopback() -> int:
+    """Bytes that this machine has sent to itself, as the system counts them."""
+    for line in Path("/proc/net/dev").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name.strip() == "lo":
+            return int(rest.split()[0])
+    return 0
+
+
+def main() -> None:
+    """Run each number of processes, print a line for each, and save."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("store")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--variant", default="k3")
+    parser.add_argument("--powers", default="each")
+    parser.add_argument("--hops", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--replicas", type=int, default=3)
+    parser.add_argument("--precision", type=int, default=32)
+    parser.add_argument("--split", default="0.6/0.2/0.2")
+    parser.add_argument("--results", type=Path)
+    given = parser.parse_args()
+    if "RANK" in os.environ:
+        worker(given)
+        return
+    rows = [launched(size) for size in given.processes]
+    for row in rows:
+        report(row, rows[0])
+    if given.results:
+        from kernode.compute.machine import machine
+        from kernode.storage import write_whole
+
+        settings = {
+            name: value for name, value in vars(given).items() if name not in ("results", "processes")
+        }
+        record = {
+            "settings": settings | {"store": Path(given.store).name},
+            "machine": machine("cpu"),
+            "rows": rows,
+        }
+        content = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        write_whole(given.results / "bench-ranks-cpu.json", content.encode())
+
+
+def launched(size: int) -> dict[str, Any]:
+    """What a job of so many processes printed."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    processes = []
+    for rank in range(size):
+        own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "OMP_NUM_THREADS": "1"}
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, *sys.argv], env=os.environ | own | place, stdout=subprocess.PIPE
+            )
+        )
+    printed = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        raise SystemExit(f"{size} processes: one of them failed.")
+    found: dict[str, Any] = json.loads(printed[0].splitlines()[-1])
+    return found
+
+
+def report(row: dict[str, Any], one: dict[str, Any]) -> None:
+    """A line."""
+    ranks = row["ranks"]
+    most = max(rank["rows_bytes"] for rank in ranks)
+    received = max(sum(rank["received"].values()) for rank in ranks)
+    expected = max(sum(rank["expected"].values()) for rank in ranks)
+    off = f"{100 * (received / expected - 1):+.2f} %" if expected else "–"
+    share, held = most / one["ranks"][0]["rows_bytes"], max(rank["most_bytes"] for rank in ranks)
+    print(
+        f"{row['processes']} processes: rows {most / 1e6:,.0f} MB ({share:.3f} ×), "
+        f"at most {held / 1e6:,.0f} MB; received {received / 1e6:,.1f} MB, formula {off}; "
+        f"lo {row['loopback_bytes'] / 1e6:,.1f} MB; "
+        f"{row['seconds_per_epoch']:.3f} s an epoch; "
+        f"accuracy {', '.join(f'{run:.2f}' for run in row['accuracy'])}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
