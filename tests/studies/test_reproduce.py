@@ -305,11 +305,10 @@ def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own
         return outcome
 
     monkeypatch.setattr(measure, "run_link_method", watched)
-    monkeypatch.setattr(measure, "load_graph", lambda name: CLUSTERS)
     path = own_settings / "table5.toml"
     path.write_text(path.read_text().replace('split = "vgae"', 'split = "vgae-fresh"').replace("400", "4"))
     cell = next(read_paper_table("table5", own_settings, runs=3).cells())
-    found = measure.measure(cell, SINGLE, None, None)
+    found = measure.measure(SINGLE, CLUSTERS, cell)
     assert [seeds for seeds, _ in asked] == [(0,), (1,), (2,)]
     assert not any(np.array_equal(a, b) for (_, a), (_, b) in pairwise(asked))
     auc = found["test"]["auc"]
