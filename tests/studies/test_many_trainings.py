@@ -153,8 +153,8 @@ def test_a_search_draws_and_finds_the_same_with_several_jobs(tmp_path):
     found = []
     for jobs in ("1", "2"):
         process = subprocess.run(
-            [sys.executable, "-m", "kernode", "tune", DATA, "--variant", "n1", "--trials", "8", "--batch", "4",
-             "--epochs", "5", "--folds", "2", "--device", "cpu", "--json", "--jobs", jobs,
+            [sys.executable, "-m", "kernode", "tune", DATA, "--variant", "n1", "--trials", "8",
+             "--batch", "4", "--epochs", "5", "--folds", "2", "--device", "cpu", "--json", "--jobs", jobs,
              "--study", str(tmp_path / f"{jobs}.db"), "-o", str(tmp_path / f"{jobs}.toml")],
             capture_output=True, text=True, check=True,
         )  # fmt: skip

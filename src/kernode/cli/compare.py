@@ -16,6 +16,7 @@ from kernode.cli.reports.compare import print_report
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
+    from kernode.compute.place import Place
     from kernode.studies.compare.matches import Match
     from kernode.studies.results import Results
 
@@ -93,7 +94,7 @@ def compare(
     from kernode.studies.results import Results
 
     chosen = {name: contestant(name) for name in names}
-    store = Results.of(results)
+    place, store = device.place(), Results.of(results)
     graphs = tables.graphs(data)
     for graph in graphs:
         require_labels(graph, tables.label)
@@ -103,13 +104,15 @@ def compare(
     if any(store.find(match) is None for match in todo):
         check_writable(store.folder / "result.json")
     figures: dict[str, dict[str, Any]] = {}
-    for match, found in zip(todo, _played(todo, store, device, output.silent), strict=True):
+    for match, found in zip(todo, _played(todo, store, place, device, output.silent), strict=True):
         figures.setdefault(match.graph.name, {})[match.method.name] = found
     values = report(figures, chosen, against)
     print_json(values) if output.json else print_report(values)
 
 
-def _played(todo: list[Match], store: Results, device: JobOptions, quiet: bool) -> list[dict[str, Any]]:
+def _played(
+    todo: list[Match], store: Results, place: Place, device: JobOptions, quiet: bool
+) -> list[dict[str, Any]]:
     """All figures, with a bar for each match that is played here, or one for all where others play."""
     from kernode.studies.compare.matches import play_all
 
@@ -118,13 +121,11 @@ def _played(todo: list[Match], store: Results, device: JobOptions, quiet: bool) 
         with progress(title, quiet=quiet) as begin:
             yield {"progress": _telling(begin)}
 
-    place, threads = device.place(), device.threads_each
-    with device.workers():
-        if not device.elsewhere:
-            return play_all(todo, store, place, threads=threads, here=here)
-        with progress("compare", quiet=quiet) as begin:
-            advance = begin(sum(store.find(match) is None for match in todo))
-            return play_all(todo, store, place, threads=threads, watch=advance)
+    missing, threads = sum(store.find(match) is None for match in todo), device.threads_each
+    if not missing or not device.elsewhere:
+        return play_all(todo, store, place, threads=threads, here=here)
+    with device.workers(), progress("compare", quiet=quiet) as begin:
+        return play_all(todo, store, place, threads=threads, watch=begin(missing))
 
 
 def _check_split(split: str) -> None:

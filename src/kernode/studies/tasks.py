@@ -34,7 +34,7 @@ RETRIES = 2  # in a row, without a task that got done
 # What a task that runs in this process is given, as keywords: whom to tell of its epochs, where to keep them.
 Here = Callable[[int], AbstractContextManager[dict[str, Any]]]
 _here: ContextVar[Here | None] = ContextVar("here", default=None)  # None in a worker
-_alone = threading.Lock()
+_alone = threading.RLock()
 
 
 class Task(NamedTuple):
