@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import ExitStack
 
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -17,6 +18,11 @@ from sklearn.model_selection import cross_val_score
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
+from kernode.studies.compare.contestants import Contestant
+from kernode.studies.compare.matches import Match, play_all
+from kernode.studies.results import Results
+from kernode.studies.tasks import Task, run_tasks
+from tasks import SINGLE
 
 DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"
 # The first is over in a moment; the others take seconds.
@@ -121,6 +127,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, alone, tmp_path):
     process = start(tmp_path, *COMPARE, *options, **environment)
     before = await_first(tmp_path, process)
     while not (found := workers(process)):
+        assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
     os.kill(found[0], signal.SIGKILL)
     values = finish(process)
@@ -178,6 +185,27 @@ def test_scikit_learns_cross_validation_is_the_same_with_several_jobs():
     alone = scores()
     with parallel_config("loky", n_jobs=2):
         assert scores() == alone
+
+
+def kind_of_features(place, graph):
+    return type(graph.features).__name__
+
+
+@pytest.mark.slow
+def test_a_large_graph_is_mapped_by_workers_and_gives_the_same_bits(tmp_path):
+    random = np.random.default_rng(0)
+    features = random.normal(size=(1500, 200)).astype(np.float32)  # above joblib's 1 MB
+    graph = kn.Graph.from_edges(random.integers(0, 1500, (4000, 2)), features, random.integers(0, 3, 1500))
+    methods = [
+        Contestant("n1", "", "n1", {"epochs": 4}),
+        Contestant("raw", "", "n1", {"map": kn.maps.MLP(normalize_rows=False), "epochs": 4}),
+    ]
+    played = [Match(graph, one, 2) for one in methods]
+    alone = play_all(played, Results(tmp_path / "a", (tmp_path / "a",)), SINGLE, threads=1)
+    with parallel_config("loky", n_jobs=2):
+        found = play_all(played, Results(tmp_path / "b", (tmp_path / "b",)), SINGLE, threads=1)
+        assert [*run_tasks([Task(kind_of_features, (graph,))], SINGLE)] == [(0, "memmap")]
+    assert without_times(alone) == without_times(found)
 
 
 # The options

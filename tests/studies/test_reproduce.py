@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib import parallel_config
 from scipy import stats
 
 from kernode.cli.reproduce import TABLES as OFFERED
@@ -215,6 +216,20 @@ def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     assert whole.begun[:2] + rest.begun == [cell.name for cell in cells]
     assert run.missing(cells, store) == []
     assert [path.suffix for path in (tmp_path / "r").rglob("*") if path.is_file()] == [".json"] * len(cells)
+
+
+@pytest.mark.slow
+def test_cells_that_workers_ran_are_those_that_ran_here(own_settings, tmp_path):
+    cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
+    alone, several = (Results(tmp_path / name, (tmp_path / name,)) for name in ("alone", "several"))
+    run.run_cells(cells, alone, SINGLE, Silent(), threads=1)
+    silent = Silent()
+    with parallel_config("loky", n_jobs=2):
+        run.run_cells(cells, several, SINGLE, silent, threads=1)
+    assert silent.begun == []  # nothing was run in this process
+    for cell in cells:
+        one, other = (store.find(cell) | {"seconds": None} for store in (alone, several))
+        assert one == other
 
 
 # Verdicts
