@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -125,6 +126,7 @@ class JobOptions(DeviceOptions):
             if self.jobs is not None and self.jobs > cores:
                 raise InputError(f"Ray has {cores} CPUs. Give --jobs {cores} at most.")
             register_ray()
-            yield
+            with redirect_stdout(io.StringIO()):  # where Ray tells of lost workers, of which a warning tells
+                yield
         finally:
             ray.shutdown()
