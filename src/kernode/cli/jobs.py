@@ -35,8 +35,8 @@ class JobOptions(DeviceOptions):
     backend: Annotated[
         str | None,
         typer.Option(
-            help="What runs them, through joblib: loky (this machine), dask (the cluster at "
-            "DASK_SCHEDULER_ADDRESS) or ray (that at RAY_ADDRESS; without an address a local one).",
+            help="What runs them, through joblib: loky (processes of this machine), dask (the cluster at "
+            "DASK_SCHEDULER_ADDRESS) or ray (at RAY_ADDRESS); without an address they start one here.",
             show_default="loky, with --jobs",
             **RUN,
         ),

@@ -106,18 +106,20 @@ def _run_once(
     from kernode.studies.joblib_backends import prepare_backend
 
     prepare_backend()
-    results = Parallel(batch_size=1, return_as="generator_unordered")(
-        delayed(_run)(number, surroundings, task.call, *task.arguments) for number, task in list(left.items())
-    )
+    calls = [delayed(_run)(number, surroundings, task.call, *task.arguments) for number, task in left.items()]
+    try:
+        results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
+    except TimeoutError as error:  # a cluster that has no worker just now
+        return error
     try:
         while left:
             token = _here.set(here)
             try:
                 done: _Outcome = next(results)
             except Exception as error:
-                if not _of_a_worker(error):
-                    raise
-                return error
+                if _of_a_worker(error):
+                    return error
+                raise
             finally:
                 _here.reset(token)
             for sentence, category in done.warned:

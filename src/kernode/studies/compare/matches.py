@@ -93,7 +93,11 @@ def play_all(
     title of a match that begins in this process, and gives its ``progress``; ``watch`` is told of each that
     is done, and of how many are.
     """
-    todo = list({one.digest: one for one in reversed(matches) if not results.find(one)}.values())[::-1]
+    once: dict[str, Match] = {}
+    for match in matches:
+        if not results.find(match):
+            once.setdefault(match.digest, match)
+    todo = list(once.values())
     tasks = [Task(measure, (one.graph, one.method, one.splits, one.split, one.choose_on)) for one in todo]
 
     def titled(number: int) -> AbstractContextManager[dict[str, Any]]:
