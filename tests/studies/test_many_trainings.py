@@ -18,6 +18,7 @@ from sklearn.model_selection import cross_val_score
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
+from kernode.errors import KernodeError, KernodeWarning
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.matches import Match, play_all
 from kernode.studies.results import Results
@@ -136,6 +137,27 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, alone, tmp_path):
     assert before.items() <= {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}.items()
     if "dask" not in options:  # which runs a task again by itself
         assert any("a worker was lost" in sentence for sentence in values["warnings"])
+
+
+def end_the_worker(place):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_task_that_ends_every_worker_of_dask_is_not_waited_for():
+    """joblib alone would: of a task that Dask gives up it hears nothing."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as local,
+        Client(local),
+        parallel_config("dask"),
+        pytest.warns(KernodeWarning, match="KilledWorker"),
+        pytest.raises(KernodeError, match="lost 3 times without getting a task done"),
+    ):
+        list(run_tasks([Task(end_the_worker, ())], SINGLE))
 
 
 @pytest.mark.slow
