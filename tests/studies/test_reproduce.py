@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib import parallel_config
 from scipy import stats
 
 from kernode.cli.reproduce import TABLES as OFFERED
@@ -217,6 +218,20 @@ def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     assert [path.suffix for path in (tmp_path / "r").rglob("*") if path.is_file()] == [".json"] * len(cells)
 
 
+@pytest.mark.slow
+def test_cells_that_workers_ran_are_those_that_ran_here(own_settings, tmp_path):
+    cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
+    alone, several = (Results(tmp_path / name, (tmp_path / name,)) for name in ("alone", "several"))
+    run.run_cells(cells, alone, SINGLE, Silent(), threads=1)
+    silent = Silent()
+    with parallel_config("loky", n_jobs=2):
+        run.run_cells(cells, several, SINGLE, silent, threads=1)
+    assert silent.begun == []  # nothing was run in this process
+    for cell in cells:
+        one, other = (store.find(cell) | {"seconds": None} for store in (alone, several))
+        assert one == other
+
+
 # Verdicts
 
 
@@ -305,11 +320,10 @@ def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own
         return outcome
 
     monkeypatch.setattr(measure, "run_link_method", watched)
-    monkeypatch.setattr(measure, "load_graph", lambda name: CLUSTERS)
     path = own_settings / "table5.toml"
     path.write_text(path.read_text().replace('split = "vgae"', 'split = "vgae-fresh"').replace("400", "4"))
     cell = next(read_paper_table("table5", own_settings, runs=3).cells())
-    found = measure.measure(cell, SINGLE, None, None)
+    found = measure.measure(SINGLE, CLUSTERS, cell)
     assert [seeds for seeds, _ in asked] == [(0,), (1,), (2,)]
     assert not any(np.array_equal(a, b) for (_, a), (_, b) in pairwise(asked))
     auc = found["test"]["auc"]

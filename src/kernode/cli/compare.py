@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernode.cli.console import Begin, check_writable, print_json, progress, telling
 from kernode.cli.graph_source import require_labels
-from kernode.cli.options import DATA_HELP, DeviceOptions, OutputOptions, ResultsOption, TableOptions
+from kernode.cli.jobs import JobOptions
+from kernode.cli.options import DATA_HELP, OutputOptions, ResultsOption, TableOptions
 from kernode.cli.reports.compare import print_report
 from kernode.errors import InputError
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
+    from kernode.studies.compare.matches import Match
+    from kernode.studies.results import Results
 
 VARIANTS = "default,k3,n1,gcn,gat,sgc,appnp"
 # Known before torch is imported; a test compares them with what there is.
@@ -49,7 +56,7 @@ def compare(
         ),
     ] = "5",
     results: ResultsOption = None,
-    device: DeviceOptions,
+    device: JobOptions,
     output: OutputOptions,
 ) -> None:
     """Find out which variant is really better on your graphs, and by how much.
@@ -63,6 +70,8 @@ def compare(
     Options about tables are about each table among the DATA.
 
     Example: [bold]kernode compare cora my-graph.npz --variants k3,gcn,gat --splits 30[/]
+
+    Four variants at a time: [bold]kernode compare cora --jobs 4[/]
 
     Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
     """
@@ -80,7 +89,7 @@ def compare(
     choosing = _choosing(choose_on)
 
     from kernode.studies.compare.contestants import contestant
-    from kernode.studies.compare.matches import matches, play
+    from kernode.studies.compare.matches import matches
     from kernode.studies.compare.report import report
     from kernode.studies.results import Results
 
@@ -95,14 +104,28 @@ def compare(
     if any(store.find(match) is None for match in todo):
         check_writable(store.folder / "result.json")
     figures: dict[str, dict[str, Any]] = {}
-    for number, match in enumerate(todo, 1):
-        title = f"{number} of {len(todo)}: {match.graph.name} {match.method.name}"
-        with progress(title, quiet=output.silent) as begin:
-            figures.setdefault(match.graph.name, {})[match.method.name] = play(
-                match, store, place, _telling(begin)
-            )
+    for match, found in zip(todo, _played(todo, store, place, device, output.silent), strict=True):
+        figures.setdefault(match.graph.name, {})[match.method.name] = found
     values = report(figures, chosen, against)
     print_json(values) if output.json else print_report(values)
+
+
+def _played(
+    todo: list[Match], store: Results, place: Place, device: JobOptions, quiet: bool
+) -> list[dict[str, Any]]:
+    """All figures, with a bar for each match that is played here, or one for all where others play."""
+    from kernode.studies.compare.matches import play_all
+
+    @contextmanager
+    def here(title: str) -> Iterator[dict[str, Any]]:
+        with progress(title, quiet=quiet) as begin:
+            yield {"progress": _telling(begin)}
+
+    missing, threads = sum(store.find(match) is None for match in todo), device.threads_each
+    if not missing or not device.elsewhere:
+        return play_all(todo, store, place, threads=threads, here=here)
+    with device.workers(), progress("compare", quiet=quiet) as begin:
+        return play_all(todo, store, place, threads=threads, watch=begin(missing))
 
 
 def _check_split(split: str) -> None:

@@ -11,7 +11,8 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import Advance, check_writable, print_json, progress, say
-from kernode.cli.options import DeviceOptions, OutputOptions, ResultsOption
+from kernode.cli.jobs import JobOptions
+from kernode.cli.options import OutputOptions, ResultsOption
 from kernode.cli.reports.reproduce import print_report
 from kernode.errors import InputError
 
@@ -50,7 +51,7 @@ def reproduce(
         typer.Option(help="Folder to draw the figures into; ./figures where figures are named."),
     ] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Run nothing: show what is stored.")] = False,
-    device: DeviceOptions,
+    device: JobOptions,
     output: OutputOptions,
 ) -> None:
     """Rerun the paper: every table and figure beside the printed ones, every claim with a verdict.
@@ -59,6 +60,8 @@ def reproduce(
     time, the same command goes on. A cell whose settings changed is run again, and no other.
 
     Example: [bold]kernode reproduce table2 --data cora --results my-results[/]
+
+    Four cells at a time: [bold]kernode reproduce table2 --results my-results --jobs 4[/]
     """
     names, sets = _chosen(what or [], "table", TABLES), _chosen(data or [], "data set", DATASETS)
     if copy_settings is not None:
@@ -128,14 +131,15 @@ def _check(cells: list[Cell]) -> None:
             read(cell.values, f"{cell.table}.toml, [{cell.row}]")
 
 
-def _run(cells: list[Cell], store: Any, device: DeviceOptions, quiet: bool) -> None:
+def _run(cells: list[Cell], store: Any, device: JobOptions, quiet: bool) -> None:
     from kernode.studies.reproduce.run import expected_seconds, run_cells
 
     place = device.place()
     seconds = expected_seconds(cells, place.device.type)
     try:
-        with progress("reproduce", quiet=quiet, counted=False) as begin:
-            run_cells(cells, store, place, _Watch(cells, seconds, begin(sum(seconds.values()))))
+        with device.workers(), progress("reproduce", quiet=quiet, counted=False) as begin:
+            watch = _Watch(cells, seconds, begin(sum(seconds.values())))
+            run_cells(cells, store, place, watch, device.threads_each)
     except KeyboardInterrupt:
         done = len(cells) - len([cell for cell in cells if store.find(cell) is None])
         sys.stderr.write(f"{done} of {len(cells)} cells are stored; the same command goes on from there.\n")
@@ -160,6 +164,7 @@ class _Watch:
 
     def finish(self, cell: Cell) -> None:
         self.done += self.seconds[cell.digest]
+        self.advance(self.done, f"{cell.name} is stored")
 
 
 def _draw(tables: list[Any], store: Any, folder: Path) -> list[str]:

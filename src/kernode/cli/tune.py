@@ -12,13 +12,8 @@ import typer
 
 from kernode.cli.console import check_writable, print_json, progress
 from kernode.cli.graph_source import require_labels
-from kernode.cli.options import (
-    RUN,
-    DeviceOptions,
-    GraphOptions,
-    OutputOptions,
-    SplitOption,
-)
+from kernode.cli.jobs import JobOptions
+from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption
 from kernode.cli.reports.tune import (
     METRICS,
     command_of,
@@ -63,7 +58,7 @@ def tune(
     ] = None,
     replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", **RUN)] = 1,
     seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.", **RUN)] = 0,
-    device: DeviceOptions,
+    device: JobOptions,
     output: OutputOptions,
 ) -> None:
     """Search for good settings, many trials at a time; no test label is read.
@@ -72,6 +67,8 @@ def tune(
 
     Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --settings
     cora-k3-accuracy.toml[/]
+
+    Four stacks of trials at a time: [bold]kernode tune cora --trials 100 --jobs 4[/]
 
     Your own tables: [bold]kernode tune edges.csv --nodes nodes.csv --label topic[/]
     """
@@ -98,7 +95,11 @@ def tune(
             require_labels(read, graph.label)
             problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
         try:
-            found = search(problem, study, trials=trials, batch=batch, place=place, watch=begin(trials))
+            with device.workers():
+                found = search(
+                    problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
+                    watch=begin(trials),
+                )  # fmt: skip
         except KeyboardInterrupt:
             sys.stderr.write(f"What is done is in {study}; the same command goes on from there.\n")
             raise

@@ -177,6 +177,12 @@ class Graph:
             if array is not None:
                 array.setflags(write=False)
 
+    def __sizeof__(self) -> int:
+        """Bytes with all arrays: Dask and Ray send to each worker once what says that it is large."""
+        arrays = [*buffers(self.adjacency), *buffers(self.features), self.labels]
+        named = [] if self.node_names is None else [self.node_names]
+        return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, *named))
+
     # A frozen value is its own copy. scikit-learn's clone() would otherwise duplicate gigabytes.
     def __copy__(self) -> Graph:
         return self

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from kernode.studies.compare.contest import contest, rule_of
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.stored_settings import stored_settings
 from kernode.studies.results import Results, digest_of
+from kernode.studies.tasks import Task, run_tasks
 from kernode.training.run import Telling
 
 SPLIT = "0.6/0.2/0.2"
@@ -70,27 +72,70 @@ def matches(
             yield Match(graph, method, splits, split, choose_on)
 
 
-def play(match: Match, results: Results, place: Place, progress: Telling | None = None) -> dict[str, Any]:
+def play(match: Match, results: Results, place: Place) -> dict[str, Any]:
     """The figures of a match: stored ones, or measured and stored now."""
-    if stored := results.find(match):
-        return stored
+    (figures,) = play_all([match], results, place)
+    return figures
+
+
+def play_all(
+    matches: Sequence[Match],
+    results: Results,
+    place: Place,
+    *,
+    threads: int | None = None,
+    here: Callable[[str], AbstractContextManager[dict[str, Any]]] | None = None,
+    watch: Callable[[int, str], None] = lambda done, name: None,
+) -> list[dict[str, Any]]:
+    """The figures of matches, in their order: stored ones, and others measured and stored as each is done.
+
+    They are measured under ``joblib.parallel_config``, each with so many ``threads``. ``here`` is told the
+    title of a match that begins in this process, and gives its ``progress``; ``watch`` is told of each that
+    is done, and of how many are.
+    """
+    once: dict[str, Match] = {}
+    for match in matches:
+        if not results.find(match):
+            once.setdefault(match.digest, match)
+    todo = list(once.values())
+    tasks = [Task(measure, (one.graph, one.method, one.splits, one.split, one.choose_on)) for one in todo]
+
+    def titled(number: int) -> AbstractContextManager[dict[str, Any]]:
+        one = todo[number]
+        title = f"{number + 1} of {len(todo)}: {one.graph.name} {one.method.name}"
+        return nullcontext({}) if here is None else here(title)
+
+    found: dict[str, dict[str, Any]] = {}
+    with closing(run_tasks(tasks, place, threads=threads, here=titled)) as finished:
+        for number, figures in finished:
+            found[todo[number].digest] = figures
+            if figures.get("failed", {}).get("why") != "memory":  # another machine may have more of it
+                results.save(todo[number], figures)
+            watch(len(found), todo[number].name)
+    return [results.find(match) or found[match.digest] for match in matches]
+
+
+def measure(
+    place: Place,
+    graph: Graph,
+    method: Contestant,
+    count: int,
+    split: str,
+    choose_on: int,
+    progress: Telling | None = None,
+) -> dict[str, Any]:
+    """The figures of a match, what they were measured on, and how long it took."""
     started = time.perf_counter()
-    splits = split_nodes(match.graph, match.split, range(match.splits))
-    figures = contest(match.graph, match.method, splits, place, progress, match.choose_on)
-    figures |= {
+    splits = split_nodes(graph, split, range(count))
+    figures = contest(graph, method, splits, place, progress, choose_on)
+    return figures | {
         "nodes": {"train": len(splits[0].train), "test": len(splits[0].test)},
-        "overlap": _overlap(match.split, splits[0]),
+        "overlap": _overlap(split, splits[0]),
         "seconds": round(time.perf_counter() - started, 2),
         "device": place.device.type,
         "machine": machine(place.device.type),
         **_precision(),
     }
-    if figures.get("failed", {}).get("why") == "memory":  # another machine may have more of it
-        return figures
-    results.save(match, figures)
-    found = results.find(match)
-    assert found is not None
-    return found
 
 
 def _precision() -> dict[str, str]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, load_graph, split_nodes
+from kernode.data import Split, split_nodes
+from kernode.graph import Graph
 from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
@@ -27,14 +28,20 @@ RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def measure(cell: Cell, place: Place, progress: Telling | None, checkpoint: Checkpoint) -> dict[str, Any]:
+def measure(
+    place: Place,
+    graph: Graph,
+    cell: Cell,
+    progress: Telling | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> dict[str, Any]:
     """A cell's figures, with what they were measured on and how long it took."""
     started = time.perf_counter()
     kind = cell.settings["kind"]
     if kind == "counts":
-        return _counts(cell)
+        return _counts(graph)
     run = Run(cell.seeds, place, progress, checkpoint)
-    figures = _links(cell, run) if kind == "links" else _nodes(cell, run)
+    figures = _links(graph, cell, run) if kind == "links" else _nodes(graph, cell, run)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 2),
@@ -43,9 +50,8 @@ def measure(cell: Cell, place: Place, progress: Telling | None, checkpoint: Chec
     }
 
 
-def _counts(cell: Cell) -> dict[str, Any]:
+def _counts(graph: Graph) -> dict[str, Any]:
     """Table 1, counted in the graph itself."""
-    graph = load_graph(cell.dataset)
     sizes = {name: _sizes(split_nodes(graph, name, [0])[0]) for name in ("fastgcn", "jk")}
     return {
         "counts": {
@@ -62,9 +68,8 @@ def _sizes(split: Split) -> list[int]:
     return [len(part) for part in (split.train, split.validation, split.test)]
 
 
-def _nodes(cell: Cell, run: Run) -> dict[str, Any]:
-    graph, where = load_graph(cell.dataset), f"{cell.table}.toml, [{cell.row}]"
-    method, training = node_method(cell.values, where)
+def _nodes(graph: Graph, cell: Cell, run: Run) -> dict[str, Any]:
+    method, training = node_method(cell.values, f"{cell.table}.toml, [{cell.row}]")
     if not method.learns_by_gradient:
         run = replace(run, checkpoint=None)
     outcome = run_method(graph, method, training, run, split=cell.settings["split"], variant=cell.row)
@@ -102,10 +107,10 @@ def _figure(kind: str, cell: Cell, outcome: Outcome) -> dict[str, Any]:
     return gram(before.on, on, test, settings["pixels"])
 
 
-def _links(cell: Cell, run: Run) -> dict[str, Any]:
+def _links(graph: Graph, cell: Cell, run: Run) -> dict[str, Any]:
     """Either all runs on the first seed's edge split, or each on its own: ``split = "vgae-fresh"``."""
     method, training = link_method(cell.values, f"{cell.table}.toml, [{cell.row}]")
-    graph, fresh = load_graph(cell.dataset), cell.settings["split"] == "vgae-fresh"
+    fresh = cell.settings["split"] == "vgae-fresh"
     # A checkpoint is of one training.
     parts = [replace(run, seeds=(seed,), checkpoint=None) for seed in run.seeds] if fresh else [run]
     outcomes = [run_link_method(graph, method, training, part) for part in parts]

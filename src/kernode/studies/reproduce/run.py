@@ -1,15 +1,18 @@
-"""Run the cells that are not there yet, one by one, each stored as soon as it is done."""
+"""Run the cells that are not there yet, each stored as soon as it is done."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Protocol
 
 from kernode.compute.place import Place
+from kernode.data import load_graph
 from kernode.studies.reproduce.measure import measure
 from kernode.studies.reproduce.settings import Cell
 from kernode.studies.results import SHIPPED, Results
+from kernode.studies.tasks import Task, run_tasks
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Telling
 
@@ -20,7 +23,7 @@ class Watch(Protocol):
     """Who is told how far it is."""
 
     def begin(self, cell: Cell, number: int) -> Telling:
-        """A cell starts; returns what is told the number of its epochs."""
+        """A cell starts, in this process; returns what is told the number of its epochs."""
 
     def finish(self, cell: Cell) -> None:
         """It is stored."""
@@ -34,14 +37,27 @@ def missing(cells: Iterable[Cell], results: Results) -> list[Cell]:
     return [cell for cell in once.values() if results.find(cell) is None]
 
 
-def run_cells(cells: list[Cell], results: Results, place: Place, watch: Watch) -> None:
-    """Run cells in turn; what is done stays done, whenever it is interrupted."""
-    for number, cell in enumerate(cells, 1):
-        checkpoint = Checkpoint(results.unfinished(cell), every=1, resume="if there", seconds=_EVERY)
-        figures = measure(cell, place, watch.begin(cell, number), checkpoint)
-        results.save(cell, figures)
-        checkpoint.path.unlink(missing_ok=True)
-        watch.finish(cell)
+def run_cells(
+    cells: list[Cell], results: Results, place: Place, watch: Watch, threads: int | None = None
+) -> None:
+    """Run cells under ``joblib.parallel_config``; what is done stays done, whenever it is interrupted.
+
+    Where none is configured they run here in turn, and the one that is interrupted goes on from its last
+    checkpoint; a worker, which may be on another machine, keeps none.
+    """
+    graphs = {name: load_graph(name) for name in dict.fromkeys(cell.dataset for cell in cells)}
+    tasks = [Task(measure, (graphs[cell.dataset], cell)) for cell in cells]
+
+    @contextmanager
+    def here(number: int) -> Iterator[dict[str, Any]]:
+        checkpoint = Checkpoint(results.unfinished(cells[number]), every=1, resume="if there", seconds=_EVERY)
+        yield {"progress": watch.begin(cells[number], number + 1), "checkpoint": checkpoint}
+
+    with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
+        for number, figures in finished:
+            results.save(cells[number], figures)
+            results.unfinished(cells[number]).unlink(missing_ok=True)
+            watch.finish(cells[number])
 
 
 def expected_seconds(cells: list[Cell], device: str) -> dict[str, float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,12 @@ class Problem(ABC):
     @abstractmethod
     def measure(self, settings: list[Settings], place: Place, progress: Telling | None = None) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
+
+    @property
+    def on_a_graph(self) -> Callable[[Graph], Problem]:
+        """All of it but the graph, which a task carries by itself."""
+        others = [field.name for field in fields(self) if field.name != "graph"]
+        return partial(type(self), **{name: getattr(self, name) for name in others})
 
     def _changes(self, settings: list[Settings]) -> Settings:
         """Settings of a whole stack: training settings are one number per replica, the structure is one."""

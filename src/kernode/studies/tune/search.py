@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.errors import KernodeError
+from kernode.graph import Graph
+from kernode.studies.tasks import Task, run_tasks
 from kernode.studies.tune.problem import Problem, Settings, Telling
 from kernode.studies.tune.space import Space
 from kernode.studies.tune.study import open_study, tpe_sampler
@@ -66,9 +69,13 @@ def search(
     trials: int,
     batch: int,
     place: Place,
+    threads: int | None = None,
     watch: Watch = lambda done, note: None,
 ) -> Found:
-    """Go on with the search in a file until it has so many trials in all."""
+    """Go on with the search in a file until it has so many trials in all.
+
+    Stacks of a batch are trained under ``joblib.parallel_config``, each with so many ``threads``.
+    """
     with open_study(path, problem.facts) as study:
         _give_up_unfinished(study)
         while (left := trials - (found := _found(study)).count) > 0:
@@ -78,8 +85,7 @@ def search(
             study.sampler = tpe_sampler(int(state[0]), startup=max(10, batch))
             blind = _blind_structure(problem.space, int(state[0]))
             asked = _ask_batch(study, problem.space, problem.fixed, min(batch, left), blind)
-            for group in _groups(asked):
-                _train(study, problem, group, place, _telling(watch, _found(study), len(group), problem))
+            _train(study, problem, _groups(asked), place, threads, watch)
         watch(found.count, _best_note(found))
         return found
 
@@ -122,41 +128,70 @@ def _groups(asked: list[_Asked]) -> list[list[_Asked]]:
 
 
 def _train(
-    study: optuna.Study, problem: Problem, group: list[_Asked], place: Place, progress: Telling
+    study: optuna.Study,
+    problem: Problem,
+    groups: list[list[_Asked]],
+    place: Place,
+    threads: int | None,
+    watch: Watch,
 ) -> None:
-    for one, outcome in _outcomes(problem, group, place, progress):
-        if isinstance(outcome, str):
-            one.trial.set_user_attr("reason", outcome)
-            study.tell(one.trial, state=_state("FAIL"))
-        else:
-            one.trial.set_user_attr("runs", outcome.tolist())
-            study.tell(one.trial, float(outcome.mean()))
+    """Train a batch, a task for each of its stacks, and tell the study of each as it gets done."""
+    tasks = [
+        Task(outcomes, (problem.graph, problem.on_a_graph, [one.settings for one in group]))
+        for group in groups
+    ]
+
+    @contextmanager
+    def here(number: int) -> Iterator[dict[str, Any]]:
+        yield {"progress": _telling(watch, _found(study), len(groups[number]), problem)}
+
+    with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
+        for number, found in finished:
+            for one, outcome in zip(groups[number], found, strict=True):
+                if isinstance(outcome, str):
+                    one.trial.set_user_attr("reason", outcome)
+                    study.tell(one.trial, state=_state("FAIL"))
+                else:
+                    one.trial.set_user_attr("runs", outcome.tolist())
+                    study.tell(one.trial, float(outcome.mean()))
+            done = _found(study)
+            watch(done.count, _best_note(done))
+
+
+def outcomes(
+    place: Place,
+    graph: Graph,
+    on: Callable[[Graph], Problem],
+    settings: list[Settings],
+    progress: Telling | None = None,
+) -> list[np.ndarray | str]:
+    """The values of each of some settings of one structure, or why it has none.
+
+    One that diverges, or too many at once for the memory, end a whole stack: its halves are then trained by
+    themselves, which gives all others the values that they would have had.
+    """
+    return list(_outcomes(on(graph), settings, place, progress))
 
 
 def _outcomes(
-    problem: Problem, group: list[_Asked], place: Place, progress: Telling
-) -> Iterator[tuple[_Asked, np.ndarray | str]]:
-    """Each trial's values, or why it has none.
-
-    One trial that diverges, or too many at once for the memory, end a whole stack: its halves are then
-    trained by themselves, which gives all others the values that they would have had.
-    """
+    problem: Problem, group: list[Settings], place: Place, progress: Telling | None
+) -> Iterator[np.ndarray | str]:
     try:
         with warnings.catch_warnings():  # of each stack anew, and `fit` says them again
             warnings.simplefilter("ignore", UserWarning)
-            values = problem.measure([one.settings for one in group], place, progress)
+            values = problem.measure(group, place, progress)
     except (KernodeError, MemoryError, RuntimeError) as error:
         if not isinstance(error, KernodeError | MemoryError) and "memory" not in str(error):
             raise
         if len(group) == 1:
-            yield group[0], " ".join(str(error).split()) or "the memory does not suffice."
+            yield " ".join(str(error).split()) or "the memory does not suffice."
             return
         half = len(group) // 2
         yield from _outcomes(problem, group[:half], place, progress)
         yield from _outcomes(problem, group[half:], place, progress)
     else:
-        for one, own in zip(group, values, strict=True):
-            yield one, own if np.isfinite(own).all() else "its validation value is not a number."
+        for own in values:
+            yield own if np.isfinite(own).all() else "its validation value is not a number."
 
 
 def _give_up_unfinished(study: optuna.Study) -> None:

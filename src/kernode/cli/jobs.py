@@ -1,0 +1,132 @@
+"""``--jobs`` and ``--backend``: how many trainings run at a time, and where."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from kernode.cli.options import RUN, DeviceOptions
+from kernode.errors import InputError, KernodeError, MissingExtraError, warn
+
+BACKENDS = ("loky", "dask", "ray")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions(DeviceOptions):
+    """Where many trainings are computed."""
+
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Trainings at a time, each a process with one CPU thread, or --threads; -1: one per core. "
+            "They share a GPU. Results are the same for every N.",
+            show_default="one at a time, with all cores",
+            **RUN,
+        ),
+    ] = None
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            help="What runs them, through joblib: loky (processes of this machine), dask (the cluster at "
+            "DASK_SCHEDULER_ADDRESS) or ray (at RAY_ADDRESS); without an address they start one here.",
+            show_default="loky, with --jobs",
+            **RUN,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
+            raise InputError(f"--jobs must be an integer ≥ 1, or -1 for one per core. Got {self.jobs}.")
+        if self.backend is not None and self.backend not in BACKENDS:
+            raise InputError(f"--backend must be one of {', '.join(BACKENDS)}. Got {self.backend!r}.")
+        if self.backend == "loky" and self.jobs is None:
+            raise InputError("--backend loky needs --jobs N, the number of processes.")
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether trainings are in other processes, which tell nobody of their epochs."""
+        return self.backend in ("dask", "ray") or self.jobs not in (None, 1)
+
+    @property
+    def threads_each(self) -> int | None:
+        """Of a training: as asked for, one where --jobs or --backend is named, else as many as torch has.
+
+        The number of jobs has no part in it: with another number of threads results have other bits.
+        """
+        return 1 if self.threads is None and (self.jobs or self.backend) else self.threads
+
+    @contextmanager
+    def workers(self) -> Iterator[None]:
+        """While this lasts joblib has the workers that were asked for."""
+        if self.jobs is None and self.backend is None:
+            yield
+            return
+        from joblib import parallel_config
+
+        cluster = (
+            self._dask if self.backend == "dask" else self._ray if self.backend == "ray" else nullcontext
+        )
+        with cluster(), parallel_config(backend=self.backend or "loky", n_jobs=self.jobs or -1):
+            yield
+
+    @contextmanager
+    def _dask(self) -> Iterator[None]:
+        try:
+            import dask
+            from distributed import Client, LocalCluster
+        except ImportError:
+            raise MissingExtraError("--backend dask needs Dask: pip install 'kernode[dask]'.") from None
+        address = dask.config.get("scheduler-address", None)  # DASK_SCHEDULER_ADDRESS, or Dask's own files
+        if address is None:
+            cores = os.cpu_count() if self.jobs in (None, -1) else self.jobs
+            cluster: Any = LocalCluster(
+                n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            )
+        elif self.jobs is not None:
+            raise InputError(f"the Dask cluster at {address} has workers of its own. Leave out --jobs.")
+        else:
+            cluster = nullcontext(address)
+        with cluster as found:
+            try:
+                client = Client(found)
+            except (OSError, ValueError) as error:
+                raise KernodeError(f"no Dask scheduler answers at {address} ({error}).") from None
+            with client:
+                if any(threads > 1 for threads in client.nthreads().values()):
+                    warn("a Dask worker trains one at a time: start workers with --nthreads 1.")
+                yield
+
+    @contextmanager
+    def _ray(self) -> Iterator[None]:
+        try:
+            import ray
+            from ray.util.joblib import register_ray
+        except ImportError:
+            raise MissingExtraError("--backend ray needs Ray: pip install 'kernode[ray]'.") from None
+        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        address = os.environ.get("RAY_ADDRESS")
+        try:
+            if address is None:
+                cores = None if self.jobs in (None, -1) else self.jobs
+                ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
+            else:
+                ray.init(**quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise KernodeError(f"Ray does not start, or not at {address} ({error}).") from None
+        try:
+            cores = int(ray.cluster_resources().get("CPU", 0))
+            if self.jobs is not None and self.jobs > cores:
+                raise InputError(f"Ray has {cores} CPUs. Give --jobs {cores} at most.")
+            register_ray()
+            with redirect_stdout(io.StringIO()):  # where Ray tells of lost workers, of which a warning tells
+                yield
+        finally:
+            ray.shutdown()
