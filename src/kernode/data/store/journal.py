@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,12 @@ class Journal:
     def work(self) -> Path:
         """A folder that goes when the store is finished."""
         return self.folder / WORK
+
+    def abandon(self) -> None:
+        """Nothing can come of it: leave the folder as it was."""
+        self.end()
+        with suppress(OSError):  # what else is in it stays
+            self.folder.rmdir()
 
     def end(self) -> None:
         """The store is finished: remove what only its writing needed."""
