@@ -18,6 +18,17 @@ JOURNAL = "unfinished.json"
 WORK = "unfinished"  # a folder for what is needed only while the store is written
 
 
+def require_free(folder: Path) -> None:
+    """Raise unless a store can be written to a folder: it is empty, or has an unfinished store in it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. A store is a folder: choose another name.")
+    if (folder / FILE).exists():
+        Journal(folder, {}).end()  # a halt may have come just before that
+        raise InputError(f"{folder} is a finished store. Choose another folder, or delete this one.")
+    if folder.exists() and not (folder / JOURNAL).exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty. Choose a new or an empty folder for the store.")
+
+
 @dataclass
 class Journal:
     """The finished parts of one store, made of one source with one set of settings."""
@@ -30,14 +41,8 @@ class Journal:
     def begin(cls, folder: Path, source: dict[str, Any]) -> Journal:
         """Begin a store in a folder that is empty, or go on with one of the same source."""
         source = json.loads(json.dumps(source))
-        if (folder / FILE).exists():
-            cls(folder, source).end()  # a halt may have come just before
-            raise InputError(f"{folder} is a finished store. Choose another folder, or delete this one.")
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file. A store is a folder: choose another name.")
+        require_free(folder)
         if not (folder / JOURNAL).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise InputError(f"{folder} is not empty. Choose a new or an empty folder for the store.")
             journal = cls(folder, source)
             journal._write()
             return journal
