@@ -93,6 +93,18 @@ def test_ids_that_are_whole_numbers_in_text_are_the_same_nodes(tmp_path: Path) -
     assert_same_store(tmp_path, tables, 2)
 
 
+@pytest.mark.filterwarnings("ignore:.*differ")
+def test_integers_are_the_nodes_that_their_text_names(tmp_path: Path) -> None:
+    long, most = 1_700_000_000_000_000_001, 2**63 - 1
+    tables = written(
+        tmp_path,
+        {"source": [long, long + 1, -most - 1, 7, 0, None, -3], "target": [most, 0, 5, -3, 7, 7, 10**18]},
+        {"id": [str(long), "007", str(most), "0", "-3", "-0", "+5", f"{10**18}"], "size": list(range(8))},
+    )
+    assert_same_store(tmp_path, tables, 2)
+    assert read_table(*tables).n_nodes == 8 + 4
+
+
 def test_features_that_are_mostly_zero_stay_sparse(tmp_path: Path) -> None:
     flags = {f"flag {at}": [at == row for row in range(9)] for at in range(9)}
     tables = written(tmp_path, {"source": [0, 1, 20], "target": [1, 2, 0]}, {"id": list(range(9)), **flags})

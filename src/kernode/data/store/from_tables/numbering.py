@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kernode.data.store.from_tables.roles import Roles, is_plain_text
-from kernode.data.tables.columns.values import are_whole, numbers, without_point_zero
+from kernode.data.tables.columns.values import are_whole, numbers, one_array, without_point_zero
 from kernode.data.tables.ids import places, plain_ids, require_short
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table, require_rows
@@ -67,12 +67,11 @@ def number_pairs(roles: Roles, listed: Any, work: Path) -> Pairs:
 
 
 def _told(roles: Roles, what: str, columns: list[str], rows: int) -> Iterator[Table]:
-    done = 0
-    for batch in roles.edges.batches(columns, rows):
-        tell(f"reading {what}", done, roles.edges.rows)
+    total = -(-roles.edges.rows // rows)
+    for done, batch in enumerate(roles.edges.batches(columns, rows)):
+        tell(f"reading {what}", min(done, total), total)
         yield batch
-        done += len(batch)
-    tell(f"reading {what}", done, max(1, roles.edges.rows))
+    tell(f"reading {what}", total, total)
 
 
 class _Lookup:
@@ -82,6 +81,7 @@ class _Lookup:
         import pyarrow as pa
 
         self._listed, self._ends = listed, [roles.source, roles.target]
+        self._integers = _Integers(listed)
         self._spellings = pa.array([], pa.large_string())  # of strangers
         self._whole = _are_whole(roles)
 
@@ -94,21 +94,33 @@ class _Lookup:
         """A column of ids as numbers, −1 where there is none."""
         import pyarrow as pa
 
-        chunks = plain_ids(batch, column).chunks
-        coded = pa.concat_arrays([pa.array([], pa.large_string()), *chunks]).dictionary_encode()
-        ids = self._cleaned(coded.dictionary)
-        require_short(ids, batch, self._ends)
-        numbers_of = places(ids, self._listed)
-        strange = np.flatnonzero((numbers_of < 0) & ~_empty(ids))
+        values = one_array(batch[column])
+        if pa.types.is_integer(values.type) and values.type != pa.uint64():
+            coded = values.dictionary_encode()
+            distinct = coded.dictionary
+            numbers_of = self._integers.places(distinct.cast(pa.int64()).to_numpy())
+            strange = np.flatnonzero(numbers_of < 0)
+        else:
+            coded = one_array(plain_ids(batch, column)).dictionary_encode()
+            distinct = coded.dictionary
+            ids = self._cleaned(distinct)
+            require_short(ids, batch, self._ends)
+            numbers_of = places(ids, self._listed)
+            strange = np.flatnonzero((numbers_of < 0) & ~_empty(ids))
         if len(strange):
-            spelled = coded.dictionary.take(strange)
-            known = places(spelled, self._spellings)
-            new = known < 0
-            known[new] = len(self._spellings) + np.arange(new.sum())
-            self._spellings = pa.concat_arrays([self._spellings, spelled.filter(pa.array(new))])
-            numbers_of[strange] = len(self._listed) + known
-        codes = coded.indices.fill_null(len(ids)).to_numpy(zero_copy_only=False)
+            numbers_of[strange] = self._strange(distinct.take(strange).cast(pa.large_string()))
+        codes = coded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
         return np.append(numbers_of, -1)[codes]
+
+    def _strange(self, spelled: Any) -> np.ndarray:
+        """Numbers of spellings that no listed node has, after those of the listed nodes."""
+        import pyarrow as pa
+
+        known = places(spelled, self._spellings)
+        new = known < 0
+        known[new] = len(self._spellings) + np.arange(new.sum())
+        self._spellings = pa.concat_arrays([self._spellings, spelled.filter(pa.array(new))])
+        return len(self._listed) + known
 
     def settled(self, mentioned: np.ndarray) -> tuple[Any, np.ndarray]:
         """Ids of strangers that edges mention (booleans, by spelling), and the number of every spelling."""
@@ -125,6 +137,34 @@ class _Lookup:
 
         ids = pc.utf8_trim_whitespace(spelled)
         return without_point_zero(ids) if self._whole else ids
+
+
+class _Integers:
+    """Listed ids that are integers, sorted by value: found in a fraction of the time that text takes."""
+
+    def __init__(self, listed: Any) -> None:
+        import pyarrow.compute as pc
+
+        self._listed = listed
+        # As programs write them, so that text and value say the same; longer ones may not fit in 64 bits.
+        written = pc.match_substring_regex(listed, r"^(0|-?[1-9][0-9]{0,17})$")
+        at = np.flatnonzero(written.to_numpy(zero_copy_only=False))
+        values = listed.take(at).cast("int64").to_numpy()
+        order = np.argsort(values)
+        self._values, self._at = values[order], at[order]
+
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """Where each integer stands among the listed ids, −1 where it does not."""
+        import pyarrow as pa
+
+        found = np.full(len(values), -1)
+        if len(self._values):
+            near = np.minimum(np.searchsorted(self._values, values), len(self._values) - 1)
+            found = np.where(self._values[near] == values, self._at[near], -1)
+        long = np.flatnonzero((values >= 10**18) | (values <= -(10**18)))
+        if len(long):
+            found[long] = places(pa.array(values[long]).cast(pa.large_string()), self._listed)
+        return found
 
 
 def _empty(ids: Any) -> np.ndarray:

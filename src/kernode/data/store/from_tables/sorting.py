@@ -106,11 +106,9 @@ def _distribute(pairs: Pairs, listed: int, n: int, ends: np.ndarray, buckets: li
         bucket.write_bytes(b"")
         _weights_of(bucket).write_bytes(b"")
     weights = None if pairs.weights is None else pairs.weights.open("rb")
-    done = 0
     try:
-        for some, proper in _proper(pairs, listed):
-            tell("distributing edges", done, pairs.count)
-            done += len(proper)
+        for done, (some, proper) in enumerate(_proper(pairs, listed)):
+            tell("distributing edges", done, -(-pairs.count // _ROWS))
             keys = np.concatenate([some[:, 0] * n + some[:, 1], some[:, 1] * n + some[:, 0]])
             keys = 2 * keys + np.tile(some[:, 0] > some[:, 1], 2)
             where = np.searchsorted(ends, some.T.ravel(), side="right")
