@@ -118,6 +118,12 @@ def test_tables_without_an_edge_give_the_same_store(tmp_path: Path) -> None:
     assert_same_store(tmp_path, tables, 2)
 
 
+@pytest.mark.filterwarnings("ignore:the graph has no edge")
+def test_a_table_of_no_edges_gives_the_same_store(tmp_path: Path) -> None:
+    edges = pa.schema({"source": pa.int64(), "target": pa.int64(), "weight": pa.float32()}).empty_table()
+    assert_same_store(tmp_path, written(tmp_path, edges, {"id": ["a", "b"], "size": [1, 2]}), 2)
+
+
 _ids = st.sampled_from(["a", "b", "c", " a", "d", "e", "", None, "1", "1.0"])
 
 

@@ -18,7 +18,7 @@ from kernode.data import Store, load_graph, read_table, write_store
 from kernode.data.store import Roles, shard_tables, write
 from kernode.data.store.from_tables import edges
 from kernode.data.store.from_tables import write as from_tables
-from kernode.data.store.journal import JOURNAL, WORK
+from kernode.data.store.journal import JOURNAL, WORK, Journal
 from kernode.errors import InputError
 from kernode.graph import Graph
 
@@ -131,6 +131,31 @@ def halt(monkeypatch: pytest.MonkeyPatch, tables: tuple[Path, Path], folder: Pat
             shard_tables(Roles.of(*tables), folder, PARTS)
 
 
+def test_sorted_edges_that_were_cut_short_are_sorted_again(
+    tmp_path: Path, tables: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "store"
+    halt(monkeypatch, tables, folder)
+    with (folder / WORK / "indices").open("r+b") as file:
+        file.truncate(80)
+    store = shard_tables(Roles.of(*tables), folder, PARTS)
+    assert store.whole().fingerprint == read_table(*tables).fingerprint
+
+
+def test_a_second_process_is_refused_while_one_writes(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    graph = Graph.from_edges([(0, 1)], np.eye(2))
+    with pytest.raises(InputError, match="is being written by another process"):
+        write_twice_at_once(graph, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+    assert write_store(graph, tmp_path / "store", 1).nodes == 2
+
+
+def write_twice_at_once(graph: Graph, folder: Path) -> None:
+    with Journal.begin(folder, {"source": "another"}):
+        write_store(graph, folder, 1)
+
+
 def test_a_finished_store_is_never_written_over(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     graph = Graph.from_edges([(0, 1)], np.eye(2))
@@ -139,6 +164,11 @@ def test_a_finished_store_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a finished store"):
         write_store(graph, folder, 1)
     assert times(folder) == before
+    (folder / WORK).mkdir()
+    (folder / JOURNAL).write_text("left by a halt after the last step but one")
+    with pytest.raises(InputError, match="is a finished store"):
+        write_store(graph, folder, 1)
+    assert sorted(path.name for path in folder.iterdir()) == ["part-00000.safetensors", "store.json"]
     assert Store.open(folder).nodes == 2
 
 

@@ -64,7 +64,7 @@ class Header:
         values["parts"] = [asdict(part) for part in self.parts]
         values = json.loads(json.dumps(values))
         values["checksum"] = _checksum(values)
-        write_whole(folder / FILE, json.dumps(values, indent=1, ensure_ascii=False).encode() + b"\n")
+        write_whole(folder / FILE, json.dumps(values, indent=1).encode() + b"\n")
 
     @staticmethod
     def read(folder: Path) -> dict[str, Any]:

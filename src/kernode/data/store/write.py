@@ -40,13 +40,12 @@ def write_store(graph: Graph, folder: str | os.PathLike[str], parts: int, order:
     if order == "metis":
         graph, cuts = metis_order(graph, len(cuts) - 1)
     source = _OfGraph(graph)
-    journal = Journal.begin(
-        Path(folder), {"source": source.identity(), "parts": len(cuts) - 1, "order": order}
-    )
-    written = write_parts(source, journal, cuts)
-    finished = replace(source.header(), order=order, parts=written, entries=graph.adjacency.nnz)
-    finished.write(journal.folder)
-    journal.end()
+    about = {"source": source.identity(), "parts": len(cuts) - 1, "order": order}
+    with Journal.begin(Path(folder), about) as journal:
+        written = write_parts(source, journal, cuts)
+        finished = replace(source.header(), order=order, parts=written, entries=int(graph.adjacency.nnz))
+        finished.write(journal.folder)
+        journal.end()
     return Store.open(folder)
 
 

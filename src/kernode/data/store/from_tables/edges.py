@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kernode.data.store.from_tables.sorting import sort_rows
 from kernode.data.tables.joined import Ends, all_ids
 from kernode.data.tables.nodes import Listed
 from kernode.data.tables.repairs import Repair
+from kernode.errors import FileError, KernodeError
 from kernode.storage import write_whole
 
 _FACTS = "sorted.json"  # written last: without it, edges are numbered and sorted again
@@ -36,7 +38,13 @@ class SortedEdges:
     @classmethod
     def of(cls, roles: Roles, listed: Listed, work: Path) -> SortedEdges:
         """Number and sort the edges in a folder, or find there that it is done."""
-        facts = _read(work) or _sort(roles, listed, work)
+        try:
+            facts = _read(work) or _sort(roles, listed, work)
+        except KernodeError:
+            raise
+        except OSError as error:  # numpy says what it wanted to write, the system why it could not
+            reason = error.strerror or str(error)
+            raise FileError(f"{work} cannot be written ({reason}). Make room, then go on.") from error
         added = _read_ids(work / "added")
         repairs = tuple(Repair.from_json(repair) for repair in facts["repairs"])
         ends = Ends(roles.source, roles.target, facts["kept"], repairs, roles.edge_notes)
@@ -52,15 +60,19 @@ class SortedEdges:
 
 
 def _sort(roles: Roles, listed: Listed, work: Path) -> dict[str, Any]:
-    work.mkdir(exist_ok=True)
+    shutil.rmtree(work, ignore_errors=True)  # what a halt left behind
+    work.mkdir()
     pairs = number_pairs(roles, listed.ids, work)
     rows = sort_rows(pairs, len(listed.ids), len(listed.ids) + len(pairs.added), work)
     np.save(work / "entries.npy", rows.entries)
     _write_ids(work / "added", pairs.added)
+    sizes = {}
     for written in work.iterdir():
         with written.open("rb") as file:
             os.fsync(file.fileno())
+        sizes[written.name] = written.stat().st_size
     facts = {
+        "bytes": sizes,
         "kept": pairs.count,
         "none_is_listed": pairs.none_is_listed,
         "repairs": [repair.to_json() for repair in pairs.repairs],
@@ -72,8 +84,12 @@ def _sort(roles: Roles, listed: Listed, work: Path) -> dict[str, Any]:
 
 
 def _read(work: Path) -> dict[str, Any] | None:
-    path = work / _FACTS
-    return json.loads(path.read_bytes()) if path.is_file() else None
+    """What is known of edges that were sorted before, if their files are as large as they were."""
+    if not (work / _FACTS).is_file():
+        return None
+    facts = json.loads((work / _FACTS).read_bytes())
+    there = {path.name: path.stat().st_size for path in work.iterdir()}
+    return facts if all(there.get(name) == size for name, size in facts["bytes"].items()) else None
 
 
 def _write_ids(path: Path, ids: Any) -> None:

@@ -67,7 +67,7 @@ def number_pairs(roles: Roles, listed: Any, work: Path) -> Pairs:
 
 
 def _told(roles: Roles, what: str, columns: list[str], rows: int) -> Iterator[Table]:
-    total = -(-roles.edges.rows // rows)
+    total = max(1, -(-roles.edges.rows // rows))
     for done, batch in enumerate(roles.edges.batches(columns, rows)):
         tell(f"reading {what}", min(done, total), total)
         yield batch

@@ -23,7 +23,6 @@ from kernode.data.store.store import Store
 from kernode.data.store.write import write_parts
 from kernode.data.tables.joined import notes_on_joined
 from kernode.data.tables.to_graph import name_of
-from kernode.errors import InputError
 
 _ENTRIES = 2**19  # that are copied at a time
 
@@ -36,18 +35,14 @@ def shard_tables(roles: Roles, folder: str | os.PathLike[str], parts: int) -> St
     """
     require_parts(parts)
     nodes = ListedNodes.of(roles)  # before the folder is made: what stands in the way is seen here
-    journal = Journal.begin(Path(folder), {"source": roles.identity, "parts": parts, "order": "given"})
-    try:
+    about = {"source": roles.identity, "parts": parts, "order": "given"}
+    with Journal.begin(Path(folder), about) as journal:
         edges = SortedEdges.of(roles, nodes.listed, journal.work)
-        cuts = borders(edges.entries, parts)
-    except InputError:
-        journal.abandon()
-        raise
-    source = _OfTables(nodes, edges, np.concatenate([[0], np.cumsum(edges.entries)]))
-    written = write_parts(source, journal, cuts)
-    header = replace(source.header(roles), parts=written)
-    replace(header, fingerprint=fingerprint(journal.folder, header)).write(journal.folder)
-    journal.end()
+        source = _OfTables(nodes, edges, np.concatenate([[0], np.cumsum(edges.entries)]))
+        written = write_parts(source, journal, borders(edges.entries, parts))
+        header = replace(source.header(roles), parts=written)
+        replace(header, fingerprint=fingerprint(journal.folder, header)).write(journal.folder)
+        journal.end()
     return Store.open(folder)
 
 
