@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -110,6 +111,14 @@ def test_features_that_are_mostly_zero_stay_sparse(tmp_path: Path) -> None:
     tables = written(tmp_path, {"source": [0, 1, 20], "target": [1, 2, 0]}, {"id": list(range(9)), **flags})
     assert_same_store(tmp_path, tables, 3)
     assert read_table(*tables).features.nnz == 19
+
+
+def test_missing_values_of_nodes_that_are_not_listed_count_as_entries(tmp_path: Path) -> None:
+    flags = {f"flag {at}": [None if row == at else False for row in range(20)] for at in range(5)}
+    ends = {"source": [0] * 20, "target": list(range(100, 120))}
+    tables = written(tmp_path, ends, {"id": list(range(20)), **flags})
+    assert_same_store(tmp_path, tables, 3)
+    assert isinstance(read_table(*tables).features, np.ndarray)
 
 
 @pytest.mark.filterwarnings("ignore:the graph has no edge")

@@ -63,7 +63,7 @@ def write_parts(source: Rows, journal: Journal, cuts: Sequence[int] | np.ndarray
     for number, (start, stop) in enumerate(spans):
         tell("parts", number, len(spans))
         known = journal.part(number)
-        if known is None:
+        if known is None or (known.start, known.stop) != (start, stop):
             file = f"part-{number:05}.safetensors"
             tensors = source.tensors(start, stop)
             digest, size = write_part(journal.folder / file, tensors)
