@@ -16,6 +16,7 @@ from default_tables import default_tables
 from explanation_tables import explanation_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
+from scale_tables import scale_tables
 from similarity_tables import similarity_tables
 from variant_tables import variant_tables
 from whole_run_tables import whole_run_tables
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "README.md",
     *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance", "variants")),
+    "docs/scale.md",
     "docs/sure.md",
     "docs/why.md",
 )
@@ -42,6 +44,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **explanation_tables(),
     **without_labels_tables(),
     **similarity_tables(),
+    **scale_tables(),
 }
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "estimate": ("estimate", "--device", "cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
+    "data shard": ("data", "shard", "--parts", "3", "-o", "store"),
 }
 
 

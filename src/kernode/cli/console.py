@@ -210,7 +210,7 @@ def data_name(data: str) -> str:
     """
     if data.startswith("synthetic:"):
         return re.sub(r"[^\w=]+", "-", data)  # a colon is no character of a file's name on Windows
-    return Path(data).stem if Path(data).suffix else data.lower()
+    return Path(data).stem if Path(data).suffix else Path(data).name.lower()
 
 
 def check_writable(path: Path | None) -> None:

@@ -14,6 +14,7 @@ from kernode.cli.console import check_writable, new_table, print_json, print_tab
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.options import GraphOptions, OutputOptions
+from kernode.cli.shard import shard
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -139,6 +140,9 @@ def convert(
     elif not output.quiet:
         print_notes(read)
         say(f"{escape(repr(read))} written to {escape(str(out))}")
+
+
+app.command(cls=Command)(expanded(shard))
 
 
 @app.command(cls=Command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,8 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
 
     given = {name: value for name, value in columns.items() if value is not None}
     if is_table(data) and not several():
-        if "features" in given:
-            given["features"] = parse_features(given["features"])
-        if "unknown" in given:
-            given["unknown"] = given["unknown"].split(",")
         try:
-            return read_table(data, nodes, **given)
+            return read_table(data, nodes, **table_options(given))
         except InputError as error:
             raise InputError(as_options(str(error))) from error
     if nodes is not None or given:
@@ -40,6 +37,15 @@ def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
             f"--{option} is for tables of edges (CSV, TSV, Parquet, Arrow), which {data} is not."
         )
     return loaded(data)
+
+
+def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a command as the arguments of ``read_table``."""
+    parsers: dict[str, Callable[[str], Any]] = {
+        "features": parse_features,
+        "unknown": lambda text: text.split(","),
+    }
+    return {name: parsers[name](value) if name in parsers else value for name, value in given.items()}
 
 
 def as_options(sentence: str) -> str:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
 
-DATA_HELP = "cora, citeseer, pubmed, an .npz graph, a table of edges, or synthetic:nodes=20000,degree=10,…"
+DATA_HELP = (
+    "cora, citeseer, pubmed, an .npz graph, a table of edges, a store's folder, "
+    "or synthetic:nodes=20000,degree=10,…"
+)
 _TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
 # Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
 # a point, which three show as well as ten.
@@ -164,7 +167,9 @@ class GraphOptions(TableOptions):
     @property
     def files(self) -> list[str]:
         """What a command needs to be told that has a model of it: files; any other is found by its name."""
-        if not Path(self.data).suffix:
+        from kernode.data.registry import is_registered
+
+        if not Path(self.data).suffix and (is_registered(self.data) or not Path(self.data).is_dir()):
             return []
         given = {"nodes": self.nodes, "encoding": self.encoding}
         return [

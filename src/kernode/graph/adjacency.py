@@ -37,7 +37,7 @@ def undirected(
     if weights is not None:
         weights = np.maximum.reduceat(weights, np.flatnonzero(first)) if listed else weights
     keys = _kept(keys, first)
-    notes = _notes(listed, directed, len(keys), loops=len(edges) - listed)
+    notes = notes_on_edges(listed, directed, len(keys), loops=len(edges) - listed)
     upper = _upper(keys, weights, n)
     del keys, first
     return ADJACENCIES.add(mirrored(upper)), notes
@@ -171,7 +171,11 @@ def _kept(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
     return values[:filled]
 
 
-def _notes(listed: int, directed: int, distinct: int, loops: int) -> tuple[str, ...]:
+def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tuple[str, ...]:
+    """What was done to edges.
+
+    Beside loops, ``listed`` were given, of which ``directed`` differ, and ``distinct`` in either direction.
+    """
     notes = []
     symmetric = directed == 2 * distinct  # then every pair stands there in both directions
     if not symmetric:

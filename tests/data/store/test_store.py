@@ -46,7 +46,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_edges(pairs, features, labels, weights=weights, node_names=names, name="drawn")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(graphs(), st.data())
 def test_the_whole_store_equals_the_graph_for_any_number_of_parts(
     tmp_path_factory: pytest.TempPathFactory, graph: Graph, data: st.DataObject

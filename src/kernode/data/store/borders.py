@@ -18,11 +18,16 @@ def borders(entries: np.ndarray, parts: int) -> np.ndarray:
     array([0, 1, 8])
     """
     n = len(entries)
-    if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 1:
-        raise InputError(f"parts must be an integer ≥ 1. Got {parts!r}.")
+    require_parts(parts)
     if parts > n:
         raise InputError(f"{n:,} nodes cannot be cut into {parts:,} parts. Ask for {n:,} at most.")
     return runs(np.asarray(entries, np.int64) + ROW, int(parts))
+
+
+def require_parts(parts: int) -> None:
+    """Raise unless a graph can be cut into so many, were it large enough."""
+    if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 1:
+        raise InputError(f"parts must be an integer ≥ 1. Got {parts!r}.")
 
 
 def runs(costs: np.ndarray, count: int) -> np.ndarray:

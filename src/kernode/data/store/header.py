@@ -64,7 +64,7 @@ class Header:
         values["parts"] = [asdict(part) for part in self.parts]
         values = json.loads(json.dumps(values))
         values["checksum"] = _checksum(values)
-        write_whole(folder / FILE, json.dumps(values, indent=1, ensure_ascii=False).encode() + b"\n")
+        write_whole(folder / FILE, json.dumps(values, indent=1).encode() + b"\n")
 
     @staticmethod
     def read(folder: Path) -> dict[str, Any]:
@@ -157,13 +157,12 @@ def _checked_parts(path: Path, values: Mapping[str, Any]) -> tuple[PartEntry, ..
 
 def _check_part(path: Path, number: int, part: PartEntry, sparse: bool) -> None:
     counts = (part.start, part.stop, part.entries, part.bytes, *([part.feature_entries] if sparse else []))
-    if not all(map(_is_count, counts)) or not part.start < part.stop or (not sparse and counts[4:]):
+    if not all(map(_is_count, counts)) or not part.start < part.stop:
         _refuse(path, f"part {number}", f"the counts {counts}")
     if not sparse and part.feature_entries is not None:
         _refuse(path, f"part {number}", "sparse features where the store's are dense")
-    if not isinstance(part.file, str) or not _PART.fullmatch(
-        part.file
-    ):  # no path: nothing outside the folder
+    # A name and no path: nothing outside the folder.
+    if not isinstance(part.file, str) or not _PART.fullmatch(part.file):
         _refuse(path, f"part {number}", f"the file {part.file!r}")
     if not isinstance(part.sha256, str) or not _DIGEST.fullmatch(part.sha256):
         _refuse(path, f"part {number}", "no SHA-256")

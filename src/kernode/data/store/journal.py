@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,21 @@ from kernode.storage import write_whole
 
 JOURNAL = "unfinished.json"
 WORK = "unfinished"  # a folder for what is needed only while the store is written
+_LOCK = "unfinished.lock"
+
+
+def require_free(folder: Path) -> None:
+    """Raise unless a store can be written to a folder: it is empty, or has an unfinished store in it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. A store is a folder: choose another name.")
+    if (folder / FILE).exists():
+        if (folder / JOURNAL).exists():
+            Journal(folder, {}).end()  # a halt came just before that
+        raise InputError(f"{folder} is a finished store. Choose another folder, or delete this one.")
+    if not folder.exists() or (folder / JOURNAL).exists():
+        return
+    if any(path.name != _LOCK for path in folder.iterdir()):
+        raise InputError(f"{folder} is not empty. Choose a new or an empty folder for the store.")
 
 
 @dataclass
@@ -26,31 +43,30 @@ class Journal:
     parts: dict[int, PartEntry] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, folder: Path, source: dict[str, Any]) -> Journal:
-        """Begin a store in a folder that is empty, or go on with one of the same source."""
+    @contextmanager
+    def begin(cls, folder: Path, source: dict[str, Any]) -> Iterator[Journal]:
+        """Begin a store in a folder that is empty, or go on with one of the same source.
+
+        While this lasts, no other process can write there. A call that is wrong leaves nothing behind.
+        """
         source = json.loads(json.dumps(source))
-        if (folder / FILE).exists():
-            cls(folder, source).end()  # a halt may have come just before
-            raise InputError(f"{folder} is a finished store. Choose another folder, or delete this one.")
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file. A store is a folder: choose another name.")
-        if not (folder / JOURNAL).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise InputError(f"{folder} is not empty. Choose a new or an empty folder for the store.")
-            journal = cls(folder, source)
-            journal._write()
-            return journal
-        journal = cls._read(folder)
-        if journal.source != source:
-            odd = next(
-                key for key in {**source, **journal.source} if source.get(key) != journal.source.get(key)
-            )
-            raise InputError(
-                f"{folder} belongs to an unfinished store of something else ({odd} differs). "
-                "Choose another folder, or delete this one."
-            )
-        journal._keep_whole_parts()
-        return journal
+        require_free(folder)
+        with _locked(folder):
+            if (folder / JOURNAL).exists():
+                journal = cls._read(folder)
+                journal._require_source(source)
+                journal._keep_whole_parts()
+            else:
+                journal = cls(folder, source)
+                journal._write()
+            try:
+                yield journal
+            except InputError:
+                if not journal.parts:
+                    journal.end()
+                    with suppress(OSError):  # what else is in it stays
+                        folder.rmdir()
+                raise
 
     @classmethod
     def _read(cls, folder: Path) -> Journal:
@@ -61,6 +77,14 @@ class Journal:
             return cls(folder, dict(values["source"]), parts)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(f"{path} is damaged. Delete {folder} and begin again.") from error
+
+    def _require_source(self, source: dict[str, Any]) -> None:
+        if self.source != source:
+            odd = next(key for key in {**source, **self.source} if source.get(key) != self.source.get(key))
+            raise InputError(
+                f"{self.folder} belongs to an unfinished store of something else ({odd} differs). "
+                "Choose another folder, or delete this one."
+            )
 
     def _keep_whole_parts(self) -> None:
         """Forget parts whose file is not the one that was written, and sweep up what a halt left behind."""
@@ -89,8 +113,32 @@ class Journal:
     def end(self) -> None:
         """The store is finished: remove what only its writing needed."""
         shutil.rmtree(self.work, ignore_errors=True)
-        (self.folder / JOURNAL).unlink(missing_ok=True)
+        for name in (JOURNAL, _LOCK):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _write(self) -> None:
         parts = {str(number): asdict(part) for number, part in sorted(self.parts.items())}
         write_whole(self.folder / JOURNAL, json.dumps({"source": self.source, "parts": parts}).encode())
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing the same store; a process that ends lets go by itself."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / _LOCK).open("wb")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"{folder} cannot be written ({reason}). Choose another place.") from error
+    with file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(
+                f"{folder} is being written by another process. Wait for it, or end it."
+            ) from error
+        except (ImportError, OSError):  # Windows, or a file system without locks
+            pass
+        yield

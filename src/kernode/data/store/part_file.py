@@ -48,7 +48,7 @@ class Stream:
 def write_part(path: Path, tensors: dict[str, Stream]) -> tuple[str, int]:
     """Write tensors to one file, whole or not at all; gives its SHA-256 and its bytes."""
     # Wide numbers first: then each begins at a multiple of its own size.
-    ordered = dict(sorted(tensors.items(), key=lambda named: -named[1].dtype.itemsize))
+    ordered = dict(sorted(tensors.items(), key=lambda named: (-named[1].dtype.itemsize, named[0])))
     described, at = {}, 0
     for name, tensor in ordered.items():
         stop = at + tensor.bytes

@@ -23,7 +23,10 @@ from kernode.progress import tell
 
 def is_store(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder with a finished store in it."""
-    return (Path(path) / FILE).is_file()
+    try:
+        return (Path(path) / FILE).is_file()
+    except OSError:  # no name of a file, or a folder that this user may not look into
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)

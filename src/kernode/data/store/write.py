@@ -40,21 +40,17 @@ def write_store(graph: Graph, folder: str | os.PathLike[str], parts: int, order:
     if order == "metis":
         graph, cuts = metis_order(graph, len(cuts) - 1)
     source = _OfGraph(graph)
-    journal = Journal.begin(
-        Path(folder), {"source": source.identity(), "parts": len(cuts) - 1, "order": order}
-    )
-    written = write_parts(source, journal, cuts)
-    finished = replace(source.header(), order=order, parts=written, entries=graph.adjacency.nnz)
-    finished.write(journal.folder)
-    journal.end()
+    about = {"source": source.identity(), "parts": len(cuts) - 1, "order": order}
+    with Journal.begin(Path(folder), about) as journal:
+        written = write_parts(source, journal, cuts)
+        finished = replace(source.header(), order=order, parts=written, entries=int(graph.adjacency.nnz))
+        finished.write(journal.folder)
+        journal.end()
     return Store.open(folder)
 
 
 class Rows(Protocol):
     """What parts are written of, wherever it is kept."""
-
-    def entries(self, start: int, stop: int) -> tuple[int, int | None]:
-        """Of these rows of the adjacency and of sparse features; None where these are dense."""
 
     def tensors(self, start: int, stop: int) -> dict[str, Stream]:
         """What a part of these rows holds."""
@@ -67,16 +63,17 @@ def write_parts(source: Rows, journal: Journal, cuts: Sequence[int] | np.ndarray
     for number, (start, stop) in enumerate(spans):
         tell("parts", number, len(spans))
         known = journal.part(number)
-        if known is None:
+        if known is None or (known.start, known.stop) != (start, stop):
             file = f"part-{number:05}.safetensors"
-            adjacency, features = source.entries(start, stop)
-            digest, size = write_part(journal.folder / file, source.tensors(start, stop))
+            tensors = source.tensors(start, stop)
+            digest, size = write_part(journal.folder / file, tensors)
+            filled = tensors.get("features.indices")
             known = PartEntry(
                 file=file,
                 start=start,
                 stop=stop,
-                entries=adjacency,
-                feature_entries=features,
+                entries=tensors["adjacency.indices"].shape[0],
+                feature_entries=None if filled is None else filled.shape[0],
                 sha256=digest,
                 bytes=size,
             )
@@ -126,13 +123,6 @@ class _OfGraph:
         if graph.node_names is not None:
             digest.update(graph.node_names.tobytes())
         return {"name": graph.name, "fingerprint": graph.fingerprint, "sha256": digest.hexdigest()}
-
-    def entries(self, start: int, stop: int) -> tuple[int, int | None]:
-        """As :class:`Rows` says."""
-        x: Any = self.graph.features
-        pointers = self.graph.adjacency.indptr
-        filled = int(x.indptr[stop] - x.indptr[start]) if sparse.issparse(x) else None
-        return int(pointers[stop] - pointers[start]), filled
 
     def tensors(self, start: int, stop: int) -> dict[str, Stream]:
         """As :class:`Rows` says."""

@@ -34,9 +34,9 @@ _ENDS = (  # usual names of an edge's two columns
     ("caller", "callee"),
     ("von", "nach"),
 )
-_SOURCES, _TARGETS = zip(*_ENDS, strict=True)
+SOURCES, TARGETS = zip(*_ENDS, strict=True)
 _SHOWN = 5  # columns in a note
-_WEIGHTS = ("weight", "weights", "w")
+WEIGHTS = ("weight", "weights", "w")
 
 
 _OF_MANY = 5  # a column of ends names at least every so many-th listed node
@@ -74,10 +74,10 @@ def read_edges(
     ``guess``: whether a column called weight is taken for one without being named.
     """
     table = _with_first_edge(table, listed)
-    source, target, notes = _ends(table, source, target, weight, listed)
-    weight = choose(table, weight, "weight", _WEIGHTS if guess else ())
+    source, target, notes = find_ends(table, source, target, weight, listed)
+    weight = choose(table, weight, "weight", WEIGHTS if guess else ())
     if guess:
-        notes = (*notes, *_ignored(table, (source, target, weight)))
+        notes = (*notes, *ignored_note(table, (source, target, weight)))
     ends, ids = coded_ids(table, [source, target])
     lacking = (ends[:, 0] < 0) | (ends[:, 1] < 0)
     if lacking.any():
@@ -121,7 +121,7 @@ def _with_first_edge(table: Table, listed: Any) -> Table:
     import pyarrow.compute as pc
 
     names = table.column_names
-    usual = {*_SOURCES, *_TARGETS, *_WEIGHTS}
+    usual = {*SOURCES, *TARGETS, *WEIGHTS}
     if table.names_by_looks is None or len(names) < 2 or usual & {name.lower() for name in names}:
         return table
     below = [pc.unique(pc.utf8_trim_whitespace(table[name].combine_chunks())) for name in names[:2]]
@@ -131,16 +131,17 @@ def _with_first_edge(table: Table, listed: Any) -> Table:
     return table
 
 
-def _ends(
+def find_ends(
     table: Table, source: str | None, target: str | None, weight: str | None, listed: Any
 ) -> tuple[str, str, tuple[str, ...]]:
+    """The columns of the two ends, and notes."""
     names = table.column_names
     if len(names) < 2:
         has = f"only the column {names[0]!r}" if names else "no columns"
         raise InputError(
             f"{table.name} has {has}. It needs two, separated by commas or tabs: source and target."
         )
-    found = choose(table, source, "source", _SOURCES), choose(table, target, "target", _TARGETS)
+    found = choose(table, source, "source", SOURCES), choose(table, target, "target", TARGETS)
     notes = table.notes
     if found[0] is None and found[1] is None:
         found = names[0], names[1]
@@ -165,7 +166,7 @@ def _refuse_other_ends(table: Table, ends: tuple[str, str], weight: str | None, 
     strange = [name for name in ends if not _listed_share(table, name, listed)]
     if not strange:
         return
-    no_ends = {weight, *_WEIGHTS}
+    no_ends = {weight, *WEIGHTS}
     fits = [
         name
         for name in table.column_names
@@ -190,7 +191,7 @@ def _listed_share(table: Table, column: str, listed: Any) -> float:
     return float(there.mean()) if _OF_MANY * there.sum() >= len(listed) else 0.0
 
 
-def _ignored(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:
+def ignored_note(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:
     """A note on columns that play no role, and on one that could be the weight."""
     others = [name for name in table.column_names if name not in taken]
     if not others:

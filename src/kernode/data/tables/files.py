@@ -67,7 +67,7 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{what}: the columns do not make a table ({_first_line(error)}).") from error
-    return Table(what, _checked(columns, what), np.arange(columns.num_rows), notes=notes, index=index)
+    return Table(what, checked_columns(columns, what), np.arange(columns.num_rows), notes=notes, index=index)
 
 
 def read_like(source: Any, what: str, like: Encoding, encoding: str | None = None) -> Table:
@@ -108,7 +108,7 @@ def _read_file(path: Path, reading: Reading) -> Table:
         raise FileError(f"{path} cannot be read ({_first_line(error)}). Check the file.") from error
     finally:
         tell(f"reading {path.name}", 1, 1)
-    return Table(path.name, _checked(columns, path.name), np.arange(columns.num_rows))
+    return Table(path.name, checked_columns(columns, path.name), np.arange(columns.num_rows))
 
 
 def _read_binary(path: Path, suffix: str) -> Any:
@@ -127,7 +127,8 @@ def _read_binary(path: Path, suffix: str) -> Any:
             return ipc.open_stream(source).read_all()
 
 
-def _checked(columns: Any, name: str) -> Any:
+def checked_columns(columns: Any, name: str) -> Any:
+    """Columns (pyarrow) with different names, of types that all functions know."""
     names = columns.column_names
     if len(set(names)) < len(names):
         repeated = next(column for at, column in enumerate(names) if column in names[:at])

@@ -17,12 +17,13 @@ from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.edges import read_edges
 from kernode.data.tables.files import read_like
 from kernode.data.tables.ids import places
+from kernode.data.tables.joined import said_added
 from kernode.data.tables.labels import Labels, read_labels
 from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
-from kernode.data.tables.to_graph import require_columns, said_added, unreadable
+from kernode.data.tables.to_graph import require_columns, unreadable
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
 from kernode.graph.growth import extended, with_edges

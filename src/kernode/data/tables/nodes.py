@@ -16,7 +16,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.data.tables.table import Table
 from kernode.errors import InputError
 
-_WEAK = ("key", "name")  # of the usual names
+WEAK = ("key", "name")  # of the usual names
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Listed:
             raise InputError(f"{table.name} has no columns. A table of nodes needs one for their ids.")
         found = choose(table, id, "id", IDS)
         as_read = table if found is None else None
-        weak = id is None and found is not None and found.lower() in _WEAK and found != table.column_names[0]
+        weak = id is None and found is not None and found.lower() in WEAK and found != table.column_names[0]
         by_weak_name = table if weak else None
         if found is None:
             found = table.column_names[0]

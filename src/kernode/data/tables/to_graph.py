@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,8 +22,8 @@ from kernode.data.tables.decoding import require_encoding
 from kernode.data.tables.edges import Edges, read_edges
 from kernode.data.tables.files import IDS, is_text_file, read
 from kernode.data.tables.ids import places
+from kernode.data.tables.joined import Ends, all_ids, notes_on_joined
 from kernode.data.tables.labels import LABELS, Labels, NoClassesError, read_labels
-from kernode.data.tables.near_misses import ROUNDED, NearMisses
 from kernode.data.tables.nodes import Listed, aligned
 from kernode.data.tables.origin import TableOrigin
 from kernode.data.tables.repairs import Repair
@@ -98,7 +98,7 @@ def read_table(
         features = [column.name for column in like.columns]
     elif nodes is None and (id, label, features) != (None, None, None):
         raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
-    _require_text(encoding, header, edges, nodes)
+    require_text(encoding, header, edges, nodes)
     features = [features] if isinstance(features, str) else features
     of_nodes = Reading(encoding, header, named(id, label, *(features or ())), id)
     listed = Listed.of(None if nodes is None else read(nodes, "nodes", of_nodes), id)
@@ -133,7 +133,7 @@ def read_table(
         labels.numbers,
         class_names=labels.names,
         node_names=found.names,
-        name=name or _name_of(edges, "edges"),
+        name=name or name_of(edges, "edges"),
         notes=(*found.notes, *label_notes, *labels.notes, *vain, *map(str, repairs), *learned.describe()),
         origin=TableOrigin(learned, repairs),
     )
@@ -144,7 +144,7 @@ def named(*columns: str | None) -> frozenset[str]:
     return frozenset(column for column in columns if column is not None)
 
 
-def _require_text(encoding: str | None, header: bool | None, *tables: Any) -> None:
+def require_text(encoding: str | None, header: bool | None, *tables: Any) -> None:
     """Raise where options about text files are wrong, or are about none."""
     if encoding is not None:
         require_encoding(encoding)
@@ -176,26 +176,11 @@ class _Found:
             _refuse_node_as_names(listed, mentioned)
             listed = listed.settled(mentioned)
         added = mentioned.filter(pa.array(places(mentioned, listed.ids) < 0))
-        if listed.table is not None and len(listed.ids) and len(added) == len(mentioned) > 0:
-            _refuse_strangers(listed, pairs, mentioned)
-        if listed.table is not None:
-            _warn_of_near_misses(listed, added)
-        ids = pa.concat_arrays([listed.ids, added])
-        if not len(ids):
-            why = "; ".join(str(repair) for repair in (*listed.repairs, *pairs.repairs))
-            raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
-        _warn_of_rounded(ids)
+        ends = Ends(pairs.source, pairs.target, len(pairs.ends), pairs.repairs, pairs.notes)
+        ids = all_ids(listed, added, ends, none_is_listed=len(added) == len(mentioned))
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
-        said = said_added(added) if listed.table is not None else ()  # without, edges mention all of them
-        notes = (
-            *notes,
-            *_no_edge(adjacency, pairs),
-            *listed.notes,
-            *pairs.notes,
-            *said,
-            *_said_alone(adjacency, listed),
-        )
+        notes = (*notes, *notes_on_joined(listed, added, ends, np.diff(adjacency.indptr)))
         return cls(listed, pairs, names, adjacency, notes)
 
     def columns(self, label: str | None) -> dict[str, Any]:
@@ -233,71 +218,6 @@ def _refuse_node_as_names(listed: Listed, mentioned: Any) -> None:
             f"{table.name}, row {table.names_by_looks}: {listed.id!r} is a node of the edges, where names of "
             "columns should stand. Pass header=False if the row is data, or header=True if it holds names."
         )
-
-
-def _refuse_strangers(listed: Listed, pairs: Edges, mentioned: Any) -> NoReturn:
-    """Raise for tables that have no node in common."""
-    assert listed.table is not None
-    why = (
-        f"no node of {pairs.source!r} and {pairs.target!r}, such as {mentioned[0].as_py()!r}, is listed in "
-        f"column {listed.id!r} of {listed.table.name}, which has ids such as {listed.ids[0].as_py()!r}"
-    )
-    near = NearMisses.of(mentioned, listed.ids)
-    if near is None:
-        raise InputError(f"{why}. Pass id=, source= and target=.")
-    raise InputError(
-        f"{why}; {near.one!r} and {near.other!r} differ only in {near.difference}. "
-        "Write ids alike in both tables."
-    )
-
-
-def _warn_of_near_misses(listed: Listed, added: Any) -> None:
-    """Warn where nodes that only edges mention are listed, but written in another way."""
-    near = NearMisses.of(added, listed.ids)
-    if near is None:
-        return
-    assert listed.table is not None
-    differ = "differs" if near.count == 1 else "differ"
-    warn(
-        f"{near.count:,} of {len(added):,} node{'s' * (len(added) > 1)} that only edges mention {differ} "
-        f"from listed ones only in how they are written, such as {near.one!r} and {near.other!r} in column "
-        f"{listed.id!r} of {listed.table.name} ({near.difference}). Write ids alike in both tables."
-    )
-
-
-def _warn_of_rounded(ids: Any) -> None:
-    """Warn of ids that a spreadsheet took for numbers and rounded: several nodes may have become one."""
-    import pyarrow.compute as pc
-
-    rounded = ids.filter(pc.match_substring_regex(ids, ROUNDED))
-    if len(rounded):
-        plural = f"{len(rounded):,} ids are numbers" if len(rounded) > 1 else "1 id is a number"
-        warn(
-            f"{plural} that a spreadsheet has rounded, such as {rounded[0].as_py()!r}: different nodes may "
-            "have become one. Save the tables again with ids as text."
-        )
-
-
-def _said_alone(adjacency: sparse.csr_array, listed: Listed) -> tuple[str, ...]:
-    """A note on listed nodes without any edge, where others have some."""
-    alone = np.flatnonzero(np.diff(adjacency.indptr)[: len(listed.ids)] == 0)
-    if not len(alone) or not adjacency.nnz:
-        return ()
-    example = listed.ids[int(alone[0])].as_py()
-    if len(alone) == 1:
-        return (f"1 listed node has no edge: {example}",)
-    return (f"{len(alone):,} listed nodes have no edge, such as {example}",)
-
-
-def _no_edge(adjacency: sparse.csr_array, pairs: Edges) -> tuple[str, ...]:
-    """Say that there is no edge, and why."""
-    if adjacency.nnz:
-        return ()
-    loops = f"{len(pairs.ends):,} joined a node to itself" if len(pairs.ends) else ""
-    why = "; ".join(filter(None, (*map(str, pairs.repairs), loops))) or "none is listed"
-    sentence = f"the graph has no edge: {why}; only features can tell nodes apart"
-    warn(f"{sentence}.")
-    return (sentence,)
 
 
 def _learned(
@@ -343,7 +263,7 @@ def _labels(
     found: _Found, label: str | None, features: Features | None, like: Encoding | None, unknown: Any
 ) -> tuple[str | None, Labels, tuple[str, ...]]:
     """The column of the classes, the classes, and notes; a column that has only the name is passed over."""
-    column, notes = _label(found.listed.table, label, features, guess=like is None)
+    column, notes = label_column(found.listed.table, label, features, guess=like is None)
     try:
         return column, found.labels(column, like, unknown), notes
     except NoClassesError as error:
@@ -353,7 +273,7 @@ def _labels(
         return None, found.labels(None, like, unknown), (passed_over,)
 
 
-def _label(
+def label_column(
     table: Table | None, label: str | None, features: Features | None, *, guess: bool
 ) -> tuple[str | None, tuple[str, ...]]:
     """The column of the classes, and a note where nobody named it."""
@@ -400,16 +320,6 @@ def unreadable(encoding: Encoding, table: Table | None, columns: Any, *, later: 
     return tuple(repairs)
 
 
-def said_added(ids: Any) -> tuple[str, ...]:
-    """A note on nodes that no table of nodes lists."""
-    count = len(ids)
-    if not count:
-        return ()
-    shown = ", ".join(ids[:5].to_pylist()) + (", …" if count > 5 else "")
-    plural = "s" if count > 1 else ""
-    return (f"added {count:,} node{plural} that only edges mention, without features: {shown}",)
-
-
 def _encoding_of(like: Any) -> Encoding | None:
     if like is None or isinstance(like, Encoding):
         return like
@@ -439,7 +349,8 @@ def _refuse_beside_like(given: Mapping[str, Any]) -> None:
             raise InputError(f"{option}= is what like= has already. Leave one of them out.")
 
 
-def _name_of(source: Any, otherwise: str) -> str:
+def name_of(source: Any, otherwise: str) -> str:
+    """What a graph is called after a table of edges: the file's name without its endings."""
     if isinstance(source, str | Path):
         return Path(source).name.split(".")[0] or otherwise
     return otherwise

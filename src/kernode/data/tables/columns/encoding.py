@@ -91,7 +91,7 @@ class Encoding(Recipe):
         if self.structure is not None:
             parts.append(self.structure.encode(adjacency, names))
         entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
-        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
+        if is_mostly_zero(int(entries), n, sum(part.shape[1] for part in parts)):
             stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
             return sparse.csr_array(stacked.astype(np.float32))
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
@@ -127,6 +127,11 @@ class Encoding(Recipe):
             for column in self.columns
             if type(column) in _READERS
         }
+
+
+def is_mostly_zero(entries: int, n: int, f: int) -> bool:
+    """Whether X of n × f with so many entries is kept sparse."""
+    return entries < _SPARSE * n * f
 
 
 _READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {

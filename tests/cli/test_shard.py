@@ -1,0 +1,89 @@
+"""``kernode data shard``, and commands that are given the folder it wrote."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from commands import fails
+from kernode.data import Store, load_graph, read_table
+
+
+@pytest.fixture
+def tables(kernode):
+    random = np.random.default_rng(0)
+    ends = random.integers(0, 60, (200, 2))
+    parquet.write_table(pa.table({"from": ends[:, 0], "to": ends[:, 1]}), kernode.folder / "ties.parquet")
+    nodes = {"id": np.arange(60), "x": random.normal(size=60), "word": ["alpha beta"] * 30 + ["gamma"] * 30}
+    parquet.write_table(pa.table(nodes), kernode.folder / "people.parquet")
+    return "ties.parquet", "--nodes", "people.parquet"
+
+
+def test_a_store_is_data_for_every_command(kernode):
+    status, out, _ = kernode("data", "shard", "cora", "--parts", "3", "-o", "parts")
+    assert status == 0
+    assert "cora: 2,708 nodes and 5,278 edges in 3 parts" in out
+    assert sorted(path.name for path in (kernode.folder / "parts").iterdir())[-1] == "store.json"
+    facts = json.loads(kernode("data", "info", "parts", "--json")[1])
+    assert facts["fingerprint"] == load_graph("cora").fingerprint
+    status, out, _ = kernode(
+        "fit", "parts", "--epochs", "1", "--replicas", "1", "--device", "cpu", "-o", "m.safetensors"
+    )
+    assert status == 0
+    assert "kernode predict m.safetensors parts" in out
+    status, _, err = kernode("predict", "m.safetensors", "parts", "-o", "classes.csv")
+    assert status == 0, err
+
+
+def test_parquet_tables_are_sharded_without_holding_their_graph(kernode, tables):
+    asked = ("data", "shard", *tables, "--features", "x", "--parts", "4", "-o", "store", "--json")
+    report = json.loads(kernode(*asked)[1])
+    assert (report["bounded"], report["not_bounded_because"]) == (True, None)
+    assert [part["file"] for part in report["parts"]] == [f"part-0000{at}.safetensors" for at in range(4)]
+    graph = read_table(kernode.folder / tables[0], kernode.folder / tables[2], features=["x"])
+    assert report["fingerprint"] == graph.fingerprint == Store.open(kernode.folder / "store").fingerprint
+
+
+def test_tables_that_need_memory_are_read_whole_and_it_is_said_why(kernode, tables):
+    status, out, _ = kernode("data", "shard", *tables, "--parts", "2", "-o", "store")
+    assert status == 0
+    assert "all of the graph was held in memory: people.parquet: column 'word' (string)" in " ".join(
+        out.split()
+    )
+    assert Store.open(kernode.folder / "store").nodes == 60
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("cora", "--bounded"), "--bounded cannot be: two Parquet files are needed"),
+        (("{tables}", "--bounded"), "--bounded cannot be: people.parquet: column 'word' (string) is learned"),
+        (("{tables}", "--bounded", "--order", "metis"), "the order metis needs all of the graph"),
+        (("cora", "--order", "random"), "order must be one of given, metis. Got 'random'"),
+        (("cora", "--parts", "0"), "parts must be an integer ≥ 1. Got 0"),
+        (("cora", "--parts", "2709"), "2,708 nodes cannot be cut into 2,709 parts"),
+        (("{tables}", "--features", "x", "--parts", "61"), "60 nodes cannot be cut into 61 parts"),
+        (("{tables}", "--label", "third"), "no column 'third' for --label"),
+    ],
+)
+def test_what_cannot_be_sharded_is_one_sentence_and_leaves_nothing(kernode, tables, words, sentence):
+    given = [part for word in words for part in (tables if word == "{tables}" else (word,))]
+    parts = () if "--parts" in words else ("--parts", "2")
+    fails(kernode("data", "shard", *given, *parts, "-o", "store"), 2, sentence)
+    assert not (kernode.folder / "store").exists()
+
+
+def test_a_finished_store_is_refused_before_anything_is_read(kernode):
+    kernode("data", "shard", "cora", "--parts", "1", "-o", "store", "--quiet")
+    fails(kernode("data", "shard", "nowhere.npz", "--parts", "1", "-o", "store"), 2, "is a finished store")
+
+
+def test_a_damaged_part_is_named(kernode):
+    kernode("data", "shard", "cora", "--parts", "3", "-o", "store", "--quiet")
+    path = kernode.folder / "store" / "part-00001.safetensors"
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 1
+    path.write_bytes(content)
+    fails(kernode("data", "info", "store"), 1, "part-00001.safetensors is damaged")
