@@ -7,13 +7,14 @@ other: Σ_q L[:, q] N[q, :] over the shares q. So no rank ever holds more than i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from kernode.graph.share import GraphShare
-from kernode.hops.masked_product import BLOCK_FLOPS, flops
+from kernode.hops.masked_product import BLOCK_FLOPS, by_graphblas, by_scipy, flops
 from kernode.hops.matrices import Powers
 from kernode.progress import tell
 
@@ -105,7 +106,10 @@ def _masked(
     """(left · right) ⊙ mask, some rows at a time, so that what the mask takes away is never held whole."""
     if mask is None:
         return (left @ right).tocsr()
-    parts = [(left[a:b] @ right) * mask[a:b].astype(bool) for a, b in _row_blocks(left, right)]
+    # GraphBLAS takes the right side by columns, which of a symmetric matrix are its rows, but not of a block.
+    with_graphblas = find_spec("graphblas") is not None
+    way = by_graphblas(left, right.T.tocsr(), mask) if with_graphblas else by_scipy(left, right, mask)
+    parts = [way(start, stop) for start, stop in _row_blocks(left, right)]
     return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, right.shape[1]))
 
 
