@@ -38,11 +38,18 @@ def together(size, *command, timeout=120):
             process.kill()
 
 
-def torchrun(size, *words, cwd, restarts=0, **more):
+def torchrun(size, *words, cwd, restarts=0, preexec_fn=None):
     """``torchrun -m kernode …``: what it did."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size)]
     port = ["--master-port", str(free_port()), "--max-restarts", str(restarts)]
     command = [*launcher, *port, "-m", "kernode", *map(str, words)]
     return subprocess.run(
-        command, cwd=cwd, env=environment(**more), capture_output=True, text=True, check=False, timeout=300
+        command,
+        cwd=cwd,
+        env=environment(),
+        preexec_fn=preexec_fn,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )

@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -177,3 +179,23 @@ def test_without_restarts_a_killed_process_ends_the_job_and_leaves_a_checkpoint(
     stdout, stderr = again.communicate(timeout=240)
     assert again.returncode == 0, stderr
     require_same(parameters(tmp_path / "m.safetensors"), undisturbed)
+
+
+def test_what_one_process_must_refuse_two_can_train(tmp_path):
+    """Features and edges of 1.14 GB, and processes that may hold 1.02 GB each, Python and torch included."""
+    graph = load_graph("synthetic:nodes=200000,degree=10,features=1400")
+    limit, size = 1_020_000_000, graph.features.nbytes + 12 * graph.adjacency.nnz
+    write_store(graph, tmp_path / "store", parts=2)
+    del graph
+    assert size > 1.1 * limit
+    words = ["--variant", "diffusion-wide", "--hidden", "16", "--replicas", "1", "--epochs", "2", "--json"]
+    alone = torchrun(1, "fit", tmp_path / "store", *words, cwd=tmp_path, preexec_fn=lambda: limited(limit))
+    assert alone.returncode
+    assert re.search(r"takes at least [\d.]+ GB of memory and [\d.]+ MB are free", alone.stderr)
+    both = torchrun(2, "fit", tmp_path / "store", *words, cwd=tmp_path, preexec_fn=lambda: limited(limit))
+    assert both.returncode == 0, both.stderr
+    assert json.loads(both.stdout)["test"]["accuracy_mean"] > 0
+
+
+def limited(size):
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))

@@ -82,10 +82,10 @@ def main() -> None:
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's: an option or argument that there is not
             _fail_use(error)
-        if isinstance(error, MemoryError) or "allocate" in str(error):
-            _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
         if os.environ.get("KERNODE_DEBUG"):
             raise
+        if isinstance(error, MemoryError) or "allocate" in str(error):
+            _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
         _fail(f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1)
 
 

@@ -14,7 +14,7 @@ from kernode.cli import parsing
 from kernode.cli.console import Interrupted, check_writable, data_name, warned
 from kernode.cli.graph_source import as_options, graph_from
 from kernode.cli.model_source import Opened, open_model
-from kernode.cli.ranks import began_again, rank
+from kernode.cli.ranks import began_again, processes, rank
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -151,13 +151,14 @@ class GraphOptions(TableOptions):
         return graph_from(self.data, **self.columns())
 
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
-        """Refuse before a synthetic graph is made where no method fits; what does not is left out later."""
+        """Refuse before a graph is made or read where no method fits; what does not is left out later."""
         from kernode.data.sizes import look_up
+        from kernode.data.store import is_store
         from kernode.data.synthetic import is_synthetic
         from kernode.training.memory_check import refused
 
-        if is_synthetic(self.data):
-            refused(look_up(self.data), methods, place)
+        if is_synthetic(self.data) or is_store(self.data):
+            refused(look_up(self.data).share(processes()), methods, place)
 
     @property
     def name(self) -> str:

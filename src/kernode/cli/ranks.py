@@ -21,9 +21,14 @@ def rank() -> int:
     return int(os.environ.get("RANK", 0)) if several() else 0
 
 
+def processes() -> int:
+    """How many torchrun has begun together; without it, this one."""
+    return int(os.environ.get("WORLD_SIZE", 1)) if "RANK" in os.environ else 1
+
+
 def several() -> bool:
-    """Whether torchrun has begun more than one process."""
-    return "RANK" in os.environ and int(os.environ.get("WORLD_SIZE", 1)) > 1
+    """Whether there are more than one."""
+    return processes() > 1
 
 
 def began_again() -> bool:
@@ -76,6 +81,6 @@ def loaded(data: str) -> Graph:
     if not is_store(data):
         raise InputError(
             f"{data} is no store, which several processes could share. Make one: kernode data shard {data} "
-            f"--parts {os.environ['WORLD_SIZE']} -o FOLDER, and give the folder."
+            f"--parts {processes()} -o FOLDER, and give the folder."
         )
     return read_share(Store.open(data), join())

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 def free_bytes() -> int | None:
     """Main memory that this process may still take; None where the system does not say.
 
-    A container's own limit counts where it is the smaller one.
+    A container's own limit counts where it is the smaller one, and so does one of the process (ulimit).
     """
-    known = [size for size in (_system_free(), _container_free()) if size is not None]
+    found = (_system_free(), _container_free(), _process_free())
+    known = [size for size in found if size is not None]
     return min(known, default=None)
 
 
@@ -65,6 +66,24 @@ def _container_free() -> int | None:
         return None if limit == "max" else int(limit) - int((group / "memory.current").read_text())
     except (OSError, ValueError):
         return None
+
+
+def _process_free() -> int | None:
+    """What limits of the process leave: of its data (ulimit -d) and of its addresses (ulimit -v)."""
+    try:
+        import resource
+
+        taken = {}
+        for line in Path("/proc/self/status").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            if name in ("VmData", "VmSize"):
+                taken[name] = int(rest.split()[0]) * 1024
+        limits = {"VmData": resource.RLIMIT_DATA, "VmSize": resource.RLIMIT_AS}
+        left = [resource.getrlimit(limits[name])[0] - used for name, used in taken.items()
+                if resource.getrlimit(limits[name])[0] != resource.RLIM_INFINITY]  # fmt: skip
+    except (ImportError, OSError, ValueError):  # no such limits, or nobody says what is taken
+        return None
+    return max(0, min(left)) if left else None
 
 
 def readable(size: float) -> str:

@@ -159,6 +159,8 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
+        if "allocate" in str(error):
+            raise MemoryError(str(error)) from error
         said = re.search(r"connection [a-z ]+|timed? ?out", str(error), re.IGNORECASE)
         reason = said[0].strip().lower() if said else (str(error).splitlines() or [type(error).__name__])[0]
         raise LostRankError(

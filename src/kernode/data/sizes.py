@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,18 @@ class GraphSizes:
             filled=filled if store.sparse_features else None,
             feature_bytes=np.dtype(store.dtype).itemsize,
             classes=store.classes,
+        )
+
+    def share(self, processes: int) -> GraphSizes:
+        """What one of several processes has of it, as far as they have alike."""
+        if processes == 1:
+            return self
+        return replace(
+            self,
+            nodes=self.nodes // processes,
+            entries=self.entries // processes,
+            filled=None if self.filled is None else self.filled // processes,
+            graph=None,
         )
 
     @property

@@ -7,6 +7,7 @@ other: Σ_q L[:, q] N[q, :] over the shares q. So no rank ever holds more than i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -49,8 +50,16 @@ class _Terms:
 
     def __init__(self, share: GraphShare, step: sparse.csr_array) -> None:
         self.share, self.step = share, step
-        self.own = _identity(share).astype(bool).tocsr()
-        self.pattern = (share.adjacency.astype(bool) + self.own).tocsr()  # one step, or none
+
+    @cached_property
+    def own(self) -> sparse.csr_array:
+        """The pattern of no step."""
+        return _identity(self.share).astype(bool).tocsr()
+
+    @cached_property
+    def pattern(self) -> sparse.csr_array:
+        """The pattern of one step, or none."""
+        return (self.share.adjacency.astype(bool) + self.own).tocsr()
 
     def local(self, hops: int, powers: Powers) -> list[sparse.csr_array]:
         """As local_terms.py defines them."""

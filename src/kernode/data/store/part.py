@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.chunks import row_chunks
 from kernode.data.csr import checked_csr
 from kernode.data.store.header import Header, PartEntry
 from kernode.data.store.names import unpack_names
@@ -47,7 +48,8 @@ def read_part(header: Header, entry: PartEntry, file: OpenPart) -> Part:
         if header.sparse_features
         else file.read("features")
     )
-    if not np.isfinite(features.data if header.sparse_features else features).all():
+    values: np.ndarray = features.data if header.sparse_features else features  # type: ignore[assignment]
+    if not all(np.isfinite(values[some]).all() for some in row_chunks(values)):  # a mask of all is not held
         raise FileError(f"{file.path}: a feature is not a finite number. Shard again.")
     names = read_names(file) if header.named else None
     return Part(entry.start, entry.stop, adjacency, features, read_labels(header, file), names)
