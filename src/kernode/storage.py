@@ -87,7 +87,10 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (SafetensorError, OSError, ValueError) as error:
-        raise FileError(f"{path} is damaged or not a {wanted} file ({_first_line(error)}).") from error
+        raise FileError(
+            f"{path} is damaged, or no {wanted} file that kernode wrote ({_first_line(error)}). "
+            "Restore it, or give another."
+        ) from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
         if found == "link predictor" and kinds == ("model",):
@@ -95,8 +98,8 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
                 f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
                 "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
             )
-        other = f" but a {found}." if found else "."
-        raise InputError(f"{path} is not a kernode {wanted} file{other}")
+        other = f" but a {found}" if found else ""
+        raise InputError(f"{path} is not a kernode {wanted} file{other}. Give another.")
     if facts.get("format") != FORMAT:
         raise InputError(f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}.")
     if facts.pop("checksum", None) != _checksum(tensors, facts):

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -224,6 +224,17 @@ def check_writable(path: Path | None) -> None:
         raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
     if not os.access(existing, os.W_OK):
         raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
+
+
+def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse, before anything is computed, to write over what is read, or two results into one file."""
+    given = {Path(one).resolve() for one in read if one is not None and Path(one).is_file()}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in given:
+            raise InputError(f"{path} is in use by this command and would be overwritten. Give another file.")
+        given.add(path.resolve())
 
 
 def check_folder(path: Path) -> None:
