@@ -20,9 +20,9 @@ from kernode.cli.options import (
     TrainingOptions,
 )
 from kernode.errors import InputError, KernodeError
-from kernode.storage import write_tensors
 from kernode.kernels import RBF, Linear
 from kernode.maps import GCN
+from kernode.storage import write_tensors
 
 
 @dataclass(frozen=True, kw_only=True)
