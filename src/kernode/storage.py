@@ -86,7 +86,7 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise FileError(
             f"{path} is damaged, or no {wanted} file that kernode wrote ({_first_line(error)}). "
             "Restore it, or give another."
@@ -105,6 +105,15 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
     if facts.pop("checksum", None) != _checksum(tensors, facts):
         raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
     return tensors, facts
+
+
+@contextmanager
+def complete(path: Path) -> Iterator[None]:
+    """Say what a file lacks whose checksum is right: another program wrote it, or another version."""
+    try:
+        yield
+    except KeyError as error:
+        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
 
 
 def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
