@@ -195,9 +195,12 @@ class Keeping:
             self.waiting_since = time.monotonic()
 
     def _write(self) -> None:
-        if self.checkpoint is not None and len(self.history) > self.written:
-            self.checkpoint.save(self.state, self.history, self.facts)
-            self.written = len(self.history)
+        if self.checkpoint is None or len(self.history) <= self.written:
+            return
+        if not self.history[-1]["loss"].isfinite().any():
+            return  # diverged: the file keeps the last state that was good
+        self.checkpoint.save(self.state, self.history, self.facts)
+        self.written = len(self.history)
 
 
 @contextmanager

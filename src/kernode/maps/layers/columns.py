@@ -29,19 +29,27 @@ def column_statistics(graph: Graph, feature_map: Any) -> np.ndarray | None:
     x = scaled_features(graph, normalize_rows=feature_map.normalize_rows)
     n = max(1, x.shape[0])
     mean = np.asarray(x.sum(axis=0)).ravel() / n
+    unit = _unit(x)
     if sparse.issparse(x):
-        squares = np.asarray(x.power(2).sum(axis=0)).ravel() / n
-        variance = np.maximum(squares - mean**2, 0)
+        squares = np.asarray((x * (1 / unit)).power(2).sum(axis=0)).ravel() / n
+        variance = np.maximum(squares - (mean / unit) ** 2, 0)
     else:
-        variance = np.var(x, axis=0)
-    spread = np.sqrt(variance)
+        variance = np.var(x / unit, axis=0)
+    spread = np.sqrt(variance) * unit
     return np.stack([mean, 1 / np.where(spread > 1e-12 * np.abs(mean), spread, 1)])
+
+
+def _unit(x: Any) -> float:
+    """A power of two that X is divided by before it is squared: 1, but for numbers whose squares are none."""
+    largest = abs(x).max() if min(x.shape) else 1.0
+    return 1.0 if largest == 0 or 1e-100 < largest < 1e100 else 2.0 ** np.floor(np.log2(largest))
 
 
 def initial_columns(statistics: np.ndarray | None, replicas: int, place: Place) -> Parameters:
     """``column_mean`` and ``column_scale``, the same for every replica: r × f each, or none."""
     if statistics is None:
         return {}
-    mean, scale = torch.from_numpy(statistics).to(place.dtype).to(place.device)
+    largest = torch.finfo(place.dtype).max  # one over a tiny deviation may be beyond 32 bits
+    mean, scale = torch.from_numpy(statistics).clamp(max=largest).to(place.dtype).to(place.device)
     values = (one.expand(replicas, -1).contiguous() for one in (mean, scale))
     return dict(zip(FIXED, values, strict=True))
