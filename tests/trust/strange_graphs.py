@@ -26,6 +26,11 @@ def star(leaves):
     return _graph(edges, n=leaves + 1)
 
 
+def thousands_of_classes():
+    """Three nodes of each of two thousand."""
+    return _graph(_ring(6000), n=6000, labels=np.arange(6000) // 3)
+
+
 def _ring(n):
     return np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
 
@@ -43,6 +48,15 @@ def _contradicting():
     return _graph(edges, weights=weights)
 
 
+def _two_parts():
+    half = N // 2
+    return _graph(np.concatenate([_pairs(half), half + _pairs(half)]), labels=np.arange(N) // half)
+
+
+def _of_all_sizes():
+    return _graph(_ring(N), np.random.default_rng(0).random((N, 3)) * [1e30, 1e-30, 1.0])
+
+
 GRAPHS = {
     "no edges": lambda: _graph(NO_EDGES),
     "one node": lambda: _graph(NO_EDGES, n=1, labels=[0]),
@@ -51,19 +65,18 @@ GRAPHS = {
     "no class": lambda: _graph(_ring(N), labels=np.full(N, -1)),
     "star": lambda: star(300),
     "clique": lambda: _graph(_pairs(N)),
-    "two parts": lambda: _graph(np.concatenate([_pairs(N // 2), N // 2 + _pairs(N // 2)]), labels=np.arange(N) // (N // 2)),
+    "two parts": _two_parts,
     "isolated nodes": lambda: _graph(_pairs(6)),
     "zero features": lambda: _graph(_ring(N), np.zeros((N, 3))),
     "constant features": lambda: _graph(_ring(N), np.full((N, 3), 7.0)),
     "one constant feature": lambda: _graph(_ring(N), np.ones((N, 1))),
     "half of the rows zero": lambda: _graph(_ring(N), np.outer(np.arange(N) % 2, np.arange(1.0, 5))),
     "every node a class": lambda: _graph(_ring(200), n=200, labels=np.arange(200)),
-    "thousands of classes": lambda: _graph(_ring(6000), n=6000, labels=np.arange(6000) // 3),
     "huge features": lambda: _scaled(1e30),
     "features beyond float32": lambda: _scaled(1e200),
     "tiny features": lambda: _scaled(1e-30),
     "features below float32": lambda: _scaled(1e-200),
-    "huge and tiny together": lambda: _graph(_ring(N), np.outer(np.ones(N), [1e30, 1e-30, 1.0]) * np.random.default_rng(0).random((N, 3))),
+    "huge and tiny together": _of_all_sizes,
     "negative features": lambda: _scaled(-1.0),
     "huge weights": lambda: _graph(_ring(N), weights=np.full(N, 1e30)),
     "tiny weights": lambda: _graph(_ring(N), weights=np.full(N, 1e-30)),
