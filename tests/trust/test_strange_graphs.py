@@ -81,6 +81,29 @@ def test_every_strange_graph_trains_or_is_refused_with_defaults(name):
     check(GRAPHS[name](), "default", REFUSED.get((name, "default")))
 
 
+@pytest.mark.parametrize(
+    ("name", "variant"), [("one node", "gat"), ("huge weights", "kled"), ("tiny features", "smoother")]
+)
+def test_other_methods_answer_in_numbers_too(name, variant):
+    graph = GRAPHS[name]()
+    settings = {} if variant in ("kled", "smoother") else {"epochs": EPOCHS}
+    train = np.arange(max(1, graph.n_nodes // 2))
+    model = kn.NodeKernelClassifier(variant, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kn.KernodeWarning)
+        model.fit(train, graph.labels[train], graph=graph)
+    assert np.isfinite(model.predict_proba(np.arange(graph.n_nodes))).all()
+
+
+def test_attention_of_a_single_head_trains():
+    graph = clustered_graph(n=30)
+    model = kn.NodeKernelClassifier("gat", map=kn.maps.GAT(hidden=(8,), heads=1), epochs=EPOCHS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kn.KernodeWarning)
+        model.fit(np.arange(15), graph.labels[:15], graph=graph)
+    assert np.isfinite(model.predict_proba(np.arange(30))).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["default", "k3", "n1", "links"])
 @pytest.mark.parametrize("make", [lambda: star(100_000), thousands_of_classes], ids=["star", "classes"])

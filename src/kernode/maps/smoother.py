@@ -18,7 +18,7 @@ from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.maps.base import Parameters
-from kernode.maps.layers.features import placed_features
+from kernode.maps.layers.features import placed_features, require_room
 from kernode.maps.layers.sizes import dense_held
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
 
@@ -74,7 +74,9 @@ class Smoother(NeighbourSum):
 
     def prepare(self, graph: Graph, place: Place) -> Tensor:
         """All of g: nothing is left to learn."""
-        return torch.from_numpy(self.of(graph)).to(place.dtype).to(place.device)
+        g = self.of(graph)
+        require_room(g, place)
+        return torch.from_numpy(g).to(place.dtype).to(place.device)
 
     def initial(self, prepared: Tensor, draws: Draws, place: Place) -> Parameters:
         """No parameters."""

@@ -27,6 +27,7 @@ def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
 
 def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
     """Move a matrix to a place, sparse if it is sparse."""
+    require_room(x.data if sparse.issparse(x) else np.asarray(x), place)
     if sparse.issparse(x) and place.device.type == "cuda" and _better_dense(x):
         x = x.toarray()
     if sparse.issparse(x):
@@ -52,15 +53,13 @@ def placed_features(
     A dense X is scaled block by block, so that beside the result no copy of it is ever held.
     """
     if sparse.issparse(x):
-        scaled = _scaled(x, normalize_rows)
-        _require_room(scaled.data, place)
-        return to_place(scaled, place)
+        return to_place(_scaled(x, normalize_rows), place)
     if not normalize_rows and place.device.type == "cpu" and _fits(x, place.dtype):
         return _shared(x)
     out = torch.empty(x.shape, dtype=place.dtype, device=place.device)
     for rows in row_chunks(x):
         scaled = _scaled(x[rows], normalize_rows)
-        _require_room(scaled, place)
+        require_room(scaled, place)
         out[rows] = torch.from_numpy(scaled).to(place.dtype)
     return out
 
@@ -77,7 +76,7 @@ def _require_size(graph: Graph, place: Place, normalize_rows: bool) -> None:
         )
 
 
-def _require_room(values: np.ndarray, place: Place) -> None:
+def require_room(values: np.ndarray, place: Place) -> None:
     """Refuse numbers that the place's precision takes for infinity, before they spoil everything."""
     if place.dtype == torch.float32 and values.size:
         largest = max(values.max(), -values.min())
