@@ -36,6 +36,8 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     # Not tempfile: its files are private to the user, and a cache may be shared.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
+            raise OSError("it is no ordinary file")
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("xb") as file:
             yield file

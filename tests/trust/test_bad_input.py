@@ -1,6 +1,7 @@
 """Every wrong input of the catalogue ends in one sentence, the right status, and nothing left behind."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -77,6 +78,16 @@ def test_a_wrong_command_ends_in_one_sentence_and_leaves_nothing(
     fails(result, wrong.status, *wrong.says)
     assert "internal error" not in result[2]
     assert content(tmp_path) == before
+
+
+def test_a_pipe_is_not_taken_for_a_file_to_write(usual_files, tmp_path, monkeypatch, command):
+    """Nor is /dev/null, which a model would replace."""
+    monkeypatch.chdir(usual_files)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for option in ("-o", "--checkpoint"):
+        fails(command("fit", "graph.npz", option, pipe), 2, "pipe is no ordinary file")
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize("wrong", CALLS, ids=lambda wrong: wrong.name)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kernode.compute.place import Place
 
 
+_LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
+
+
 class Interrupted(KernodeError):  # noqa: N818 (it is no error)
     """Ctrl-C, with what there is to say about what was done until then."""
 
@@ -217,8 +220,12 @@ def check_writable(path: Path | None) -> None:
     """Say before a long computation what would go wrong after it."""
     if path is None:
         return
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InputError(f"{path.name[:40]}… is too long for the name of a file. Give a shorter one.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no ordinary file. Give the name of one.")
     existing = next(parent for parent in path.absolute().parents if parent.exists())
     if not existing.is_dir():
         raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
