@@ -81,7 +81,7 @@ def test_what_is_no_ordinary_file_is_not_replaced(tmp_path):
     """As root a rename would put a file in the place of /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(FileError, match="pipe cannot be written .it is no ordinary file"):
+    with pytest.raises(FileError, match=r"pipe cannot be written .it is no ordinary file"):
         storage.write_whole(pipe, b"content")
     assert pipe.is_fifo()
     assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
