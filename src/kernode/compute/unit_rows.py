@@ -18,11 +18,13 @@ def unit_rows(x: Any) -> Any:
     x = sparse.csr_array(x, dtype=kind) if sparse.issparse(x) else np.asarray(x, kind)
     lengths = _lengths(x)
     # Squares of what is very large or very small are no numbers, or none at all.
-    extreme = ~(np.isfinite(lengths) & (lengths > np.sqrt(np.finfo(kind).tiny)))
-    if extreme.any():
-        largest = abs(x).max(axis=1)
-        largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
-        x = _divided(x, np.where(extreme & (largest > 0), largest, 1))
+    extreme = np.flatnonzero(~(np.isfinite(lengths) & (lengths > np.sqrt(np.finfo(kind).tiny))))
+    largest: Any = abs(x[extreme]).max(axis=1) if len(extreme) else np.empty(0)
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    if largest.any():
+        by = np.ones(len(lengths), kind)
+        by[extreme] = np.where(largest > 0, largest, 1)
+        x = _divided(x, by)
         lengths = _lengths(x)
     lengths = np.where(lengths > 0, lengths, 1)
     if not sparse.issparse(x):
@@ -42,7 +44,6 @@ def _lengths(x: Any) -> np.ndarray:
 
 def _divided(x: Any, by: np.ndarray) -> Any:
     """Each row by a number of its own."""
-    by = by.astype(x.dtype)
     if not sparse.issparse(x):
         return x / by[:, None]
     return sparse.csr_array((x.data / np.repeat(by, np.diff(x.indptr)), x.indices, x.indptr), shape=x.shape)

@@ -14,7 +14,7 @@ from scipy import sparse
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.graph import Graph
-from kernode.maps.layers.features import scaled_features
+from kernode.maps.layers.features import largest_of, scaled_features
 
 FIXED = ("column_mean", "column_scale")  # parameters that no gradient reaches
 
@@ -30,18 +30,19 @@ def column_statistics(graph: Graph, feature_map: Any) -> np.ndarray | None:
     n = max(1, x.shape[0])
     mean = np.asarray(x.sum(axis=0)).ravel() / n
     unit = _unit(x)
+    x = x if unit == 1 else x * (1 / unit)
     if sparse.issparse(x):
-        squares = np.asarray((x * (1 / unit)).power(2).sum(axis=0)).ravel() / n
+        squares = np.asarray(x.power(2).sum(axis=0)).ravel() / n
         variance = np.maximum(squares - (mean / unit) ** 2, 0)
     else:
-        variance = np.var(x / unit, axis=0)
+        variance = np.var(x, axis=0)
     spread = np.sqrt(variance) * unit
     return np.stack([mean, 1 / np.where(spread > 1e-12 * np.abs(mean), spread, 1)])
 
 
 def _unit(x: Any) -> float:
     """A power of two that X is divided by before it is squared: 1, but for numbers whose squares are none."""
-    largest = abs(x).max() if min(x.shape) else 1.0
+    largest = largest_of(x)
     return 1.0 if largest == 0 or 1e-100 < largest < 1e100 else 2.0 ** np.floor(np.log2(largest))
 
 

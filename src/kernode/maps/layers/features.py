@@ -17,7 +17,7 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 
-_LARGEST = float(np.finfo(np.float32).max)
+_SMALLEST, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
@@ -27,7 +27,7 @@ def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
 
 def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
     """Move a matrix to a place, sparse if it is sparse."""
-    require_room(x.data if sparse.issparse(x) else np.asarray(x), place)
+    require_room(x, place)
     if sparse.issparse(x) and place.device.type == "cuda" and _better_dense(x):
         x = x.toarray()
     if sparse.issparse(x):
@@ -68,23 +68,27 @@ def _require_size(graph: Graph, place: Place, normalize_rows: bool) -> None:
     """Refuse a graph whose every feature the place's precision takes for 0."""
     if normalize_rows or place.dtype != torch.float32 or graph.features.dtype != np.float64:
         return
-    largest = abs(graph.features).max()
-    if 0 < largest < np.finfo(np.float32).tiny:
+    largest = largest_of(graph.features)
+    if 0 < largest < _SMALLEST:
         raise InputError(
             f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute with 64 "
             "(precision=64, --precision 64)."
         )
 
 
-def require_room(values: np.ndarray, place: Place) -> None:
+def require_room(x: Any, place: Place) -> None:
     """Refuse numbers that the place's precision takes for infinity, before they spoil everything."""
-    if place.dtype == torch.float32 and values.size:
-        largest = max(values.max(), -values.min())
-        if largest > _LARGEST:
-            raise InputError(
-                f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with 64 "
-                "(precision=64, --precision 64)."
-            )
+    if place.dtype == torch.float32 and (largest := largest_of(x)) > _LARGEST:
+        raise InputError(
+            f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with 64 "
+            "(precision=64, --precision 64)."
+        )
+
+
+def largest_of(x: Any) -> float:
+    """The largest absolute value of a matrix, of which no copy is made."""
+    values = x.data if sparse.issparse(x) else np.asarray(x)
+    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def _scaled(features: np.ndarray | sparse.csr_array, normalize_rows: bool) -> Any:
