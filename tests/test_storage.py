@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -74,6 +75,16 @@ def test_a_newer_format_is_refused_by_name(tmp_path):
     save_file(TENSORS, path, metadata={"kernode": json.dumps(facts)})
     with pytest.raises(InputError, match="has format 99; this kernode reads format 1"):
         storage.read_tensors(path, "model")
+
+
+def test_what_is_no_ordinary_file_is_not_replaced(tmp_path):
+    """As root a rename would put a file in the place of /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileError, match=r"pipe cannot be written .it is no ordinary file"):
+        storage.write_whole(pipe, b"content")
+    assert pipe.is_fifo()
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

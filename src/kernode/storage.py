@@ -49,6 +49,8 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     # Not tempfile: its files are private to the user, and a cache may be shared.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
+            raise OSError("it is no ordinary file")
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("xb") as file:
             yield file
@@ -99,8 +101,11 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise FileError(f"{path} is damaged or not a {wanted} file ({_first_line(error)}).") from error
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+        raise FileError(
+            f"{path} is damaged, or no {wanted} file that kernode wrote ({_first_line(error)}). "
+            "Restore it, or give another."
+        ) from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
         if found == "link predictor" and kinds == ("model",):
@@ -108,13 +113,22 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
                 f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
                 "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
             )
-        other = f" but a {found}." if found else "."
-        raise InputError(f"{path} is not a kernode {wanted} file{other}")
+        other = f" but a {found}" if found else ""
+        raise InputError(f"{path} is not a kernode {wanted} file{other}. Give another.")
     if facts.get("format") != FORMAT:
         raise InputError(f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}.")
     if facts.pop("checksum", None) != _checksum(tensors, facts):
         raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
     return tensors, facts
+
+
+@contextmanager
+def complete(path: Path) -> Iterator[None]:
+    """Say what a file lacks whose checksum is right: another program wrote it, or another version."""
+    try:
+        yield
+    except KeyError as error:
+        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
 
 
 def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:

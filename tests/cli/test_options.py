@@ -19,9 +19,10 @@ from kernode.cli.options import (
     TableOptions,
     TrainingOptions,
 )
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 from kernode.kernels import RBF, Linear
 from kernode.maps import GCN
+from kernode.storage import write_tensors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +120,9 @@ def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
     with pytest.raises(InputError, match=r"there is no .*c to go on from: leave out --resume"):
         CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file()
     (tmp_path / "c-k3").touch()
+    with pytest.raises(KernodeError, match="c-k3 is damaged, or no checkpoint file"):
+        CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file(["", "k3"])
+    write_tensors(tmp_path / "c-k3", "checkpoint", {}, {})
     found = CheckpointOptions(checkpoint=tmp_path / "c", checkpoint_every=3, resume=True).file(["", "k3"])
     assert (found.path, found.every, found.resume) == (tmp_path / "c", 3, True)
 

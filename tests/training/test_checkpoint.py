@@ -129,7 +129,7 @@ def test_fewer_epochs_than_a_checkpoint_has_are_refused(path):
 
 def test_a_damaged_file_is_named(path):
     path.write_bytes(b"nothing")
-    with pytest.raises(FileError, match="is damaged or not a checkpoint file"):
+    with pytest.raises(FileError, match="is damaged, or no checkpoint file"):
         trained(JOINT, checkpoint=Checkpoint(path, resume=True))
 
 

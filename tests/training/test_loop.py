@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from kernode.errors import KernodeError
+from kernode.storage import read_tensors
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import stack_slices
 from kernode.training.run import Run
@@ -120,7 +121,62 @@ def test_a_loss_that_ends_in_no_number_is_a_warning_where_an_earlier_epoch_was_k
         return found if epoch < 5 else found | {"loss": found["loss"] * torch.nan}
 
     monkeypatch.setattr(NodeLearner, "losses", breaking)
-    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5"):
+    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5; an earlier one is kept"):
         found = trained(JOINT)
     assert 1 <= found.epochs[0] < 5
     assert all(value.isfinite().all() for value in found.parameters.values())
+    assert len(found.history["loss"]) == 5  # what can never be a number again is not gone on with
+
+
+def test_one_replica_that_diverges_does_not_stop_the_others(monkeypatch):
+    from kernode.node_classification.trainer import NodeLearner
+
+    losses = NodeLearner.losses
+
+    def breaking(self, epoch):
+        found = losses(self, epoch)
+        return found | {"loss": found["loss"] * torch.tensor([1.0, torch.nan if epoch >= 5 else 1.0])}
+
+    whole = trained(JOINT, seeds=(0, 1))
+    monkeypatch.setattr(NodeLearner, "losses", breaking)
+    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5"):
+        found = trained(JOINT, seeds=(0, 1))
+    assert found.epochs[0] == whole.epochs[0]
+    assert found.epochs[1] < 5
+    assert len(found.history["loss"]) == SHORT.epochs
+    for name, value in found.parameters.items():
+        assert torch.equal(value[0], whole.parameters[name][0])
+        assert value.isfinite().all()
+
+
+def test_a_loss_that_comes_back_is_gone_on_with(monkeypatch):
+    """A loss beyond the largest number may have gradients that are not."""
+    from kernode.node_classification.trainer import NodeLearner
+
+    step = NodeLearner.step
+
+    def overflowing(self, epoch):
+        found = step(self, epoch)
+        return found | {"loss": found["loss"] + torch.inf} if epoch == 3 else found
+
+    monkeypatch.setattr(NodeLearner, "step", overflowing)
+    with pytest.warns(UserWarning, match="the loss was not finite from epoch 3"):
+        assert len(trained(JOINT).history["loss"]) == SHORT.epochs
+
+
+def test_a_checkpoint_keeps_the_last_state_that_was_good(monkeypatch, tmp_path):
+    from kernode.node_classification.trainer import NodeLearner
+
+    losses = NodeLearner.losses
+
+    def breaking(self, epoch):
+        found = losses(self, epoch)
+        return found if epoch < 5 else found | {"loss": found["loss"] * torch.nan}
+
+    path = tmp_path / "c.safetensors"
+    monkeypatch.setattr(NodeLearner, "losses", breaking)
+    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5"):
+        trained(JOINT, checkpoint=Checkpoint(path, every=1))
+    assert Checkpoint(path).epochs() == 4
+    tensors, _ = read_tensors(path, "checkpoint")
+    assert all(value.isfinite().all() for name, value in tensors.items() if ".parameters." in name)

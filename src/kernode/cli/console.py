@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +23,9 @@ from kernode.progress import Listener, heard_by
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
+
+
+_LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
 
 
 class Interrupted(KernodeError):  # noqa: N818 (it is no error)
@@ -217,13 +220,28 @@ def check_writable(path: Path | None) -> None:
     """Say before a long computation what would go wrong after it."""
     if path is None:
         return
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InputError(f"{path.name[:40]}… is too long for the name of a file. Give a shorter one.")
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no ordinary file. Give the name of one.")
     existing = next(parent for parent in path.absolute().parents if parent.exists())
     if not existing.is_dir():
         raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
     if not os.access(existing, os.W_OK):
         raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
+
+
+def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse, before anything is computed, to write over what is read, or two results into one file."""
+    given = {Path(one).resolve() for one in read if one is not None and Path(one).is_file()}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in given:
+            raise InputError(f"{path} is in use by this command and would be overwritten. Give another file.")
+        given.add(path.resolve())
 
 
 def check_folder(path: Path) -> None:

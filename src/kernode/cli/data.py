@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_writable, new_table, print_json, print_table, progress, say
+from kernode.cli.console import (
+    check_apart,
+    check_writable,
+    new_table,
+    print_json,
+    print_table,
+    progress,
+    say,
+)
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.options import GraphOptions, OutputOptions
@@ -122,6 +130,7 @@ def convert(
     if out.suffix != ".npz":
         raise InputError(f"{out}: a graph is written as FILE.npz.")
     check_writable(out)
+    check_apart((out,), (graph.data, graph.nodes))
     with progress("convert", quiet=output.silent):
         read = graph.graph()
     write_npz(read, out)
@@ -163,10 +172,11 @@ def fetch(
 
     Example: [bold]kernode data fetch citeseer[/]
     """
+    from kernode.data import datasets
     from kernode.data.fetch import fetch as fetch_data
 
     name = name.lower()
-    if not output.silent:
+    if not output.silent and any(name == entry.name for entry in datasets()):
         sys.stderr.write(f"fetching {name} …\n")
     path = fetch_data(name, folder, force=force)
     if output.json:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import check_apart, print_json, progress, say
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.model_source import graph_of
 from kernode.cli.options import ModelOptions, OutputOptions
@@ -44,6 +44,7 @@ def embed(
     -o vectors.parquet[/]
     """
     check_place(out, (".npz", ".parquet", ".csv"))
+    check_apart((out,), (model.model, model.data, model.nodes))
     from kernode.cli.matrix_file import write_matrix
 
     with progress("embed", quiet=output.silent) as begin:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.model_source import extended, graph_at
 from kernode.cli.options import DATA_HELP, DeviceOption, EncodingOption, OutputOptions
@@ -63,6 +63,8 @@ def extend(
     check_suffix(out)
     for path in (out, save):
         check_writable(path)
+    check_apart((out, save), (nodes, edges, graph, graph_nodes))  # the model's own file may grow
+    check_apart((out,), (model,))
     if nodes is None and edges is None:
         raise InputError("nothing arrives. Give --nodes FILE, --edges FILE or both.")
 

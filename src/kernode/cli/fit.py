@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, telling
+from kernode.cli.console import check_apart, check_writable, peak_memory_mb, print_json, progress, telling
 from kernode.cli.graph_source import notes_of, print_notes, require_labels
 from kernode.cli.options import (
     RUN,
@@ -75,6 +75,7 @@ def fit(
     for path in (out, predictions):
         check_writable(path)
     check_suffix(predictions)
+    check_apart((out, predictions, checkpoint.checkpoint), (graph.data, graph.nodes, settings, split))
 
     with watch.part("imports"):
         from kernode.data.sizes import GraphSizes

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen, names_of
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import check_apart, print_json, progress, say
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.compute.free_memory import readable
@@ -41,6 +41,7 @@ def gram(
     Example: [bold]kernode gram cora-k3.safetensors -o gram.npz --only 0,1,2 --with nodes.txt[/]
     """
     check_place(out, (".npz", ".parquet"))
+    check_apart((out,), (model.model, model.data, model.nodes))
     from kernode.cli.matrix_file import write_matrix
 
     with progress("gram", quiet=output.silent) as begin:

@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_writable, peak_memory_mb, print_json, progress, say, telling
+from kernode.cli.console import (
+    check_apart,
+    check_writable,
+    peak_memory_mb,
+    print_json,
+    progress,
+    say,
+    telling,
+)
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import (
     RUN,
@@ -78,6 +86,7 @@ def links(
     variant, changes = with_settings(settings, "links", variant, usual, changes)
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
+    check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
 
     with watch.part("imports"):
         from kernode.link_prediction.baselines import link_baselines

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.chosen_nodes import names_of, one_node
-from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.model_source import graph_of
 from kernode.cli.options import DeviceOption, EncodingOption, NodesOption, OutputOptions
@@ -52,6 +52,7 @@ def missing(
     """
     check_suffix(out)
     check_writable(out)
+    check_apart((out,), (model, data, nodes))
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
     from kernode.data.tables import is_table

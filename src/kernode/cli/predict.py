@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_writable, print_json, progress, say
+from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
 from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_predictions
@@ -45,6 +45,7 @@ def predict(
     """
     check_suffix(out)
     check_writable(out)
+    check_apart((out,), (model.model, model.data, model.nodes))
     if abstain is not None:
         from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
 

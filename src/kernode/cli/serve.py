@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = "KERNODE_SERVE"  # what a worker process reads: the parent's options
 _LONGEST_END = 1  # seconds that answers have left after Ctrl-C
+_MOST_WORKERS = 256
 
 
 def serve(
@@ -64,8 +65,8 @@ def serve(
     _require_extra()
     from kernode.show.explorer.guard import can_be_sent
 
-    if workers < 1:
-        raise InputError(f"--workers must be an integer ≥ 1. Got {workers}.")
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise InputError(f"--workers must be an integer from 1 to {_MOST_WORKERS}. Got {workers}.")
     if root_path and not root_path.startswith("/"):
         raise InputError(f"--root-path must begin with a slash, as /kernode does. Got {root_path!r}.")
     local = _is_loopback(host)

@@ -50,8 +50,12 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}. Right it there.") from None
+    except RecursionError:
+        raise InputError(f"{path} is not TOML of settings: lists in lists. Right it there.") from None
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist. Check the path.") from None
     except OSError as error:
-        raise FileError(f"{path} cannot be read ({error.strerror or error}).") from None
+        raise FileError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from None
     if "method" in content and "variant" not in content:  # as files of links were before they named it
         content |= {"command": "links", "variant": content.pop("method")}
     unknown = set(content) - {"command", "variant", "settings"}
@@ -59,7 +63,9 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{path}: {sorted(unknown)[0]!r} is neither variant nor [settings]. Take it out.")
     meant = content.get("command", "fit")
     if meant != command:
-        raise InputError(f"{path} is for `kernode {meant}`, not for `kernode {command}`.")
+        raise InputError(
+            f"{path} is for `kernode {meant}`, not for `kernode {command}`: use that, or leave it."
+        )
     variant, settings = content.get("variant"), content.get("settings", {})
     if not isinstance(variant, str) or not isinstance(settings, dict):
         raise InputError(f'{path} must have a line variant = "…" and a section [settings].')

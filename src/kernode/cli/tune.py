@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernode.cli.console import check_writable, print_json, progress
+from kernode.cli.console import check_apart, check_writable, print_json, progress
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption
@@ -79,6 +79,7 @@ def tune(
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     for path in (study, out):
         check_writable(path)
+    check_apart((study, out), (graph.data, graph.nodes, split))
 
     from kernode.studies.tune.problem import LinkProblem, NodeProblem
     from kernode.studies.tune.search import search

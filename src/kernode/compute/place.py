@@ -10,6 +10,8 @@ import torch
 
 from kernode.errors import InputError
 
+MOST_THREADS = 1024  # of a million the process dies
+
 
 @dataclass(frozen=True)
 class Place:
@@ -63,7 +65,10 @@ def _found(device: str | torch.device) -> torch.device:
 
 def set_threads(threads: int | None) -> None:
     """Use so many CPU threads; results repeat bit for bit only for the same number."""
-    if threads is not None and threads < 1:
+    if threads is None:
+        return
+    if threads < 1:
         raise InputError(f"threads must be an integer ≥ 1. Got {threads}.")
-    if threads is not None:
-        torch.set_num_threads(threads)
+    if threads > MOST_THREADS:
+        raise InputError(f"threads must be an integer up to {MOST_THREADS:,}. Got {threads}.")
+    torch.set_num_threads(threads)

@@ -43,12 +43,25 @@ def one_each(name: str, value: PerReplica, replicas: int, place: Place) -> Tenso
     return values.expand(replicas).to(place.dtype).to(place.device)
 
 
-def whole(name: str, value: Any) -> int:
-    """An integer as Python's own, or a sentence."""
+def whole(name: str, value: Any, lowest: int | None = None, highest: int | None = None) -> int:
+    """An integer as Python's own, within bounds where there are some, or a sentence; True is none.
+
+    A ``highest`` is where more could only be a slip of the hand: it would hang, or overflow.
+
+    >>> whole("epochs", np.int64(5)), whole("hops", 2, 1, 1000)
+    (5, 2)
+    """
     try:
-        return operator.index(value)
+        found = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be an integer. Got {value!r}.") from None
+        found = None
+    if found is None or isinstance(value, bool):
+        raise InputError(f"{name} must be an integer. Got {value!r}.")
+    if lowest is not None and found < lowest:
+        raise InputError(f"{name} must be an integer ≥ {lowest}. Got {found}.")
+    if highest is not None and found > highest:
+        raise InputError(f"{name} must be an integer up to {highest:,}. Got {found}.")
+    return found
 
 
 def seed_from(random_state: Any) -> int:

@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.place import Place
+from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
-from kernode.errors import InputError
 
 Threads = int | Literal["measured"] | None  # None: as many as torch has
 
@@ -36,9 +35,7 @@ def asked_for(threads: int | None) -> Threads:
     """What an estimator's or a command's setting asks for: a number, or the best there is just now."""
     if threads is None:
         return "measured"
-    if whole("threads", threads) < 1:
-        raise InputError(f"threads must be an integer ≥ 1. Got {threads}.")
-    return threads
+    return whole("threads", threads, 1, MOST_THREADS)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -18,7 +19,10 @@ from kernode.storage import writing_whole
 
 # What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
 # whose header promises more than there is.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError, MemoryError)
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, OSError, RuntimeError),
+    *(MemoryError, OverflowError),
+)
 
 MAP_FROM = 64 * 2**20  # bytes of an array, stored as it is, that is left in the file and mapped
 
@@ -46,8 +50,10 @@ class Archive:
             entry = self._zipped.getinfo(f"{name}.npy")
             if entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
                 return self._map(entry)
-            content = self._zipped.read(entry)  # compares the CRC-32, before the header is believed
-            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+            content = io.BytesIO(self._zipped.read(entry))  # compares the CRC-32 first
+            _read_header(content, content.getbuffer().nbytes)
+            content.seek(0)
+            return np.lib.format.read_array(content, allow_pickle=False)
         except _DAMAGED as error:
             raise FileError(
                 f"{self.path}: the array '{name}' is damaged or holds Python objects, which are never "
@@ -56,20 +62,26 @@ class Archive:
 
     def _map(self, entry: zipfile.ZipInfo) -> np.ndarray:
         with self._zipped.open(entry) as content:
-            read_header = _HEADERS.get(np.lib.format.read_magic(content))
-            if read_header is None:
-                raise ValueError("it is in a version of the format that only tables of named columns need")
-            shape, fortran, dtype = read_header(content)
+            shape, fortran, dtype = _read_header(content, entry.file_size)
             start = content.tell()
             while content.read(2**22):  # to its end, where zipfile compares the CRC-32
                 pass
-        if dtype.hasobject or start + math.prod(shape) * dtype.itemsize > entry.file_size:
-            raise ValueError("it holds Python objects, or less than its header promises")
         with self.path.open("rb") as file:
             file.seek(entry.header_offset)
             name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
         offset = entry.header_offset + _LOCAL_HEADER.size + name + extra + start
         return np.memmap(self.path, dtype, "r", offset, shape, order="F" if fortran else "C")
+
+
+def _read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an array in so many bytes, before memory is taken for what they promise."""
+    read_header = _HEADERS.get(np.lib.format.read_magic(content))
+    if read_header is None:
+        raise ValueError("it is in a version of the format that only tables of named columns need")
+    shape, fortran, dtype = read_header(content)
+    if dtype.hasobject or content.tell() + math.prod(shape) * dtype.itemsize > size:
+        raise ValueError("it holds Python objects, or less than its header promises")
+    return shape, fortran, dtype
 
 
 @contextmanager
@@ -79,10 +91,10 @@ def open_archive(path: Path) -> Iterator[Archive]:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist. Check the path.") from error
-    except zipfile.BadZipFile as error:
-        raise FileError(f"{path} is not an NPZ file, or it is cut short. Write or copy it again.") from error
     except OSError as error:
         raise FileError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
+    except _DAMAGED as error:
+        raise FileError(f"{path} is not an NPZ file, or it is cut short. Write or copy it again.") from error
     with zipped:
         yield Archive(path, zipped)
 

@@ -103,7 +103,7 @@ def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
         raise FileError(f"{path} does not exist. Check the path.") from error
     except OSError as error:
         raise FileError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
-    except ValueError as error:  # JSON's and Unicode's
+    except (ValueError, RecursionError) as error:  # JSON's and Unicode's; lists in lists in lists
         raise FileError(f"{path} is not JSON in UTF-8. Write it again.") from error
     if not isinstance(content, dict):
         raise InputError(f"{path.name} must hold an object with the lists train, validation and test.")
@@ -116,7 +116,7 @@ def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
             )
     if _are_names(path, [node for nodes in lists.values() for node in nodes if type(node) is int], graph):
         lists = {part: [str(node) for node in nodes] for part, nodes in lists.items()}
-    return {part: _columns(path, part, _as_array(nodes), graph) for part, nodes in lists.items()}
+    return {part: _columns(path, part, _as_array(path, part, nodes), graph) for part, nodes in lists.items()}
 
 
 def _are_names(path: Path, integers: list[int], graph: Graph) -> bool:
@@ -132,8 +132,13 @@ def _are_names(path: Path, integers: list[int], graph: Graph) -> bool:
     return are_names
 
 
-def _as_array(nodes: list[Any]) -> np.ndarray:
-    return np.array(nodes) if nodes else np.array([], dtype=np.int64)
+def _as_array(path: Path, part: str, nodes: list[Any]) -> np.ndarray:
+    if not nodes:
+        return np.array([], dtype=np.int64)
+    array = np.array(nodes)
+    if array.dtype.kind not in "iubU":  # numpy has no integers so large
+        raise InputError(f"{path.name}, {part}: {max(nodes, key=abs)} is not in the graph. Check the list.")
+    return array
 
 
 def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:

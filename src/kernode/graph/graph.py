@@ -144,6 +144,10 @@ class Graph:
         """A sum over the nodes whose rows are here, over all nodes: itself, but for a share of a graph."""
         return values
 
+    def largest(self, value: float) -> float:
+        """The same of the largest of what nodes have."""
+        return value
+
     def find(self, nodes: Any) -> Positions:
         """Positions of nodes: by name, by integer, or by a mask; :mod:`kernode.graph.lookup` has the rules.
 

@@ -90,6 +90,10 @@ class GraphShare(Graph):
         """A sum over this share's nodes, over all nodes."""
         return self.ranks.total(values)
 
+    def largest(self, value: float) -> float:
+        """The largest of what all shares have."""
+        return max(self.ranks.of_all(value))
+
     def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
         """A matrix whose rows (n_k × n) lie with all ranks, one rank's at a time, with where they stand.
 

@@ -2,11 +2,19 @@
 
 from kernode.hops.cost import HopCost, hop_cost
 from kernode.hops.expected_cost import cost_of
-from kernode.hops.matrices import Powers, check_hops, hop_matrices, hop_shells, normalized_adjacency
+from kernode.hops.matrices import (
+    MOST_HOPS,
+    Powers,
+    check_hops,
+    hop_matrices,
+    hop_shells,
+    normalized_adjacency,
+)
 from kernode.hops.operator import ExplicitHops, FactoredHops, HopOperator, Kind
 from kernode.hops.rows import HopRows, hop_rows
 
 __all__ = [
+    "MOST_HOPS",
     "ExplicitHops",
     "FactoredHops",
     "HopCost",

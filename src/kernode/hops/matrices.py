@@ -7,10 +7,12 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.replicas import whole
 from kernode.errors import InputError
 from kernode.graph import Graph
 
 Powers = Literal["each", "last", "released", "plain"]
+MOST_HOPS = 1000  # a neighbourhood is the whole graph long before
 
 
 def normalized_adjacency(graph: Graph) -> sparse.csr_array:
@@ -50,8 +52,7 @@ def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
 
 def check_hops(hops: int, powers: str) -> None:
     """Raise unless Eq. 7 can be read so."""
-    if hops < 1:
-        raise InputError(f"hops must be an integer ≥ 1. Got {hops}.")
+    whole("hops", hops, 1, MOST_HOPS)
     if powers not in get_args(Powers):
         raise InputError(f"powers must be 'each', 'last', 'released' or 'plain'. Got {powers!r}.")
 

@@ -15,7 +15,7 @@ from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
-from kernode.storage import read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, write_tensors
 from kernode.training.settings import Training
 from kernode.version import __version__
 
@@ -59,7 +59,11 @@ def read_link_model(path: str | Path) -> LinkModel:
 
 def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
     """The model that a file holds."""
-    facts = _as_today(facts)
+    with complete(path):
+        return _model(tensors, _as_today(facts), path)
+
+
+def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
     held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return LinkModel(
         method=LinkMethod.from_json(facts["method"]),

@@ -12,7 +12,6 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, stacked_rows
-from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss
 from kernode.losses.nodes_by_class import NodesByClass
@@ -41,9 +40,7 @@ class KernelLoss(Loss):
     objective: ClassVar = "kernel"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "triplets", whole("triplets", self.triplets))
-        if self.triplets < 1:
-            raise InputError(f"triplets must be an integer ≥ 1. Got {self.triplets}.")
+        object.__setattr__(self, "triplets", whole("triplets", self.triplets, 1, 10**9))
 
     @abstractmethod
     def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:

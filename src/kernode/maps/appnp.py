@@ -11,11 +11,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import hop_rows
+from kernode.hops import MOST_HOPS, hop_rows
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
@@ -42,10 +43,9 @@ class APPNP(StagedMap, NeighbourSum):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if self.steps < 1 or not 0 < self.teleport <= 1:
-            raise InputError(
-                f"APPNP needs steps ≥ 1 and teleport in (0, 1]. Got {self.steps} and {self.teleport}."
-            )
+        whole("steps", self.steps, 1, MOST_HOPS)
+        if not 0 < self.teleport <= 1:
+            raise InputError(f"teleport must be in (0, 1]. Got {self.teleport}.")
 
     @property
     def reach(self) -> int:

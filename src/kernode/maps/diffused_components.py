@@ -11,12 +11,13 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix, product
 from kernode.compute.unit_rows import unit_rows
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import normalized_adjacency
+from kernode.hops import MOST_HOPS, normalized_adjacency
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import to_place
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason
@@ -57,11 +58,10 @@ class DiffusedComponents(FeatureMap):
     learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.dimensions < 1 or self.hops < 0 or not 0 < self.teleport <= 1:
-            raise InputError(
-                "DiffusedComponents needs dimensions ≥ 1, hops ≥ 0 and teleport in (0, 1]. "
-                f"Got {self.dimensions}, {self.hops} and {self.teleport}."
-            )
+        whole("dimensions", self.dimensions, 1)
+        whole("hops", self.hops, 0, MOST_HOPS)
+        if not 0 < self.teleport <= 1:
+            raise InputError(f"teleport must be in (0, 1]. Got {self.teleport}.")
 
     @property
     def reach(self) -> int:

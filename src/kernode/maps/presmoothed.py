@@ -11,11 +11,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import cost_of, hop_matrices, normalized_adjacency
+from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
@@ -41,8 +42,7 @@ class Presmoothed(StagedMap):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if self.hops < 1:
-            raise InputError(f"hops must be an integer ≥ 1. Got {self.hops}.")
+        whole("hops", self.hops, 1, MOST_HOPS)
         if self.powers == "released":
             raise InputError(
                 "powers='released' has nothing between T_0 and T_H, and side by side that is columns of "

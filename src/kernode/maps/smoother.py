@@ -12,13 +12,13 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.hops import hop_rows, normalized_adjacency
+from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.maps.base import Parameters
-from kernode.maps.layers.features import placed_features
+from kernode.maps.layers.features import placed_features, require_room
 from kernode.maps.layers.sizes import dense_held
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
 
@@ -42,8 +42,7 @@ class Smoother(NeighbourSum):
     learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.hops < 0:
-            raise InputError(f"hops must be an integer ≥ 0. Got {self.hops}.")
+        whole("hops", self.hops, 0, MOST_HOPS)
 
     @property
     def reach(self) -> int:
@@ -75,7 +74,9 @@ class Smoother(NeighbourSum):
 
     def prepare(self, graph: Graph, place: Place) -> Tensor:
         """All of g: nothing is left to learn."""
-        return torch.from_numpy(self.of(graph)).to(place.dtype).to(place.device)
+        g = self.of(graph)
+        require_room(g, place)
+        return torch.from_numpy(g).to(place.dtype).to(place.device)
 
     def initial(self, prepared: Tensor, draws: Draws, place: Place) -> Parameters:
         """No parameters."""

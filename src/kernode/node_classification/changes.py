@@ -14,6 +14,8 @@ from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap
 from kernode.recipe import require_part, take_fields
 
+_MOST_LAYERS = 1000
+
 
 def with_objective(loss: Loss, objective: Objective) -> Loss:
     """A loss with other parts: of those that stay, the settings stay.
@@ -65,8 +67,8 @@ def _kernel_loss(given: Any, before: KernelLoss) -> KernelLoss:
 
 def hidden_widths(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
     """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
-    if layers is not None and whole("layers", layers) < 1:
-        raise InputError(f"layers must be an integer ≥ 1. Got {layers}.")
+    if layers is not None:
+        whole("layers", layers, 1, _MOST_LAYERS)
     if not hasattr(feature_map, "hidden"):
         setting = "hidden" if layers is None else "layers"
         raise InputError(f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -19,7 +20,13 @@ from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP
 from kernode.node_classification.choice import require_choice, validation_accuracies
-from kernode.node_classification.label_propagation import check_shares, edge_step, known_labels, spread
+from kernode.node_classification.label_propagation import (
+    MOST_STEPS,
+    check_shares,
+    edge_step,
+    known_labels,
+    spread,
+)
 from kernode.node_classification.method import Method, NodeMethod
 from kernode.recipe import require_part, take_fields
 from kernode.training.loop import Trained
@@ -59,8 +66,7 @@ class CorrectAndSmooth(NodeMethod):
             raise InputError("CorrectAndSmooth needs a base with a softmax classifier: another loss.")
         check_shares("correction_shares", self.correction_shares)
         check_shares("smoothing_shares", self.smoothing_shares)
-        if self.steps < 1:
-            raise InputError(f"steps must be an integer ≥ 1. Got {self.steps}.")
+        whole("steps", self.steps, 1, MOST_STEPS)
 
     @property
     def settings(self) -> list[tuple[float, float]]:

@@ -14,7 +14,7 @@ from kernode.compute.stack import part, replica
 from kernode.data import Split, split_nodes
 from kernode.data.registry import identify
 from kernode.data.split_file import is_split_file
-from kernode.errors import warn
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import mean_and_std
@@ -111,6 +111,7 @@ def run_method(
 
 def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | None = None) -> Outcome:
     """The same for whichever of some methods validates best."""
+    _require_classes(graph, methods)
     if split is None and has_few_labels(graph):
         return _run_on_all(graph, methods, run)
     splits = split_nodes(graph, split, list(run.seeds))
@@ -119,6 +120,18 @@ def run_candidates(graph: Graph, methods: Candidates, run: Run, *, split: str | 
     on = fit_best(task, methods, split=_split_name(graph, split))
     on = on.noted(tested=np.atleast_2d(_rows(splits, "test")))
     return Outcome.of(on, splits, task.nodes)
+
+
+def _require_classes(graph: Graph, methods: Candidates) -> None:
+    """Say what no method can learn from before anything else is said."""
+    known = np.unique(graph.labels[graph.labels >= 0])
+    losses = [getattr(method, "loss", None) for method, _ in methods.values()]
+    if len(known) == 1 and any(loss is not None and loss.objective != "softmax" for loss in losses):
+        only = graph.class_names[known[0]]
+        raise InputError(
+            f"every node with a class is of {only!r}, and a kernel loss compares classes. Label another, "
+            "or use objective softmax."
+        )
 
 
 def _split_name(graph: Graph, split: str | None) -> str:

@@ -227,6 +227,8 @@ def diffuse(graph: Graph, scale: float, values: np.ndarray) -> np.ndarray:
 def normalized_columns(graph: Graph, scale: float, train: np.ndarray) -> np.ndarray:
     """K̄ of all nodes with the training nodes: n × m, entries within −1 … 1 up to rounding."""
     values, vectors = spectrum(graph)
+    # Rounding makes of an eigenvalue 0 some n·ε of the largest: of huge weights a lot, and exp of it nothing.
+    values = np.where(values > len(values) * np.finfo(values.dtype).eps * values.max(), values, 0)
     root = vectors * np.exp(-0.5 * scale * values)  # K = root · rootᵀ, so p.s.d. as computed
     # K(v, v) ≥ 1/n, for L has the constant vector in its kernel: never a division by zero.
     root /= np.linalg.norm(root, axis=1, keepdims=True)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
 from kernode.errors import InputError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kernode.node_classification.model_on_graph import ModelOnGraph
     from kernode.node_classification.task import NodeTask
 
+MOST_STEPS = 100_000
 MOST_NUMBERS = 2**26  # in F at a time: of more replicas than that, one part after the other
 
 
@@ -49,8 +51,7 @@ class LabelPropagation(NodeMethod):
         check_shares("shares", self.shares)
         if not self.clamped or not set(self.clamped) <= {False, True}:
             raise InputError(f"clamped must hold True, False or both. Got {self.clamped}.")
-        if self.steps < 1:
-            raise InputError(f"steps must be an integer ≥ 1. Got {self.steps}.")
+        whole("steps", self.steps, 1, MOST_STEPS)
 
     @property
     def settings(self) -> list[tuple[float, bool]]:

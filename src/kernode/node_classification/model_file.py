@@ -17,7 +17,7 @@ from kernode.graph import Graph
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.storage import read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, write_tensors
 from kernode.training.settings import Training
 from kernode.version import __version__
 
@@ -74,7 +74,11 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
     """The model that a file holds."""
     from kernode.node_classification import variants  # noqa: F401 (methods of every kind are known then)
 
-    facts = _as_today(facts)
+    with complete(path):
+        return _model(tensors, _as_today(facts), path)
+
+
+def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
     optional: dict[str, Any] = {name: tensors[name].numpy() for name in _OPTIONAL if name in tensors}
     held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
     return Model(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
+from pathlib import Path
 from typing import Literal, cast, get_args
 
 import numpy as np
 
+from kernode.data.archive import open_archive
 from kernode.errors import FileError, InputError, MissingExtraError, warn
 from kernode.node_classification.index_file import owner
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -35,13 +36,9 @@ def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity
     key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, perplexity, 1)).encode()).hexdigest()
     path = cache_folder() / "layouts" / f"{key[:32]}.npz"
     n = on.graph.n_nodes
-    if path.exists():
-        try:
-            found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)["points"]
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-            found = None  # damaged: it is only a cache
-        if found is not None and found.shape == (n, 2) and np.isfinite(found).all():
-            return found.astype(np.float32)
+    found = _kept(path)
+    if found is not None and found.shape == (n, 2):
+        return found
     points = _within(place(on.kernel.directions.vectors(), plane, seed, perplexity))
     content = io.BytesIO()
     np.savez_compressed(content, points=points)
@@ -50,6 +47,16 @@ def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity
     except FileError as error:
         warn(f"the layout is not kept, and will be computed again: {error}")
     return points
+
+
+def _kept(path: Path) -> np.ndarray | None:
+    """What the cache has; None where that is nothing, or damaged: it is computed again."""
+    try:
+        with open_archive(path) as archive:
+            points = archive.read("points") if "points" in archive.names else None
+    except FileError:
+        return None
+    return points if points is not None and points.dtype == np.float32 and np.isfinite(points).all() else None
 
 
 def checked_plane(name: str) -> Plane:

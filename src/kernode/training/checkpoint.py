@@ -41,8 +41,7 @@ class Checkpoint:
         if not isinstance(self.path, str | os.PathLike):
             raise InputError(f"a checkpoint needs the path of a file. Got {self.path!r}.")
         object.__setattr__(self, "path", Path(self.path))
-        if whole("every", self.every) < 1:
-            raise InputError(f"every must be an integer ≥ 1. Got {self.every}.")
+        whole("every", self.every, 1)
         if self.resume not in (True, False, "if there"):
             raise InputError(f"resume must be True, False or 'if there'. Got {self.resume!r}.")
 
@@ -66,12 +65,15 @@ class Checkpoint:
     def check(self, parts: Iterable[str] = ("",), word: str = "resume=True") -> None:
         """Raise, before anything is computed, unless the parts' files are there as ``resume`` has it.
 
-        ``word`` is how whoever reads the sentence says that they want to go on.
+        ``word`` is how whoever reads the sentence says that they want to go on. What is gone on from is read,
+        so that a file of something else is not met after hours.
         """
-        if self.resume == "if there":
-            return
         files = [self.part(name) for name in parts]
         there = [one for one in files if one.path.exists()]
+        for one in there if self.resume else ():
+            one.epochs()
+        if self.resume == "if there":
+            return
         if there and not self.resume:
             it = "it" if len(there) == 1 else "them"
             raise InputError(
@@ -93,8 +95,8 @@ class Checkpoint:
 
     def restore(self, state: dict[str, Tensor], facts: dict[str, Any]) -> list[dict[str, Tensor]]:
         """Fill the state in place from the file, if it is to be; return the history of its epochs."""
-        self.check()
-        if not self.path.exists():
+        if not self.path.exists() or not self.resume:
+            self.check()
             return []
         saved, written = read_tensors(self.path, "checkpoint")
         differing = sorted(name for name in facts if written.get(name) != facts[name])
@@ -193,9 +195,12 @@ class Keeping:
             self.waiting_since = time.monotonic()
 
     def _write(self) -> None:
-        if self.checkpoint is not None and len(self.history) > self.written:
-            self.checkpoint.save(self.state, self.history, self.facts)
-            self.written = len(self.history)
+        if self.checkpoint is None or len(self.history) <= self.written:
+            return
+        if not self.history[-1]["loss"].isfinite().any():
+            return  # diverged: the file keeps the last state that was good
+        self.checkpoint.save(self.state, self.history, self.facts)
+        self.written = len(self.history)
 
 
 @contextmanager

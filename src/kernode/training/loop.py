@@ -158,7 +158,7 @@ class Epochs:
         self.seconds = time.perf_counter() - started
 
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last one, or before where patience has run out."""
+        """Go on to an epoch, or to the end: the last one, or before where patience or numbers run out."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
         told_to, told = listeners(self.job, last), 0.0
         checkpoint = Keeping(self.job.checkpoint, self.state, self.history, self.facts)
@@ -175,6 +175,8 @@ class Epochs:
                     for tell in told_to:
                         tell(epoch, latest)
                     told = time.monotonic()
+                if self._has_diverged(epoch):
+                    break
         self.seconds += time.perf_counter() - started
 
     def recorded(self, name: str) -> np.ndarray:
@@ -201,6 +203,14 @@ class Epochs:
         if epoch == 1 or (self.learners[0].adam.flat.is_cuda and epoch % 20 != 1):
             return False
         return all(one.best.stopped(epoch - 1, self.training.patience) for one in self.learners)
+
+    def _has_diverged(self, epoch: int) -> bool:
+        """Whether no replica has a number left to learn with; on a GPU not asked in each epoch, either."""
+        if self.learners[0].adam.flat.is_cuda and epoch % 20:
+            return False
+        if bool(self.history[-1]["loss"].isfinite().any()):
+            return False  # a loss alone may come back
+        return not any(bool(_finite(one.parameters).any()) for one in self.learners)
 
 
 def run_epochs(
@@ -241,7 +251,9 @@ class DivergedError(KernodeError):
     """Of some replicas training left nothing to keep; ``replicas`` says of which."""
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
-        super().__init__(f"training diverged at epoch {epoch}. Lower the learning rate.")
+        super().__init__(
+            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large."
+        )
         self.replicas = replicas
 
 
@@ -252,15 +264,18 @@ def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Te
     kept = torch.cat([_has_kept(one.best) for one in learners])
     if not kept.all():
         raise DivergedError(broken[0], (~kept).nonzero().flatten().tolist())
-    warn(f"the loss was not finite from epoch {broken[0]}. Lower the learning rate.")
+    warn(f"the loss was not finite from epoch {broken[0]}; an earlier one is kept. Lower the learning rate.")
 
 
 def _has_kept(best: BestEpoch) -> Tensor:
     """Which replicas have an epoch to keep, and numbers in it."""
-    kept = best.epoch > 0
-    for value in best.parameters.values():
-        kept &= value.isfinite().reshape(len(kept), -1).all(dim=1)
-    return kept
+    return (best.epoch > 0) & _finite(best.parameters)
+
+
+def _finite(parameters: Parameters) -> Tensor:
+    """Which replicas have numbers only."""
+    each = [value.detach().isfinite().reshape(len(value), -1).all(dim=1) for value in parameters.values()]
+    return torch.stack(each).all(dim=0)
 
 
 # Replicas train as one stack while their widest layer holds at most so many numbers in all; beyond that

@@ -15,6 +15,7 @@ from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.errors import InputError
 from kernode.recipe import LATER, Recipe
 
+MOST_EPOCHS = 10_000_000
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
@@ -52,9 +53,7 @@ class Training(Recipe):
             object.__setattr__(self, name, plain)
         for name, lowest in (("epochs", 0), ("patience", 1)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole(name, getattr(self, name)))
-                if getattr(self, name) < lowest:
-                    raise InputError(f"{name} must be an integer ≥ {lowest}. Got {getattr(self, name)}.")
+                object.__setattr__(self, name, whole(name, getattr(self, name), lowest, MOST_EPOCHS))
         if self.selection not in ("best", "last"):
             raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
         if self.select_by not in ("accuracy", "map"):

@@ -34,6 +34,7 @@ from kernode.graph import Graph
 from kernode.graph.adjacency import undirected
 
 _POSITIONS = 64  # of nodes without any features
+_MOST_POSITIONS = 10_000
 
 
 def read_table(
@@ -250,6 +251,8 @@ def _learned(
             notations = tuple(one for one in notations if one.column in kept and not one.is_plain)
     if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):
         raise InputError(f"positions must be an integer ≥ 0. Got {positions!r}.")
+    if positions is not None and positions > _MOST_POSITIONS:
+        raise InputError(f"positions must be an integer up to {_MOST_POSITIONS:,}. Got {positions}.")
     structure = None
     if positions or (positions is None and not columns):
         structure = Structure.learn(found.adjacency, int(positions or _POSITIONS))

@@ -122,7 +122,9 @@ class _Attention(torch.autograd.Function):
         ctx.edges = edges
         ctx.save_for_backward(h, vectors, scores, weights, kept)
         sums = product(edges.diagonal(kept), h.view(-1, d))
-        return _side_by_side(sums, r, heads).add_(bias[:, None])
+        out = _side_by_side(sums, r, heads)
+        # Of one head or one node it is a view, which nobody could go on with in its place.
+        return out + bias[:, None] if out._is_view() else out.add_(bias[:, None])
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, ...]:

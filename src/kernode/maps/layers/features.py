@@ -14,7 +14,10 @@ from kernode.compute.chunks import row_chunks
 from kernode.compute.place import Place
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import SparseMatrix
+from kernode.errors import InputError
 from kernode.graph import Graph
+
+_SMALLEST, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
@@ -24,6 +27,7 @@ def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
 
 def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
     """Move a matrix to a place, sparse if it is sparse."""
+    require_room(x, place)
     if sparse.issparse(x) and place.device.type == "cuda" and _better_dense(x):
         x = x.toarray()
     if sparse.issparse(x):
@@ -33,11 +37,12 @@ def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
 
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
     """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
-    return shared(
-        graph,
-        ("features", place, normalize_rows),
-        lambda: placed_features(graph.features, place, normalize_rows=normalize_rows),
-    )
+
+    def placed() -> Tensor | SparseMatrix:
+        _require_size(graph, place, normalize_rows)
+        return placed_features(graph.features, place, normalize_rows=normalize_rows)
+
+    return shared(graph, ("features", place, normalize_rows), placed)
 
 
 def placed_features(
@@ -53,8 +58,37 @@ def placed_features(
         return _shared(x)
     out = torch.empty(x.shape, dtype=place.dtype, device=place.device)
     for rows in row_chunks(x):
-        out[rows] = torch.from_numpy(_scaled(x[rows], normalize_rows)).to(place.dtype)
+        scaled = _scaled(x[rows], normalize_rows)
+        require_room(scaled, place)
+        out[rows] = torch.from_numpy(scaled).to(place.dtype)
     return out
+
+
+def _require_size(graph: Graph, place: Place, normalize_rows: bool) -> None:
+    """Refuse a graph whose every feature the place's precision takes for 0."""
+    if normalize_rows or place.dtype != torch.float32 or graph.features.dtype != np.float64:
+        return
+    largest = largest_of(graph.features)
+    if 0 < largest < _SMALLEST:
+        raise InputError(
+            f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute with 64 "
+            "(precision=64, --precision 64)."
+        )
+
+
+def require_room(x: Any, place: Place) -> None:
+    """Refuse numbers that the place's precision takes for infinity, before they spoil everything."""
+    if place.dtype == torch.float32 and (largest := largest_of(x)) > _LARGEST:
+        raise InputError(
+            f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with 64 "
+            "(precision=64, --precision 64)."
+        )
+
+
+def largest_of(x: Any) -> float:
+    """The largest absolute value of a matrix, of which no copy is made."""
+    values = x.data if sparse.issparse(x) else np.asarray(x)
+    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def _scaled(features: np.ndarray | sparse.csr_array, normalize_rows: bool) -> Any:

@@ -1,0 +1,336 @@
+"""Wrong input as people really give it: what is typed, called or sent, with which files, and what is said.
+
+The sentences must name what is wrong, where it is, or how to right it: some words of each stand here.
+"""
+
+import io
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+WRONG_USE, FAILURE = 2, 1  # exit statuses
+
+EDGES = "source,target\n" + "".join(f"n{i},n{(i + step) % 12}\n" for i in range(12) for step in (1, 3))
+NODES = "id,age,team\n" + "".join(f"n{i},{20 + i},{'red' if i % 2 else 'blue'}\n" for i in range(12))
+WEIGHED = "source,target,weight\n"
+FIT = "fit edges.csv --nodes nodes.csv --label team"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, typed in a folder with the usual files (test_bad_input.py), some of them replaced."""
+
+    line: str
+    status: int
+    says: tuple
+    files: dict = field(default_factory=dict)  # by name: text, or bytes
+    about: str = ""  # what is wrong, where the line does not show it
+
+    @property
+    def name(self):
+        """What a test is called."""
+        return f"{self.line[:60]}{f' ({self.about})' * bool(self.about)}"
+
+
+def _npz(**arrays):
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
+
+
+def _parquet(**columns):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = io.BytesIO()
+    pq.write_table(pa.table(columns), content)
+    return content.getvalue()
+
+
+def _tables(about, *says, edges=EDGES, nodes=NODES, more="", status=WRONG_USE):
+    line = f"{FIT} {more}".strip()
+    return Command(line, status, says, {"edges.csv": edges, "nodes.csv": nodes}, about)
+
+
+def _file(about, name, content, *says, status=WRONG_USE):
+    return Command(f"fit {name}", status, says, {name: content}, about)
+
+
+def _split(about, *says, status=WRONG_USE, text=None, **parts):
+    whole = {"train": [0, 1, 2, 3], "validation": [4, 5], "test": [6, 7]} | parts
+    content = json.dumps(whole) if text is None else text
+    return Command("fit graph.npz --split s.json", status, says, {"s.json": content}, about)
+
+
+def _settings(about, text, *says, status=WRONG_USE):
+    return Command("fit graph.npz --settings s.toml", status, says, {"s.toml": text}, about)
+
+
+def _values(line, *values):
+    return tuple(Command(f"{line} {value}", WRONG_USE, says) for value, *says in values)
+
+
+TABLES = (
+    Command("fit nowhere.csv", FAILURE, ("nowhere.csv does not exist", "Check the path")),
+    Command("fit edges.csv --nodes nowhere.csv", FAILURE, ("nowhere.csv does not exist",)),
+    _tables("empty edges", "edges.csv, row 1", "Name the columns", edges=""),
+    _tables("empty nodes", "nodes.csv, row 1", "Name the columns", nodes=""),
+    _tables("one column", "edges.csv has only the column 'source'", "needs two", edges="source\nn1\nn2\n"),
+    _tables("words as weights", "row 2: column 'weight'", "Name another", edges=f"{WEIGHED}n1,n2,heavy\n"),
+    _tables("a node twice", "'n1' has the class 'red' in row 3 and 'blue' in row 14",
+            nodes=f"{NODES}n1,3,blue\n"),
+    _tables("bytes", "NUL bytes", "Save it as CSV", edges=bytes(range(256)) * 20),
+    _tables("UTF-16", '--encoding "utf-16-le"', edges="source,target\nn1,n2\n".encode("utf-16-le")),
+    _tables("an open quote", "row 2: a quotation mark", "close it", edges='source,target\n"n1,n2\nn2,n3\n'),
+    _tables("another label", "no column 'team' for --label", "It has id, age, group",
+            nodes=NODES.replace("team", "group")),
+    _tables("no label filled", "column 'team'", "Fill it", nodes=NODES.replace("red", "").replace("blue",
+            "")),
+    _tables("one class", "is of 'blue'", "Label another", nodes=NODES.replace("red", "blue")),
+    _tables("ids of another file", "such as 'n0'", "ids such as 'm0'", nodes=NODES.replace("n", "m")),
+    _tables("a column twice", "two columns are called 'id'", "Rename", nodes="id,id,team\nn1,1,a\nn2,2,b\n"),
+    _tables("Latin-1 said to be UTF-8", "nodes.csv, row 3: this is not utf-8", more="--encoding utf-8",
+            nodes=NODES.replace("red", "röt").encode("latin-1")),
+    *_values(
+        FIT,
+        ("--source from", "no column 'from' for --source", "It has source, target"),
+        ("--source source --target source", "which column is the target"),
+        ("--features height", "no column 'height'", "It has id, age, team"),
+        ("--features age:colour", "'colour' is not a kind", "number, flag"),
+        ("--encoding klingon", "--encoding 'klingon'", "utf-8"),
+        ("--decimal ;", 'must be "," or "."'),
+        ("--dates ymd", 'must be "dmy" or "mdy"'),
+        ("--positions -4", "positions must be an integer ≥ 0"),
+        ("--positions 1000000000000", "positions must be an integer up to 10,000"),
+    ),
+    _file("Parquet cut short", "edges.parquet", _parquet(source=["a"], target=["b"])[:-9], "edges.parquet",
+          "Write it again", status=FAILURE),
+    _file("CSV called Parquet", "edges.parquet", EDGES, "edges.parquet", "Write it again", status=FAILURE),
+    _file("empty Parquet", "edges.parquet", b"", "0 bytes", "Write it again", status=FAILURE),
+    _file("no row", "edges.parquet", _parquet(source=np.array([], int), target=np.array([], int)), "no edge"),
+    _file("lists as ids", "edges.parquet", _parquet(source=[[1, 2]], target=[[3]]), "'source'",
+          "cannot be an id"),
+    _file("Excel", "edges.xlsx", b"PK\x03\x04", "edges.xlsx is neither", "Convert it"),
+    _file("CSV called gzip", "edges.csv.gz", EDGES, "edges.csv.gz cannot be read", status=FAILURE),
+    Command("fit folder.csv", FAILURE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
+)  # fmt: skip
+
+GRAPHS_IN_FILES = (
+    Command("fit nowhere.npz", FAILURE, ("nowhere.npz does not exist", "Check the path")),
+    _file("empty", "x.npz", b"", "x.npz is not an NPZ file", "copy it again", status=FAILURE),
+    _file("text", "x.npz", "hello", "x.npz is not an NPZ file", status=FAILURE),
+    _file("something else", "x.npz", _npz(weights=np.zeros(3)), "x.npz lacks adj_data"),
+    _file("pickled", "x.npz", _npz(
+        adj_data=np.array([{}], object), adj_indices=[0], adj_indptr=[0, 1], adj_shape=[1, 1], labels=[0],
+        attr_matrix=np.ones((1, 1)),
+    ), "'adj_data'", "never unpickled", status=FAILURE),
+    Command("data info model.safetensors", WRONG_USE, ("neither an .npz graph nor a table",)),
+    Command("fit bare.npz", WRONG_USE, ("no node has a class", "Label some")),
+    *_values(
+        "fit",
+        ("coar", "no data set 'coar'", "Did you mean 'cora'"),
+        ("synthetic:knots=50", "no setting 'knots'", "Did you mean 'nodes'"),
+        ("synthetic:nodes=many", "nodes must be a whole number", "'many'"),
+        ("synthetic:nodes=0", "from 2 to", "Got 0"),
+        ("synthetic:nodes=2000000000", "memory"),
+        ("graph.npz --label team", "--label is for tables"),
+        ("graph.npz --nodes nodes.csv", "--nodes is for tables"),
+    ),
+    Command("data convert edges.csv -o graph.xlsx", WRONG_USE, ("graph.xlsx", "FILE.npz")),
+    Command("data convert edges.csv", WRONG_USE, ("--out",)),
+    Command("data fetch coar", WRONG_USE, ("no data set 'coar'",)),
+)  # fmt: skip
+
+SPLITS = (
+    Command("fit graph.npz --split nowhere.json", FAILURE, ("nowhere.json does not exist",)),
+    _split("no JSON", "s.json is not JSON", "Write it again", text="{train: [1]", status=FAILURE),
+    _split("brackets", "s.json is not JSON", text="[" * 100_000, status=FAILURE),
+    _split("a list", "s.json must hold an object", "train, validation and test", text="[1, 2]"),
+    _split("no test", "has no test nodes", "It has train and val", text='{"train": [1], "val": [2]}'),
+    _split("in two parts", "node 0 is in train and in test", "one part", test=[0, 7]),
+    _split("beyond the graph", "node 400 is not in the graph", "from 0 to 29", test=[7, 400]),
+    _split("below zero", "node -1 is not in the graph", test=[-1]),
+    _split("beyond every integer", "s.json, test: 1000000000000000000000000000000", test=[10**30]),
+    _split("fractions", "test must be a list of names, positions or booleans", test=[1.5]),
+    _split("both kinds", "all of a kind", test=[1, "n2"]),
+    _split("no number", "train must be a list", text='{"train": [NaN], "val": [], "test": []}'),
+    _split("nobody trains", "no training nodes", "at least one of each class", train=[]),
+    _split("one class trains", "at least two", "Label nodes", train=[0, 3, 9], validation=[1], test=[2]),
+    _split("twice", "node 1 is listed twice", "Keep it once", train=[0, 1, 1]),
+    Command("fit graph.npz --split s.npz", WRONG_USE, ("train has the shape 5", "30 booleans"),
+            {"s.npz": _npz(train=np.ones(5, bool), val=np.ones(5, bool), test=np.ones(5, bool))}),
+    Command("fit graph.npz --split s.csv", WRONG_USE, ("s.csv, row 3: 'exam'", "Write train"),
+            {"s.csv": "node,part\n1,train\n2,exam\n"}),
+    Command(f"{FIT} --split s.csv", WRONG_USE, ("no node of 'edges' is called 'zz'",),
+            {"s.csv": "node,part\nn1,train\nzz,test\n"}),
+    *_values(
+        "fit graph.npz --split",
+        ("500/100/100", "asks for 700 nodes, but 30 have a label"),
+        ("0.9/0.3/0.2", "sum to 1.4", "at most 1"),
+        ("mine", "split must be", "0.6/0.2/0.2", "'mine'"),
+        ("nan/nan/nan", "three numbers ≥ 0"),
+        ("public", "Only cora, citeseer and pubmed", "use jk"),
+        ("400-per-class", "The class '0' has 10 nodes", "Ask for fewer"),
+    ),
+)  # fmt: skip
+
+SETTINGS = (
+    Command("fit graph.npz --settings nowhere.toml", FAILURE, ("nowhere.toml does not exist",)),
+    Command("fit graph.npz --settings folder", FAILURE, ("folder cannot be read", "Check"), {"folder/x": ""}),
+    _settings("no TOML", "variant: k3", "s.toml is not TOML", "line 1, column 8"),
+    _settings("bytes", b"\xff\xfe\x00", "s.toml is not TOML"),
+    _settings("brackets", f"x = {'[' * 5000}", "s.toml is not TOML"),
+    _settings("of links", 'command = "links"\nvariant = "kernel"\n', "for `kernode links`"),
+    _settings("a slip", 'variant = "k3"\n[settings]\nlearnig_rate = 0.1\n', "no setting 'learnig_rate'"),
+    _settings("a word", 'variant = "k3"\n[settings]\nepochs = "many"\n', "epochs must be an integer"),
+    _settings("true", 'variant = "k3"\n[settings]\nepochs = true\n', "epochs must be an integer. Got True"),
+    _settings("no number", 'variant = "k3"\n[settings]\nlearning_rate = nan\n', "finite and ≥ 0"),
+    _settings("no variant", "[settings]\nepochs = 3\n", "s.toml must have a line variant"),
+    _settings("no such variant", 'variant = "k9"\n', "s.toml: 'k9' is not a variant", "Choose one of"),
+)
+
+OPTIONS = (
+    Command("train graph.npz", WRONG_USE, ("No such command 'train'", "kernode --help")),
+    Command("fit", WRONG_USE, ("Missing argument 'data'", "kernode fit --help")),
+    *_values(
+        "fit graph.npz",
+        ("other.npz", "unexpected extra argument", "other.npz"),
+        ("--epoch 5", "No such option: --epoch", "--epochs"),
+        ("--variant k9", "'k9' is not a variant", "Choose one of"),
+        ("--epochs ten", "'--epochs'", "integer"),
+        ("--epochs 1000000000000", "epochs must be an integer up to 10,000,000"),
+        ("--learning-rate nan", "finite and ≥ 0"),
+        ("--dropout 1", "dropout must be in [0, 1)"),
+        ("--hops 0", "hops must be an integer ≥ 1"),
+        ("--hops 1000000000", "hops must be an integer up to 1,000"),
+        ("--layers 1000000000", "layers must be an integer up to 1,000"),
+        ("--hidden 16,,8", "--hidden must be widths such as 16 or 64,32"),
+        ("--hidden 99999999999", "GB of memory", "narrower --hidden"),
+        ("--hop-weights nan", "a finite number c"),
+        ("--kernel sigmoid", "'sigmoid' is not a kernel", "Choose one of"),
+        ("--kernel RBF(gamma=-1)", "gamma must be a number > 0"),
+        ("--kernel __import__('os').mkdir('x')", "'mkdir' is not a kernel"),
+        ("--map GCN(9)", "hidden must be a tuple of widths"),
+        ("--variant n1 --kernel-weight 3", "no setting 'kernel_weight'", "leave it out"),
+        ("--replicas 0", "from 1 to 10,000"),
+        ("--seed -1", "the seed must be an integer from 0"),
+        ("--precision 16", "32 or 64"),
+        ("--threads 1000000", "threads must be an integer up to 1,024"),
+        ("--device tpu", "'cpu' or 'cuda'", "'tpu'"),
+        ("--triplets 1000000000000", "triplets must be an integer up to"),
+        ("--patience 0", "patience must be an integer ≥ 1"),
+        ("--averaging 1", "averaging must be a number in [0, 1)"),
+        ("-o .", ". is a folder", "name of a file"),
+        ("-o nodes.csv/m.safetensors", "nodes.csv is not a folder", "another place"),
+        (f"-o {'x' * 300}.safetensors", "too long for the name of a file"),
+        ("-o graph.npz", "graph.npz is in use by this command", "Give another file"),
+        ("-o m.safetensors --checkpoint m.safetensors", "m.safetensors is in use"),
+        ("--predictions out.txt", "one of .csv, .parquet, .json"),
+        ("--checkpoint-every 5", "--checkpoint-every needs --checkpoint FILE"),
+        ("--resume", "--resume needs --checkpoint FILE"),
+        ("--resume --checkpoint c.safetensors", "no c.safetensors to go on from", "leave out --resume"),
+        ("--resume --checkpoint model.safetensors", "not a kernode checkpoint file but a model"),
+        ("--variant k3 --checkpoint check.safetensors", "holds 2 epochs of a run", "add --resume"),
+        (
+            "--variant k3 --seed 5 --replicas 1 --resume --checkpoint check.safetensors",
+            "another run",
+            "--seed 0",
+        ),
+    ),
+    Command(f"{FIT} -o edges.csv", WRONG_USE, ("edges.csv is in use", "Give another file")),
+    Command(f"{FIT} --predictions nodes.csv", WRONG_USE, ("nodes.csv is in use", "Give another file")),
+    Command(f"{FIT} -o x.csv --predictions x.csv", WRONG_USE, ("x.csv is in use", "Give another file")),
+    *_values(
+        "compare graph.npz",
+        ("--variants k3", "two or more"),
+        ("--variants k3,k9", "'k9' is not a variant to compare"),
+        ("--splits 1", "from 2 to 1000"),
+        ("--against k1", "--against must be one of the variants"),
+        ("--choose-on some", "a number of splits, or all"),
+        ("graph.npz", "the same name", "Rename"),
+        ("--results nodes.csv", "nodes.csv is not a folder"),
+    ),
+    *_values(
+        "tune graph.npz",
+        ("--metric f1", "accuracy, map, auc"),
+        ("--trials 0", "--trials must be an integer ≥ 1"),
+        ("--study nodes.csv --trials 1", "nodes.csv is not a search's file"),
+        ("--out graph.npz", "graph.npz is in use"),
+    ),
+    Command("links graph.npz --variant k3", WRONG_USE, ("'k3' is not a link variant", "Choose one of")),
+    Command("links edgeless.npz", WRONG_USE, ("0 edges", "at least 20 edges")),
+    Command("estimate coar", WRONG_USE, ("no data set 'coar'",)),
+    Command("reproduce table9", WRONG_USE, ("'table9' is not a table", "Choose one of")),
+    Command("bench everything", WRONG_USE, ("'everything' is not a suite",)),
+)
+
+MODELS = (
+    Command("predict nowhere.safetensors", FAILURE, ("nowhere.safetensors does not exist", "a model file")),
+    Command("predict m.safetensors", FAILURE, ("m.safetensors is damaged",), {"m.safetensors": b""}),
+    Command("predict nodes.csv graph.npz", FAILURE, ("nodes.csv is damaged, or no model file",
+            "give another")),
+    Command("predict folder", FAILURE, ("folder is a folder", "a model file"), {"folder/x": ""}),
+    Command("predict tables.safetensors edges.csv --nodes o.csv", WRONG_USE,
+            ("o.csv, row 1: there is no column 'age'", "It has id, height"), {"o.csv": "id,height\nn1,3\n"}),
+    *_values(
+        "predict",
+        ("check.safetensors graph.npz", "not a kernode model file but a checkpoint"),
+        ("model.safetensors other.npz", "takes 4 features and 'others' has 6", "Give 'clusters'"),
+        ("model.safetensors", "was trained on 'clusters'", "give that graph's file"),
+        ("model.safetensors edges.csv --nodes nodes.csv", "--nodes is for a model and a graph from tables"),
+        ("links.safetensors graph.npz", "a model of links", "kernode fit"),
+        ("model.safetensors graph.npz -o x.txt", "one of .csv, .parquet, .json"),
+        ("model.safetensors graph.npz --abstain nan", "--abstain must be a probability"),
+        ("tables.safetensors edges.csv --nodes nodes.csv -o nodes.csv", "nodes.csv is in use"),
+    ),
+    *_values(
+        "missing",
+        ("model.safetensors graph.npz", "classifies nodes", "kernode links"),
+        ("links.safetensors other.npz", "trained on 'clusters'", "Give that graph"),
+        ("links.safetensors graph.npz --node 900", "node 900 is not in the graph", "from 0 to 29"),
+        ("links.safetensors graph.npz -k 0", "-k must be an integer ≥ 1"),
+    ),
+    *_values(
+        "similar model.safetensors --graph graph.npz",
+        ("900", "node 900 is not in the graph", "from 0 to 29"),
+        ("ann", "'ann' is no index"),
+        ("1 -k 0", "-k must be an integer ≥ 1"),
+        ("1 --class purple", "no class 'purple'", "Its classes are '0', '1', '2'"),
+        ("1 --among nowhere.txt", "'nowhere.txt' is neither a file nor an index"),
+    ),
+    Command("similar model.safetensors 1 --index --graph graph.npz", FAILURE,
+            ("model.index is damaged, or no index file",), {"model.index": b"nothing"}),
+    *_values(
+        "explain model.safetensors --graph graph.npz",
+        ("1 --top 0", "--top must be an integer ≥ 1"),
+        ("1 --class purple", "'purple' is no class of this model", "Choose of 0, 1, 2"),
+    ),
+    *_values(
+        "what-if model.safetensors 1 --graph graph.npz",
+        ("", "nothing would change", "--add"),
+        ("--add 1", "cannot have an edge with itself"),
+        ("--remove 7", "no edge that could be removed"),
+        ("--set 1", "FEATURE=NUMBER"),
+        ("--smallest nodes", "edges or features"),
+    ),
+    Command("extend tables.safetensors", WRONG_USE, ("nothing arrives", "--nodes FILE")),
+    *_values(
+        "gram model.safetensors graph.npz",
+        ("-o x.csv", "one of .npz, .parquet"),
+        ("-o graph.npz", "graph.npz is in use"),
+        ("-o x.npz --only 1,900", "node 900 is not in the graph"),
+    ),
+    Command("embed tables.safetensors edges.csv --nodes nodes.csv -o nodes.csv", WRONG_USE,
+            ("nodes.csv is in use",)),
+    Command("plot model.safetensors pie --graph graph.npz", WRONG_USE, ("no picture 'pie'", "Choose of")),
+    Command("report model.safetensors graph.npz -o report.pdf", WRONG_USE, (".html",)),
+    *_values(
+        "serve model.safetensors --graph graph.npz",
+        ("--port 99999", "from 0 to 65535"),
+        ("--token x", "at least 8"),
+        ("--workers 100000", "--workers must be an integer from 1 to 256"),
+    ),
+)  # fmt: skip
+
+COMMANDS = (*TABLES, *GRAPHS_IN_FILES, *SPLITS, *SETTINGS, *OPTIONS, *MODELS)
