@@ -272,21 +272,11 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--hidden", "16,,4"), ("--hidden must be",)),
         (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
         (("--checkpoint-every", "0", "--checkpoint", "c"), ("--checkpoint-every must be",)),
+        (("-o", "x" * 300), ("too long for the name of a file",)),
     ],
 )
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
     fails(kernode("fit", graph_file, *options), 2, *words)
-    assert not any(kernode.folder.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("-o", "x" * 300), ("File name too long",)),
-    ],
-)
-def test_failures_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
-    fails(kernode("fit", graph_file, "--quiet", *options), 1, *words)
     assert not any(kernode.folder.iterdir())
 
 

@@ -296,7 +296,7 @@ def test_wrong_options_end_in_one_sentence(kernode):
         (("--epochs", 0), "nothing to search"),
     ]:  # fmt: skip
         assert words in kernode("tune", "clusters.npz", *options, "-q", status=2)
-    assert "cannot be read" in kernode("fit", "clusters.npz", "--settings", "none.toml", status=1)
+    assert "none.toml does not exist" in kernode("fit", "clusters.npz", "--settings", "none.toml", status=1)
 
 
 def test_missing_optuna_is_named(kernode, monkeypatch):
