@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+import torch
 import worker
+from hypothesis import given
+from hypothesis import strategies as st
 from launch import HERE, together
+from scipy import sparse
 
-from kernode.compute.ranks import ALONE
+from graphs import graphs
+from kernode.compute.ranks import ALONE, Ranks
 from kernode.data import load_graph
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
+from kernode.hops import normalized_adjacency, share_terms
+from kernode.hops.local_terms import local_terms
+from kernode.hops.matrices import neighbour_step
 from kernode.maps import GCN
 
 
@@ -24,11 +32,13 @@ def found_by_three(path, names):
         return dict(found)
 
 
+@pytest.mark.slow
 def test_every_reading_of_the_operator_and_its_gradients(shared):
     for name, whole in worker.operators(worker.graph()).items():
         np.testing.assert_allclose(shared[name], whole, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::kernode.KernodeWarning")
 def test_training_gives_the_same_probabilities_and_alike_nodes(shared):
     for name, whole in worker.trainings(worker.graph()).items():
@@ -44,6 +54,7 @@ def test_so_does_every_part_of_the_family(tmp_path):
         np.testing.assert_allclose(shared[name], whole, atol=1e-10, err_msg=name)
 
 
+@pytest.mark.slow
 def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
     assert shared["few"].tolist() == [True, False]
     assert shared["most"].tolist() == [True, True]
@@ -61,3 +72,45 @@ def test_what_needs_the_whole_graph_refuses_a_share():
         InputError, match="GCN needs the whole graph, and each process holds a share of 'cora'"
     ):
         GCN().check_graph(share)
+
+
+def shares(graph, bounds):
+    """All shares of a graph, for what asks nothing of other processes but their rows."""
+    found = [GraphShare.of(graph, Ranks(rank, len(bounds) - 1), bounds) for rank in range(len(bounds) - 1)]
+    for one in found:
+        vars(one)["degrees"] = np.asarray(graph.adjacency.sum(axis=1), np.float64)
+        vars(one)["each"] = lambda rows, of=found: others_rows(of, rows)
+    return found
+
+
+def others_rows(of, rows):
+    """What each rank would tell: the same kind of rows as are asked for, of every share."""
+    for one in of:
+        at = slice(one.start, one.stop)
+        yield at, STEPS[rows.dtype.kind][at].tocsr()
+
+
+STEPS = {}  # of the graph that is tried just now: by kind of numbers, the matrix whose rows are told
+
+
+@given(
+    graphs(max_nodes=14),
+    st.sampled_from(["each", "last", "released", "plain"]),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_rows_of_the_corrections_are_those_of_the_whole_graph(graph, powers, hops, graphblas):
+    n = graph.n_nodes
+    step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
+    pattern = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool).tocsr()
+    STEPS.update({"f": step, "b": pattern})
+    local = local_terms(graph, step, hops, powers, torch.device("cpu"))
+    expected = [step] if local is None else [step, *(local[i : i + n] for i in range(0, local.shape[0], n))]
+    bounds = np.array([0, n // 3, n // 3 + n // 2, n])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(share_terms, "find_spec", lambda name: graphblas or None)
+        for one in shares(graph, bounds):
+            rows = one.stop - one.start
+            found = share_terms.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)
+            for term, whole in zip(found, expected, strict=True):
+                np.testing.assert_allclose(term, whole.toarray()[one.start : one.stop], atol=1e-12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class GraphSizes:
     feature_bytes: int = 4  # of one number of X
     classes: int
     graph: Graph | None = None  # where it is at hand
-    read: bool = False  # whether it is in memory already
+    read: bool = field(default=False, compare=False)  # whether it is in memory already
 
     @classmethod
     def of(cls, graph: Graph) -> GraphSizes:

@@ -42,7 +42,7 @@ class LinkKernelTransformer(
     >>> import kernode as kn
     >>> from sklearn.linear_model import LogisticRegression
     >>> graph, split = kn.load("cora", split="public")  # 20 labels per class
-    >>> vectors = kn.LinkKernelTransformer().fit_transform(graph)
+    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50, if nothing is said
     >>> vectors.shape
     (2708, 512)
     >>> few = LogisticRegression(C=10).fit(vectors[split.train], graph.labels[split.train])

@@ -47,7 +47,7 @@ def refused(
 
 def least_needed(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> float:
     """Bytes that are to be taken yet, however few replicas train at a time: a lower bound, no estimate."""
-    loading = not sizes.read and place.device.type == "cpu"
+    loading = sizes.graph is None and not sizes.read and place.device.type == "cpu"
     return method.least_bytes(sizes, training, place) + (sizes.graph_bytes if loading else 0.0)
 
 
