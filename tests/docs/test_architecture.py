@@ -53,6 +53,7 @@ def test_a_part_is_one_new_file_and_at_most_one_line_of_ours(title):
     assert all(line.count("\n") == 1 for _, line in touched)
 
 
+@pytest.mark.slow
 def test_python_examples_give_what_the_page_shows(copy):
     examples = "".join(EXAMPLE.findall(PAGE))
     assert len(doctest.DocTestParser().get_examples(examples)) > 15

@@ -135,6 +135,7 @@ def test_self_loops_are_ones_in_the_program_where_a_node_has_nothing_else():
         assert np.allclose(ours.toarray(), dense, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_on_cora_the_operator_is_the_program_written_anew():
     cora = load_graph("cora")
     own, shell, far = program_terms(cora.adjacency.toarray().astype(int), 2)
