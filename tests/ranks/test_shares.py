@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from launch import HERE, together
 from scipy import sparse
 
-from graphs import graphs
+from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.data import load_graph
 from kernode.errors import InputError
@@ -18,6 +18,8 @@ from kernode.hops import normalized_adjacency, share_terms
 from kernode.hops.local_terms import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.maps import GCN
+from kernode.node_classification.experiment import run_variant
+from kernode.training.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,13 @@ def test_what_needs_the_whole_graph_refuses_a_share():
         InputError, match="GCN needs the whole graph, and each process holds a share of 'cora'"
     ):
         GCN().check_graph(share)
+
+
+@pytest.mark.parametrize("variant", ["gcn", "label-propagation", "kled", "correct-and-smooth"])
+def test_so_does_training_by_any_other_method(variant):
+    share = GraphShare.of(clustered_graph(), ALONE)
+    with pytest.raises(InputError, match="needs the whole graph"):
+        run_variant(share, variant, Run((0,), worker.PLACE), split="0.4/0.3/0.3")
 
 
 def shares(graph, bounds):

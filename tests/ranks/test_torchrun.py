@@ -116,6 +116,14 @@ def test_what_is_no_store_is_refused_once(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_command_for_one_process_says_so(store, tmp_path):
+    done = torchrun(2, "links", store, cwd=tmp_path)
+    assert "kernode links is for one process: start it without torchrun" in " ".join(done.stderr.split())
+    done = torchrun(2, "fit", store, *QUICK, "--with-graph", cwd=tmp_path)
+    assert "--with-graph needs the whole graph" in " ".join(done.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
 def begin(size, store, folder, *more, restarts=0):
     """A job in the background, of epochs enough to be disturbed."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size)]

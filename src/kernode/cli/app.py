@@ -61,7 +61,7 @@ def kernode(
 def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
-        take_place()
+        take_place(sys.argv[1:])
         with whole_output(), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()

@@ -79,7 +79,7 @@ def fit(
 
     with watch.part("imports"):
         from kernode.data.sizes import GraphSizes
-        from kernode.graph.share import ranks_of
+        from kernode.graph.share import ranks_of, require_whole
         from kernode.node_classification.choosing import checkpoint_parts
         from kernode.node_classification.experiment import fit_all_labels, run_variant
         from kernode.node_classification.report import judge_outcome
@@ -96,6 +96,8 @@ def fit(
             with watch.part("reading the graph"):
                 read = graph.graph()
             require_labels(read, graph.label)
+            if with_graph:
+                require_whole(read, "--with-graph")
             told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
             seeds = ranks_of(read).told_value(run.seeds(GraphSizes.of(read), place))
             runs = Run(seeds, place, told, file, threads=run.of_training())

@@ -42,8 +42,14 @@ def has_joined() -> bool:
     return ranks is not None and ranks.has_joined()
 
 
-def take_place() -> None:
-    """Be one of several: hear when the job is ended, and be silent unless this is the first."""
+TAKE_SHARES = ("fit", "predict", "similar")  # commands that several processes can run as one
+
+
+def take_place(words: list[str]) -> None:
+    """Be one of several: hear when the job is ended, and be silent unless this is the first.
+
+    ``words``: of the command line, of which the first is the command.
+    """
     if not several():
         return
     signal.signal(signal.SIGTERM, _ended)
@@ -52,6 +58,11 @@ def take_place() -> None:
 
         let_another_write()
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    if words and words[0] not in TAKE_SHARES:
+        raise InputError(
+            f"kernode {words[0]} is for one process: start it without torchrun, which is for "
+            f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}."
+        )
 
 
 def await_the_end(seconds: float = 5.0) -> None:

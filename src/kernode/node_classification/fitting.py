@@ -12,7 +12,7 @@ import numpy as np
 from kernode.compute.threads import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
-from kernode.graph.share import GraphShare
+from kernode.graph.share import GraphShare, require_whole
 from kernode.node_classification.calibration import calibration_of
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
@@ -29,6 +29,8 @@ Candidates = Mapping[str, tuple[NodeMethod, Training]]  # by the name of the var
 
 def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: Any) -> ModelOnGraph:
     """Train one replica per seed; ``about`` is for the reader of the model: variant, split."""
+    if not method.learns_by_gradient:
+        require_whole(task.graph, method.title)
     require_memory(GraphSizes.of(task.graph), method, training, task.run.place)
     if task.run.checkpoint is not None and not method.learns_by_gradient:
         raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.")
