@@ -158,6 +158,7 @@ def test_without_faiss_the_extra_is_named(command, trained, monkeypatch):
     assert command("similar", trained[1], NAMES[0])[0] == 0
 
 
+@pytest.mark.slow
 def test_as_a_process_of_its_own(trained):
     model, path, _ = trained
     words = [sys.executable, "-m", "kernode", "similar", str(path), NAMES[7], "-k", "2", "--json"]
@@ -166,6 +167,7 @@ def test_as_a_process_of_its_own(trained):
     assert ended.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_model_without_a_kernel_is_said_to_have_none(tmp_path):
     write_npz(PLAIN, tmp_path / "plain.npz")
     fit = "fit plain.npz --variant kled --replicas 1 --with-graph -q -o m.safetensors"

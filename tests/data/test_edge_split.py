@@ -142,6 +142,7 @@ def test_a_split_of_cora_stays_the_same_from_release_to_release(cora):
     }
 
 
+@pytest.mark.slow
 def test_every_edge_is_held_out_equally_often():
     graph = Graph.from_edges([(i, i + 1) for i in range(10)], np.ones((11, 1)))
     runs = 600
@@ -153,6 +154,7 @@ def test_every_edge_is_held_out_equally_often():
         assert ((counts - expected) ** 2 / expected).sum() < 27.9  # χ², 9 degrees of freedom: p = 0.001
 
 
+@pytest.mark.slow
 def test_every_non_edge_is_drawn_equally_often():
     graph = Graph.from_edges([(0, 1), (0, 3), (1, 2), (2, 3), (2, 4), (4, 5)], np.ones((6, 1)))
     non_edges = sorted(set(combinations(range(6), 2)) - edges_of(graph))

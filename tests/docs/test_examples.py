@@ -21,6 +21,7 @@ def test_example_runs_without_a_word_on_stderr(example, tmp_path):
     assert done.stdout or any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_integers_leave_of_five_nodes():
     command = [sys.executable, ROOT / "examples" / "integer_cut.py"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

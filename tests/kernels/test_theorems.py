@@ -87,6 +87,7 @@ def test_theorem_3_for_two_classes_the_minimum_is_s_g():
     assert loss == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [3, 4, 7])
 def test_beyond_two_classes_the_minimum_is_the_simplex_value(classes):
     """With α = 2 every hinge is active, so L_K only sees the mean between classes: −1/(C−1) at best.
@@ -103,6 +104,7 @@ def test_beyond_two_classes_the_minimum_is_the_simplex_value(classes):
         assert np.allclose(kernel[~same], -1 / 2, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 4, 7])
 def test_with_margin_c_over_c_minus_1_the_simplex_is_the_only_minimum(classes):
     """The largest margin that a kernel can meet: there L_K reaches zero, at −1/(C−1) for every pair."""

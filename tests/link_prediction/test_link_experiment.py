@@ -14,6 +14,7 @@ from parts import LINK_METHODS
 from tasks import DOUBLE, SINGLE, link_task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
 def test_every_variant_learns_coras_links(name, cora):
     graph, _ = cora

@@ -42,6 +42,7 @@ def test_components_with_all_dimensions_keep_every_product_of_centred_rows(graph
     assert np.allclose(g @ g.T, x @ x.T, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_components_are_the_principal_ones(cora):
     graph, _ = cora
     feature_map = DiffusedComponents(40, hops=2)

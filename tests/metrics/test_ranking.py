@@ -153,6 +153,7 @@ def test_the_scores_are_left_as_they_were():
     assert negative.tolist() == [0.5, 0.0, 0.4]
 
 
+@pytest.mark.slow
 def test_a_million_scores_are_ranked_without_a_matrix_of_them():
     random = np.random.default_rng(0)  # p × q would be a terabyte of booleans
     assert mean_reciprocal_rank(random.random(1_000_000), random.random(1_000_000)) < 0.1

@@ -132,6 +132,7 @@ def test_the_most_frequent_classes_have_colours_and_others_are_grey():
     assert class_label("$x$ is_a " + "y" * 50, 12) == r"\$x\$ is a yy…"
 
 
+@pytest.mark.slow
 def test_every_picture_is_a_whole_png_and_svg_as_wide_as_a_column(evidence, tmp_path, cache):
     found = dict(write_pictures(evidence, tmp_path / "new", plane="pca"))
     assert list(found) == list(PICTURES)

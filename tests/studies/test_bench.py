@@ -368,6 +368,7 @@ def test_what_does_not_fit_is_said_and_not_crashed_on(large_file):
     assert ended.stdout.strip() == "does not fit into memory", ended.stderr
 
 
+@pytest.mark.slow
 def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
     seen = []

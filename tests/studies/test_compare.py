@@ -245,6 +245,7 @@ def kernode(told):
 DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
 
 
+@pytest.mark.slow
 def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     arguments = (DATA, "--variants", "sgc,smoother", "--splits", 3, "--device", "cpu")
     values = json.loads(kernode(*arguments, "--json"))

@@ -124,6 +124,7 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
     assert found["validation"] == picked
 
 
+@pytest.mark.slow
 def test_the_default_is_what_all_trained_to_the_end_would_have_chosen(graph, splits, monkeypatch):
     rungs = ((2, 3), (4, 2), (6, 1))
     monkeypatch.setattr(choice, "RUNGS", rungs)
@@ -236,6 +237,7 @@ class CaptureError(RuntimeError):
     """What a capture ends in when memory runs out within it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 1, 0])
 def test_out_of_memory_fewer_replicas_train_at_a_time(graph, splits, monkeypatch, most):
     splits = splits[:3]

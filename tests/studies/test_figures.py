@@ -201,6 +201,7 @@ def drawings(after, embedded, similarities):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["overview", "embeddings", "hops", "gram"])
 def test_a_drawing_is_a_png_and_an_svg_and_twice_the_same_bytes(name, drawings, tmp_path):
     paths = drawings[name](tmp_path / "figure.1")
@@ -221,6 +222,7 @@ def test_a_drawing_that_fails_leaves_no_file(similarities, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_drawing_leaves_the_users_style_alone(tmp_path):
     import matplotlib as mpl
 

@@ -113,6 +113,7 @@ def test_a_large_strange_graph_trains(make, method):
     assert time.process_time() - started < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e-30, 1e-6, 1e6, 1e30])
 @pytest.mark.parametrize("variant", ["k3", "n1", "similarity", "hops-standardized"])
 def test_what_scales_features_learns_the_same_from_any_unit(variant, factor):
