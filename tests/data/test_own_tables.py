@@ -81,6 +81,7 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     assert [column.kind for column in model.encoding.columns] == ["text", "number"]
 
 
+@pytest.mark.slow
 def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
     folder, _, _ = tables
     model = tmp_path / "m.safetensors"
@@ -96,6 +97,7 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
     assert report["test"] == tested["test"]  # what is reported is what was tested
 
 
+@pytest.mark.slow
 def test_all_labels_teach_kled_with_what_validation_chose(tables, tmp_path, command):
     folder, _, _ = tables
     model = tmp_path / "m.safetensors"

@@ -173,6 +173,7 @@ def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
         assert (one - other).norm() <= 1e-5 * one.norm()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way", [masked_product.by_scipy, masked_product.by_graphblas, masked_product.looked_up]
 )

@@ -112,6 +112,7 @@ def test_answers_about_pairs_fit_together(replicas):
     assert np.allclose(extreme, [800, -900])
 
 
+@pytest.mark.slow
 def test_folds_and_searches_over_pairs_run_unchanged():
     auc = cross_val_score(
         pair_predictor(), PAIRS, LINKED, params={"graph": CLUSTERS}, cv=3, scoring="roc_auc"

@@ -228,6 +228,7 @@ def test_what_has_no_vectors_says_so():
 # ---- searches, folds and pipelines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [SPLIT.train, NAMES[SPLIT.train]], ids=["indices", "names"])
 def test_folds_and_searches_run_unchanged(nodes):
     scores = cross_val_score(classifier(), nodes, LABELS, params={"graph": GRAPH}, cv=3)
@@ -254,6 +255,7 @@ def test_a_fold_is_what_its_own_training_nodes_teach():
     assert found[0] == by_hand.score(SPLIT.train[half:], LABELS[half:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [SVC(), LogisticRegression()])
 def test_vectors_feed_any_machine_in_a_pipeline(machine):
     pipeline = Pipeline([("embed", transformer()), ("machine", machine)])
@@ -268,6 +270,7 @@ def test_vectors_feed_any_machine_in_a_pipeline(machine):
     assert search.best_estimator_["embed"].hops == search.best_params_["embed__hops"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked_for", [False, True])
 def test_metadata_routing_hands_the_graph_on(asked_for):
     with config_context(enable_metadata_routing=True):

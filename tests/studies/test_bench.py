@@ -159,6 +159,7 @@ def test_a_record_has_what_is_needed_to_read_it_and_no_path(saved):
     assert values["rounds"] == 2
 
 
+@pytest.mark.slow
 def test_check_passes_where_nothing_fell(kernode, saved):
     command, folder, path = saved
     doctored(path, 0.01)
@@ -169,6 +170,7 @@ def test_check_passes_where_nothing_fell(kernode, saved):
     assert (status, json.loads(out)["falls"]) == (0, [])
 
 
+@pytest.mark.slow
 def test_check_fails_and_names_what_fell(kernode, saved):
     command, folder, path = saved
     doctored(path, 100)

@@ -177,6 +177,7 @@ def test_a_replica_that_stopped_has_no_more_history(graph, splits):
 # What is lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choose_on", [0, 2])
 def test_a_diverging_candidate_is_lost_and_the_others_go_on(graph, splits, choose_on):
     found = contest(graph, small(NEVER, HARDLY, WELL), splits, DOUBLE, choose_on=choose_on)

@@ -205,6 +205,7 @@ class Silent:
         pass
 
 
+@pytest.mark.slow
 def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     store = Results(tmp_path / "r", (tmp_path / "r",))
     cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
@@ -518,6 +519,7 @@ def test_json_is_one_object_with_every_table(kernode):
     assert values["claims"]
 
 
+@pytest.mark.slow
 def test_a_fresh_folder_is_filled_and_then_read(kernode, own_settings, tmp_path):
     arguments = ("table3", "--data", "cora", "--replicas", 2, "--settings", own_settings, "--results", "mine")
     assert "JK-Concat" in kernode(*arguments, "--device", "cpu")

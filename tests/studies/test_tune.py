@@ -57,6 +57,7 @@ def drawn(space, structure, seed):
     problem(), problem(folds=3), problem(variant="k1-gcn", replicas=2),
     LinkProblem(GRAPH, "kernel", "auc", epochs=3), LinkProblem(GRAPH, "vgae", "auc", epochs=3, replicas=2),
 ], ids=lambda posed: f"{posed.variant}-{len(posed.seeds)}")  # fmt: skip
+@pytest.mark.slow
 def test_stack_of_trials_equals_each_trained_alone(posed):
     structure = {name: choices[0] for name, choices in posed.space.structure.items()}
     settings = [drawn(posed.space, structure, seed) | posed.fixed for seed in range(3)]
@@ -114,6 +115,7 @@ def test_folds_partition_the_nodes():
         _ = problem(folds=49).parts
 
 
+@pytest.mark.slow
 def test_search_goes_on_where_it_stopped(tmp_path):
     find(problem(), tmp_path / "parts.db", trials=6, batch=6)
     parts = find(problem(), tmp_path / "parts.db", trials=12, batch=6)
