@@ -131,7 +131,11 @@ def join() -> Ranks:
         return ALONE
     if _joined is None:
         with _telling():  # gloo for what is on a CPU, nccl for what is on a GPU
-            torch.distributed.init_process_group(timeout=_PATIENCE)
+            distributed: Any = torch.distributed
+            store, rank, size = next(distributed.rendezvous("env://", timeout=_PATIENCE))
+            # Begun again, processes must not find the addresses of those that are gone.
+            store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+            distributed.init_process_group(store=store, rank=rank, world_size=size, timeout=_PATIENCE)
         _joined = Ranks(own_rank(), launched())
         atexit.register(leave)
     return _joined
