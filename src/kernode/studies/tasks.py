@@ -109,8 +109,12 @@ def _run_once(
     calls = [delayed(_run)(number, surroundings, task.call, *task.arguments) for number, task in left.items()]
     try:
         results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
-    except TimeoutError as error:  # a cluster that has no worker just now
-        return error
+    except (
+        Exception
+    ) as error:  # a cluster that has no worker just now, or whose worker ended when it was asked
+        if isinstance(error, TimeoutError) or _of_a_worker(error):
+            return error
+        raise
     try:
         while left:
             token = _here.set(here)
