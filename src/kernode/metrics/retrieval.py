@@ -35,11 +35,13 @@ def retrieval_by_blocks(
     labels = labels if labels.dim() == 2 else labels[None]
     m = labels.shape[1]
     numbers = _NUMBERS_ON_CPU if labels.device.type == "cpu" else _NUMBERS
-    figures = []
+    # In place: small tensors that outlive the large ones between them leave a heap full of holes.
+    figures = torch.empty(3, max(replicas, len(labels)), m, dtype=torch.float64, device=labels.device)
     for rows in chunks(max(1, m), max(1, numbers // max(1, replicas * m))):
         hits = _ranked_hits(similarity(rows), labels, rows)
-        figures.append(_of_queries(hits, k))
-    precision, at_k, is_query = (torch.cat(figure, dim=1) for figure in zip(*figures, strict=True))
+        for figure, values in zip(figures, _of_queries(hits, k), strict=True):
+            figure[:, rows] = values
+    precision, at_k, is_query = figures
     queries = is_query.sum(dim=1)
     return 100 * precision.sum(dim=1) / queries, 100 * at_k.sum(dim=1) / queries
 
