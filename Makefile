@@ -15,7 +15,7 @@ test-slow: .venv/.tested
 
 # The wheel in an empty environment, and the tests outside the checkout.
 test-wheel: dist
-	$(BIN)/python scripts/test_wheel.py dist/*.whl
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
 
 # The sdist and the wheel, their contents checked.
 dist: .venv/.tested

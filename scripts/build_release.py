@@ -25,7 +25,7 @@ def tracked(root: Path = ROOT) -> set[str]:
 
 
 def build(out: Path) -> tuple[Path, Path]:
-    """The sdist, and the wheel that comes out of it; raises SystemExit unless the repository gives the same."""
+    """The sdist, and the wheel that comes out of it, which must be the one that the repository gives."""
     command = [sys.executable, "-m", "build", "--no-isolation"]
     with tempfile.TemporaryDirectory() as folder:
         for more in (["-o", str(out)], ["-o", folder, "--wheel"]):

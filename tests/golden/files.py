@@ -1,4 +1,4 @@
-"""What a release saved, and how each of its files is read and asked: one function for every kind of answer."""
+"""What a release saved, and how each kind of file is read and asked."""
 
 import contextlib
 import io

@@ -40,7 +40,5 @@ def main(wheel: Path, arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
-        raise SystemExit(
-            "usage: python scripts/test_wheel.py dist/kernode-VERSION-py3-none-any.whl [pytest's …]"
-        )
+        raise SystemExit("usage: python scripts/try_wheel.py dist/kernode-….whl [pytest's arguments]")
     sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
