@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint docs reproduce bench bench-check bench-results clean
+.PHONY: demo test test-slow test-wheel lint docs dist reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -12,6 +12,14 @@ test: .venv/.tested lint
 
 test-slow: .venv/.tested
 	$(BIN)/python -m pytest -m slow
+
+# The wheel in an empty environment, and the tests outside the checkout.
+test-wheel: dist
+	$(BIN)/python scripts/try_wheel.py dist/*.whl
+
+# The sdist and the wheel, their contents checked.
+dist: .venv/.tested
+	$(BIN)/python scripts/build_release.py dist
 
 lint: .venv/.tested
 	$(BIN)/ruff check .

@@ -63,9 +63,9 @@ def test_the_same_definition_run_again_replaces_itself():
 
 
 def test_unknown_kinds_and_kinds_of_another_room_are_refused():
-    with pytest.raises(InputError, match=r"'Nothing' is not a known Recipe\. Import the module"):
+    with pytest.raises(InputError, match=r"'Nothing' is not a known part\. Import the module"):
         Recipe.from_json({"kind": "Nothing"})
-    with pytest.raises(InputError, match="None is not a known Recipe"):
+    with pytest.raises(InputError, match="None is not a known part"):
         Recipe.from_json({})
     with pytest.raises(InputError, match="'HopMLP' is not a known BaseKernel"):
         BaseKernel.from_json(HopMLP().to_json())

@@ -57,13 +57,16 @@ class Recipe:
         settings = dict(values)
         kind = cls.kinds.get(settings.pop("kind", ""))
         if kind is None or not issubclass(kind, cls):
+            what = "part" if cls is Recipe else cls.__name__
             raise InputError(
-                f"{values.get('kind')!r} is not a known {cls.__name__}. Import the module that defines it."
+                f"{values.get('kind')!r} is not a known {what}. Import the module that defines it, or "
+                "update kernode where a later version has it."
             )
         known = {field.name for field in dataclasses.fields(kind)}
         if unknown := sorted(set(settings) - known):
             raise InputError(
-                f"{kind.__name__} has no setting {unknown[0]!r}: the file is of another version of kernode."
+                f"{kind.__name__} has no setting {unknown[0]!r}: that is of another version of kernode. "
+                "Update kernode, or write the file again with this one."
             )
         return kind(**{name: _built(value) for name, value in settings.items()})
 

@@ -116,7 +116,10 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         other = f" but a {found}" if found else ""
         raise InputError(f"{path} is not a kernode {wanted} file{other}. Give another.")
     if facts.get("format") != FORMAT:
-        raise InputError(f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}.")
+        raise InputError(
+            f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}. Update kernode, "
+            "or write the file again with this one."
+        )
     if facts.pop("checksum", None) != _checksum(tensors, facts):
         raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
     return tensors, facts
@@ -124,11 +127,27 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
 
 @contextmanager
 def complete(path: Path) -> Iterator[None]:
-    """Say what a file lacks whose checksum is right: another program wrote it, or another version."""
+    """Say what a file lacks whose checksum is right, or what nobody here knows: another version wrote it."""
     try:
         yield
     except KeyError as error:
         raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except TypeError as error:  # an argument that nothing here takes
+        raise FileError(
+            f"{path} holds what this version does not know ({error}). Update kernode, or write the file "
+            "again with this one."
+        ) from error
+
+
+def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
+    """Raise where a file has facts that nobody here knows: without them its answers might be wrong ones."""
+    if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
+        raise InputError(
+            f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know. "
+            "Update kernode, or write the file again with this one."
+        )
 
 
 def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:

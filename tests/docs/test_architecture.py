@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import kernode
+
 ROOT = Path(__file__).parents[2]
+PACKAGE = Path(kernode.__file__).parent  # of the checkout or of a wheel
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 NEW = re.compile(r"`(src/kernode/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 LINE = re.compile(r"In `(src/kernode/[\w/]+\.py)`, one line:\n\n```python\n(.*?)```", re.DOTALL)
@@ -25,7 +28,8 @@ PARTS = ("A map", "A kernel", "A loss", "A data set", "A command")
 def copy(tmp_path_factory):
     """The package with all five additions."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, folder / "src" / "kernode", ignore=without)
     for path, content in NEW.findall(PAGE):
         assert not (folder / path).exists()
         (folder / path).write_text(content)
@@ -84,7 +88,7 @@ def draw_rooms(monkeypatch):
 def test_every_room_of_the_picture_is_there_and_described(draw_rooms):
     rooms = [room for row in draw_rooms.layers() for room in row]
     assert set(rooms) == set(draw_rooms.ROOMS)
-    inside = (ROOT / "src" / "kernode").iterdir()
+    inside = PACKAGE.iterdir()
     there = {path.stem for path in inside if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert there - {"__init__", "__main__"} == set(rooms)
 

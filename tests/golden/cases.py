@@ -1,23 +1,18 @@
-"""What 0.1.0 trained and saved: every variant in float64, and a few model files with their answers.
+"""What is trained in float64 and compared with what a release trained, by the release that first had it."""
 
-`python tests/golden/cases.py` writes them anew: only for a change that is meant to change results.
-"""
-
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import kernode as kn
+from kernode.maps import APPNP, DiffusedComponents, Free, HopMLP, HopStages, SideBySide
 
 HERE = Path(__file__).parent
 DATA = "synthetic:nodes=240,degree=6,classes=3,features=12,seed=1"
-PARAMETERS = HERE / "parameters.npz"
-ANSWERS = HERE / "answers.npz"
 KEPT = 32  # numbers of each parameter, evenly spread, beside their sum
 
 # By name: the variant and what is changed.
-VARIANTS = (
+_VARIANTS_0_1_0 = (
     *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "jk", "fastgcn", "sgc"),
     *("appnp", "kled", "smoother", "k3-tuned"),
 )
@@ -25,9 +20,9 @@ OWN_SETTINGS = {
     "margin": (0.1, 0.7), "kernel_weight": (0.1, 2.0), "learning_rate": (0.01, 0.02), "dropout": (0.2, 0.5),
     "input_dropout": (0.0, 0.4), "weight_decay": (0.0, 1e-3),
 }  # fmt: skip
-NODES = {
-    **{name: (name, {}) for name in VARIANTS},
-    "diffusion": ("k3", {"map": kn.maps.APPNP()}),  # a variant of that name, before "auto" had a family
+_NODES_0_1_0 = {
+    **{name: (name, {}) for name in _VARIANTS_0_1_0},
+    "diffusion": ("k3", {"map": APPNP()}),  # a variant of that name, before "auto" had a family
     "similarity": ("k1", {"margin": 0.5, "select_by": "map"}),  # what it was before it was a choice
     "k3-squared": ("k3", {"kernel_loss": "squared"}),
     "k1-logistic": ("k1", {"kernel_loss": "logistic", "hidden": 16}),
@@ -38,25 +33,43 @@ NODES = {
     "k3-by-map": ("k3", {"select_by": "map"}),
     "k3-last-epoch": ("k3", {"selection": "last"}),
     "k2-learned-width": ("k2", {"kernel": kn.kernels.RBF(gamma=0.5, learned=True), "hidden": 16}),
-    "free": ("k3", {"map": kn.maps.Free()}),
+    "free": ("k3", {"map": Free()}),
 }
-LINKS = ("kernel", "kernel-tuned", "gae", "vgae")
-UNTRAINED = ("kled", "smoother")
-_NARROW = {"map": kn.maps.HopMLP(hidden=(16,), outputs=8)}
-FILES = {"k3": {}, "k1": _NARROW, "k2": _NARROW, "kled": {}, "gcn": {}, "tables": {}}
-LINK_FILE = "links"
-LINK_PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
+_NARROW = HopMLP((16,), 8, hops=4, powers="plain", hop_weights="pagerank", teleport=0.1, biases=True)
+_FAMILY = {
+    "self_term": "both", "per_hop": True, "biases": True, "norm": True, "residual": True, "standardize": True,
+}  # fmt: skip
+_NODES_0_2_0 = {
+    **{
+        name: (name, {"hidden": 16})
+        for name in (
+            *("diffusion", "diffusion-decayed", "diffusion-scaled", "diffusion-wide", "hops", "hops-scaled"),
+            *("hops-standardized", "similarity-diffusion", "similarity-hops", "similarity-standardized"),
+            *("gcn-tuned", "sage", "gat-tuned", "gcnii", "mlp"),
+        )
+    },
+    "correct-and-smooth": ("correct-and-smooth", {}),
+    "label-propagation": ("label-propagation", {}),
+    "similarity-open": ("similarity-open", {"map": SideBySide(_NARROW, DiffusedComponents(6), share=0.5)}),
+    "components": ("smoother", {"map": DiffusedComponents(6)}),
+    "stages": ("k3", {"map": HopStages((16, 16), hops=2)}),
+    "family": ("k3", {"map": HopMLP((16, 16), **_FAMILY)}),
+    "released": ("k3", {"powers": "released", "hops": 3}),
+    "averaging": ("k3", {"averaging": 0.9}),
+}
+NODES = {"0.1.0": _NODES_0_1_0, "0.2.0": _NODES_0_2_0}
+LINKS = {"0.1.0": ("kernel", "kernel-tuned", "gae", "vgae"), "0.2.0": ("auto",)}
+UNTRAINED = ("kled", "smoother", "label-propagation")
 
 
 def graph_and_split():
     return kn.load(DATA, split="0.5/0.25/0.25", seed=2)
 
 
-def fit_nodes(name, **settings):
-    variant, changes = NODES[name]
+def fit_nodes(variant, **settings):
     graph, split = graph_and_split()
     epochs = {} if variant in UNTRAINED else {"epochs": 6}
-    chosen = {"replicas": 2, "random_state": 3, "device": "cpu", **epochs, **changes, **settings}
+    chosen = {"replicas": 2, "random_state": 3, "device": "cpu", **epochs, **settings}
     model = kn.NodeKernelClassifier(variant, **chosen)
     return model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
 
@@ -72,6 +85,12 @@ def fit_folds(**settings):
 def fit_links(name, **settings):
     graph, _ = graph_and_split()
     return kn.LinkPredictor(name, epochs=6, replicas=2, random_state=3, device="cpu", **settings).fit(graph)
+
+
+def fit_embedding(**settings):
+    graph, _ = graph_and_split()
+    chosen = {"epochs": 6, "replicas": 2, "random_state": 3, "device": "cpu", **settings}
+    return kn.LinkKernelTransformer(map=HopMLP((16,), 8), **chosen).fit(graph)
 
 
 def own_tables():
@@ -107,30 +126,21 @@ def summary(parameters):
     return found
 
 
-def trained(name):
+def trained(release, name):
     """Summaries of what a case trains to in float64, by parameter."""
     if name == "folds":
         return summary(fit_folds(precision=64).model_.parameters)
-    fit, name = (fit_links, name.removeprefix("links-")) if name.startswith("links-") else (fit_nodes, name)
-    return summary(fit(name, precision=64).model_.parameters)
+    if name == "embedding":
+        return summary(fit_embedding(precision=64).model_.parameters)
+    if name.startswith("links-"):
+        return summary(fit_links(name.removeprefix("links-"), precision=64).model_.parameters)
+    variant, changes = NODES[release][name]
+    return summary(fit_nodes(variant, precision=64, **changes).model_.parameters)
 
 
-CASES = (*NODES, "folds", *(f"links-{name}" for name in LINKS))
-
-
-def write():
-    np.savez_compressed(
-        PARAMETERS, **{f"{case}/{key}": value for case in CASES for key, value in trained(case).items()}
-    )
-    answers = {}
-    for name, changes in FILES.items():
-        model = fit_tables() if name == "tables" else fit_nodes(name, **changes)
-        model.save(HERE / f"{name}.safetensors")
-        answers[name] = model.predict_proba(np.arange(model.graph_.n_nodes))
-    links = fit_links("kernel")
-    links.save(HERE / f"{LINK_FILE}.safetensors")
-    np.savez_compressed(ANSWERS, **answers, links=links.score_pairs(LINK_PAIRS))
-
-
-if __name__ == "__main__":
-    sys.exit(write())
+_OTHERS = {"0.1.0": ("folds",), "0.2.0": ("embedding",)}
+CASES = [
+    (release, name)
+    for release in NODES
+    for name in (*NODES[release], *_OTHERS[release], *(f"links-{link}" for link in LINKS[release]))
+]

@@ -114,7 +114,7 @@ def _read_header(path: Path, written: np.ndarray) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{path}: its header is damaged. Write or copy the file again.") from error
     if layout != _LAYOUT:
-        raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update it.")
+        raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.")
     return header
 
 

@@ -15,11 +15,17 @@ from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
-from kernode.storage import complete, read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, require_known, write_tensors
 from kernode.training.settings import Training
 from kernode.version import __version__
 
 KIND = "link predictor"
+_FACTS = frozenset(
+    {
+        *("method", "training", "seeds", "precision", "dataset", "fingerprint", "split_seed", "variant"),
+        *("all_edges", "encoding", "graph"),
+    }
+)
 
 
 def write_link_model(model: LinkModel, path: str | Path, graph: Graph | None = None) -> Path:
@@ -60,7 +66,9 @@ def read_link_model(path: str | Path) -> LinkModel:
 def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
     """The model that a file holds."""
     with complete(path):
-        return _model(tensors, _as_today(facts), path)
+        facts = _as_today(facts)
+        require_known(facts, _FACTS)
+        return _model(tensors, facts, path)
 
 
 def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
@@ -91,7 +99,9 @@ def _as_today(facts: dict[str, Any]) -> dict[str, Any]:
     """
     if "facts" not in facts:
         return facts
-    training, about = dict(facts["training"]), facts["facts"]
+    facts = dict(facts)
+    training, about = dict(facts["training"]), dict(facts.pop("facts"))
     for name in ("kernel_weight", "margin", "triplets", "class_weights"):
         training.pop(name)
-    return {**facts, **about, "training": training, "variant": about.get("name", "")}
+    variant = about.pop("name", "")
+    return {**facts, **about, "training": training, "variant": variant}

@@ -17,11 +17,27 @@ from kernode.graph import Graph
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
-from kernode.storage import complete, read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, require_known, write_tensors
 from kernode.training.settings import Training
 from kernode.version import __version__
 
 KIND = "model"
+_FACTS = frozenset(
+    {
+        *(
+            "method",
+            "training",
+            "classes",
+            "seeds",
+            "precision",
+            "dataset",
+            "fingerprint",
+            "features",
+            "variant",
+        ),
+        *("split", "chosen_by_validation", "epochs_tried", "calibration", "encoding", "repairs", "graph"),
+    }
+)
 _OPTIONAL = ("train_weights", "validation", "tested")  # arrays that not every model has
 
 
@@ -75,7 +91,9 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
     from kernode.node_classification import variants  # noqa: F401 (methods of every kind are known then)
 
     with complete(path):
-        return _model(tensors, _as_today(facts), path)
+        facts = _as_today(facts)
+        require_known(facts, _FACTS)
+        return _model(tensors, facts, path)
 
 
 def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
@@ -115,7 +133,8 @@ def _as_today(facts: dict[str, Any]) -> dict[str, Any]:
     """
     if "variant" in facts:
         return facts
-    about = facts["labels_of_choice"]
+    facts = dict(facts)
+    about = facts.pop("labels_of_choice")
     training, method = dict(facts["training"]), dict(facts["method"])
     losses = {name: training.pop(name) for name in ("kernel_weight", "margin", "triplets", "class_weights")}
     if "objective" in method:

@@ -73,7 +73,10 @@ class Header:
         values = _parsed(path)
         found = values.pop("format", None)
         if found != FORMAT:
-            raise InputError(f"{path} has format {found}; this kernode reads format {FORMAT}.")
+            raise InputError(
+                f"{path} has format {found}; this kernode reads format {FORMAT}. Update kernode, or shard "
+                "again."
+            )
         if values.pop("checksum", None) != _checksum({"format": FORMAT, **values}):
             raise FileError(
                 f"{path} is damaged or was edited: its checksum does not match. Restore it or shard again."
