@@ -75,6 +75,7 @@ def _delivers(wheel, command):
     return subprocess.CompletedProcess(command, 0, "", "")
 
 
+@pytest.mark.slow
 def test_a_program_called_pip_in_the_current_folder_is_not_run(fake_wheel, cache, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "pip.py").write_text("open('ran', 'w')")

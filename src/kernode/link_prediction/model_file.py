@@ -16,6 +16,7 @@ from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.storage import complete, read_tensors, write_tensors
+from kernode.training.file_checks import require_nodes, require_runs
 from kernode.training.settings import Training
 from kernode.version import __version__
 
@@ -60,7 +61,11 @@ def read_link_model(path: str | Path) -> LinkModel:
 def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
     """The model that a file holds."""
     with complete(path):
-        return _model(tensors, _as_today(facts), path)
+        model = _model(tensors, _as_today(facts), path)
+        require_runs(model)
+        if model.held_out is not None:
+            require_nodes("held_out", model.held_out.reshape(-1, 2).T, 2)
+        return model
 
 
 def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:
