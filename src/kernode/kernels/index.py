@@ -161,9 +161,7 @@ def _require_growing(kernel: NodeKernel) -> None:
         )
 
 
-def _require_fitting(
-    kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray
-) -> None:
+def _require_fitting(kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray) -> None:
     """Raise unless a file's arrays fit each other and K̄: FAISS follows them through memory unasked."""
     width, (n, d) = axes.shape[-1], kernel.vectors_at(None).shape
     shapes = {"axes": (axes, (d, width)), "centres": (centres, (len(centres), width)), "lists": (lists, (n,))}

@@ -104,7 +104,11 @@ class Checkpoint:
             return self._filled(state, facts, saved, written)
 
     def _filled(
-        self, state: dict[str, Tensor], facts: dict[str, Any], saved: dict[str, Tensor], written: dict[str, Any]
+        self,
+        state: dict[str, Tensor],
+        facts: dict[str, Any],
+        saved: dict[str, Tensor],
+        written: dict[str, Any],
     ) -> list[dict[str, Tensor]]:
         differing = sorted(name for name in facts if written.get(name) != facts[name])
         if differing:
