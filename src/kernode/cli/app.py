@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
-from kernode.cli.console import Interrupted, warned
+from kernode.cli.console import Interrupted, harmless, warned
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import whole_output
@@ -94,7 +94,7 @@ def _fail(sentence: str, status: int) -> None:
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it
         await_the_end()
     with suppress(OSError):  # nobody listens; the status says it
-        print(f"{who}: {' '.join(sentence.split())}", file=where, flush=True)
+        print(f"{who}: {harmless(' '.join(sentence.split()))}", file=where, flush=True)
     if has_joined():
         os._exit(status)  # to leave the others in order is to wait for them, and one may be gone
     raise SystemExit(status)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from kernode.cli.streams import write_data
 from kernode.compute.free_memory import peak_at
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kernode.compute.place import Place
 
 
+# Control characters but for the line break and the tabulator, C1's among them.
+_OBEYED = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
 _LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
 
 
@@ -56,7 +59,7 @@ class Warned:
             if category in self._others:
                 return
             self._others.add(category)
-        sentence = " ".join(str(message).split())
+        sentence = harmless(" ".join(str(message).split()))
         if sentence in self.sentences:
             return
         self.sentences.append(sentence)
@@ -75,9 +78,25 @@ class Begin(Protocol):
         """After so many steps it is done; ``name`` is what takes them."""
 
 
+def harmless(text: str) -> str:
+    """A text without what a terminal would obey: a name in somebody's file may hold such characters.
+
+    >>> harmless("ann\x1b[2J")
+    'ann\ufffd[2J'
+    """
+    return text.translate(_OBEYED)
+
+
+class _Console(Console):
+    """rich's, for names out of files: it leaves the characters in that terminals obey."""
+
+    def render_str(self, text: str, **look: Any) -> Text:  # type: ignore[override]
+        return super().render_str(harmless(text), **look)
+
+
 def say(text: str) -> None:
     """Print a line on stdout; what is not ours in it must be escaped, for it is markup."""
-    Console(soft_wrap=True, highlight=False, emoji=False).print(text)
+    _Console(soft_wrap=True, highlight=False, emoji=False).print(text)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -96,7 +115,7 @@ def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any
 
 def print_table(table: Table) -> None:
     """Print a table on stdout: as wide as the terminal, and in a file as wide as it needs to be."""
-    console = Console(highlight=False, emoji=False)
+    console = _Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = 120
     console.print(table)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from kernode.cli.console import say
+from kernode.cli.console import harmless, say
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,4 +112,4 @@ def print_notes_on_rows(read: Graph | Opened, graph: Graph) -> None:
     usual = {"made undirected", *(graph.encoding.describe() if graph.encoding else ())}
     for note in read.notes:
         if note not in usual:
-            sys.stderr.write(f"kernode: on the way in: {as_options(note)}\n")
+            sys.stderr.write(f"kernode: on the way in: {harmless(as_options(note))}\n")

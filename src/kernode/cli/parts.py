@@ -29,7 +29,10 @@ def parse_part(text: str, base: type, what: str) -> Any:
         raise InputError(
             f"--{what} must be a {what} as in Python, such as {_example(base)}. Got {text!r}."
         ) from None
-    part = _Reader(base, what).value(tree.body)
+    try:
+        part = _Reader(base, what).value(tree.body)
+    except RecursionError:
+        raise InputError(f"--{what} has parts within parts without end. Write fewer.") from None
     if not isinstance(part, base):
         raise InputError(f"--{what} must be a {what}, such as {_example(base)}. Got {text!r}.")
     return part
@@ -72,7 +75,7 @@ class _Reader:
                 return tuple(self.value(element) for element in elements)
         try:
             return ast.literal_eval(node)
-        except ValueError:
+        except (ValueError, TypeError, MemoryError):  # TypeError: a list as a key
             raise InputError(
                 f"--{self.what} takes names, numbers and text. Got {ast.unparse(node)!r}."
             ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import struct
 import zipfile
@@ -14,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from kernode.compute.free_memory import free_bytes, readable
 from kernode.errors import FileError
 from kernode.storage import writing_whole
 
@@ -23,6 +23,9 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, OSError, RuntimeError),
     *(MemoryError, OverflowError),
 )
+
+_PIECE = 2**22  # bytes that are read at a time
+_DEFLATED_MOST = 1032  # bytes that one byte of DEFLATE can stand for
 
 MAP_FROM = 64 * 2**20  # bytes of an array, stored as it is, that is left in the file and mapped
 
@@ -48,29 +51,51 @@ class Archive:
         """Read or map one array; Python objects are refused unopened."""
         try:
             entry = self._zipped.getinfo(f"{name}.npy")
+            _require_possible(entry)
             if entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
                 return self._map(entry)
-            content = io.BytesIO(self._zipped.read(entry))  # compares the CRC-32 first
-            _read_header(content, content.getbuffer().nbytes)
-            content.seek(0)
-            return np.lib.format.read_array(content, allow_pickle=False)
+            with self._zipped.open(entry) as content:
+                shape, fortran, dtype = _read_header(content, entry.file_size)
+                self._require_room(name, math.prod(shape) * dtype.itemsize)
+                array = _filled(content, shape, fortran, dtype)
+                _compare_crc(content)
+            return array
+        except FileError:
+            raise
         except _DAMAGED as error:
             raise FileError(
                 f"{self.path}: the array '{name}' is damaged or holds Python objects, which are never "
                 "unpickled. Write the file again with plain arrays."
             ) from error
 
+    def _require_room(self, name: str, size: int) -> None:
+        """Raise where an array that was compressed unfolds to more than there is memory."""
+        free = free_bytes() if size > MAP_FROM else None
+        if free is not None and size > free:
+            raise FileError(
+                f"{self.path}: the array '{name}' takes {readable(size)} of memory, and {readable(free)} are "
+                "free. Write it uncompressed, so that it can stay in the file, or use a larger machine."
+            )
+
     def _map(self, entry: zipfile.ZipInfo) -> np.ndarray:
         with self._zipped.open(entry) as content:
             shape, fortran, dtype = _read_header(content, entry.file_size)
             start = content.tell()
-            while content.read(2**22):  # to its end, where zipfile compares the CRC-32
-                pass
+            _compare_crc(content)
         with self.path.open("rb") as file:
             file.seek(entry.header_offset)
             name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
         offset = entry.header_offset + _LOCAL_HEADER.size + name + extra + start
         return np.memmap(self.path, dtype, "r", offset, shape, order="F" if fortran else "C")
+
+
+def _require_possible(entry: zipfile.ZipInfo) -> None:
+    """Raise where an entry says that it unfolds to more than its bytes can: then it is a bomb, or damaged."""
+    most = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _DEFLATED_MOST}.get(entry.compress_type)
+    if most is None:
+        raise ValueError("it is compressed in a way that numpy does not write")
+    if entry.file_size > most * entry.compress_size:
+        raise ValueError("it cannot unfold to what it promises")
 
 
 def _read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -79,9 +104,30 @@ def _read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, 
     if read_header is None:
         raise ValueError("it is in a version of the format that only tables of named columns need")
     shape, fortran, dtype = read_header(content)
-    if dtype.hasobject or content.tell() + math.prod(shape) * dtype.itemsize > size:
-        raise ValueError("it holds Python objects, or less than its header promises")
+    # Of a type without bytes any number fits, and each costs memory as soon as it is looked at.
+    if dtype.hasobject or not dtype.itemsize or min(shape, default=0) < 0:
+        raise ValueError("it holds Python objects, or nothing")
+    if content.tell() + math.prod(shape) * dtype.itemsize > size or max(shape, default=0) > size:
+        raise ValueError("it holds less than its header promises")
     return shape, fortran, dtype
+
+
+def _filled(content: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype) -> np.ndarray:
+    """The array whose header was read; a piece at a time, for zipfile may unfold more than it was asked."""
+    array: np.ndarray = np.empty(math.prod(shape), dtype)
+    into, at = array.view(np.uint8), 0
+    while at < len(into):
+        piece = content.read(min(_PIECE, len(into) - at))
+        if not piece:
+            raise EOFError("it is cut short")
+        into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _compare_crc(content: IO[bytes]) -> None:
+    while content.read(_PIECE):  # to its end, where zipfile compares the CRC-32
+        pass
 
 
 @contextmanager
@@ -96,6 +142,8 @@ def open_archive(path: Path) -> Iterator[Archive]:
     except _DAMAGED as error:
         raise FileError(f"{path} is not an NPZ file, or it is cut short. Write or copy it again.") from error
     with zipped:
+        if sum(entry.compress_size for entry in zipped.infolist()) > path.stat().st_size:
+            raise FileError(f"{path} is damaged: the arrays in it overlap. Write or copy it again.")
         yield Archive(path, zipped)
 
 

@@ -27,7 +27,7 @@ def checked_csr(
         _require_kind("indptr", indptr, "iu")
         _require_kind("values", values, "fiub")
         _require_pointers(indptr, len(indices))
-        parts = (values, indices.astype(np.int64), indptr.astype(np.int64))
+        parts = (values, _signed(indices), _signed(indptr))
         matrix = sparse.csr_array(parts, shape=(rows, columns))
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -41,6 +41,11 @@ def checked_csr(
 def _require_kind(part: str, array: np.ndarray, kinds: str) -> None:
     if array.ndim != 1 or array.dtype.kind not in kinds:
         raise ValueError(f"{part} are {array.dtype} of shape {array.shape}")
+
+
+def _signed(integers: np.ndarray) -> np.ndarray:
+    """As scipy takes them: an unsigned one beyond 2⁶³ turns negative, and is found."""
+    return integers if integers.dtype in (np.int32, np.int64) else integers.astype(np.int64)
 
 
 def _require_pointers(indptr: np.ndarray, entries: int) -> None:

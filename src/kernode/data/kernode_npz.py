@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph, typed_names
 from kernode.graph.adjacency import from_upper
+from kernode.storage import complete
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -78,7 +80,7 @@ def from_arrays(path: Path, arrays: Arrays) -> Graph:
     arrays = {name: array for name, array in arrays.items() if name != MARK}
     if header.pop("sha256", None) != _digest(header, arrays):
         raise FileError(f"{path} is damaged: its checksum does not match. Write or copy it again.")
-    try:
+    with _as_packed(path):
         n, f = header["nodes"], header["features"]
         upper = _unpack_csr(path, "adjacency", arrays, (n, n), "float32")
         features = arrays.get("features")
@@ -87,17 +89,28 @@ def from_arrays(path: Path, arrays: Arrays) -> Graph:
         return Graph(
             from_upper(upper),
             features,
-            arrays["labels"].astype(np.int64),
+            _integers("labels", arrays["labels"]).astype(np.int64),
             class_names=tuple(arrays["class_names"].tolist()),
             node_names=arrays.get("node_names"),
             name=header["name"],
             notes=tuple(header["notes"]),
             origin=_origin(header),
         )
-    except KeyError as error:
-        raise FileError(f"{path} lacks {error}. Write it again with kernode.") from error
+
+
+@contextmanager
+def _as_packed(path: Path) -> Iterator[None]:
+    try:
+        with complete(path):
+            yield
     except InputError as error:
         raise FileError(f"{path} does not hold a graph: {error}") from error
+
+
+def _integers(name: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in "iu":
+        raise InputError(f"its {name} are {array.dtype}, not integers.")
+    return array
 
 
 def _origin(header: Mapping[str, Any]) -> TableOrigin | None:
@@ -111,7 +124,7 @@ def _read_header(path: Path, written: np.ndarray) -> dict[str, Any]:
     try:
         header = json.loads(written.tobytes())
         layout = header["layout"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(f"{path}: its header is damaged. Write or copy the file again.") from error
     if layout != _LAYOUT:
         raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.")
@@ -132,8 +145,10 @@ def _unpack_csr(path: Path, what: str, arrays: Arrays, shape: Any, dtype: str) -
     counts, indices = arrays[f"{what}_counts"], arrays[f"{what}_indices"]
     values = arrays.get(f"{what}_values")
     if values is None:
+        if np.dtype(dtype).kind not in "fiub":  # of texts each could be as long as the memory
+            raise InputError(f"its {what} are {dtype}, not numbers.")
         values = np.ones(len(indices), dtype)
-    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    indptr = np.concatenate([[0], np.cumsum(_integers(f"{what}_counts", counts), dtype=np.int64)])
     return checked_csr(path, what, values, indices, indptr, shape)
 
 

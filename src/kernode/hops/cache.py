@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from scipy import sparse
 
+from kernode.data.csr import checked_csr
 from kernode.errors import FileError, warn
 from kernode.graph import Graph
 from kernode.storage import cache_folder, write_whole
@@ -48,9 +49,9 @@ def _read(path: Path) -> sparse.csr_array | None:
         arrays = load_file(path)
         if facts["blake2b"] != _digest(arrays):
             return None
-        shape = tuple(json.loads(facts["shape"]))
-        return sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError):
+        shape = json.loads(facts["shape"])
+        return checked_csr(path, "hops", arrays["data"], arrays["indices"], arrays["indptr"], shape)
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -26,7 +26,7 @@ from kernode.compute.chunks import chunks
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels.nearest import nearest, pair_values
 from kernode.progress import tell
-from kernode.storage import read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from kernode.kernels.node_kernel import NodeKernel
@@ -121,12 +121,15 @@ class NodeIndex:
     def read(cls, path: str | Path, kernel: NodeKernel, owner: dict[str, Any]) -> NodeIndex:
         """Read what :meth:`save` wrote of the same owner and K̄; one of any other is refused."""
         tensors, facts = read_tensors(path, KIND)
-        if facts["owner"] != owner or facts["kernel"] != _kernel_digest(kernel):
+        if facts.get("owner") != owner or facts.get("kernel") != _kernel_digest(kernel):
             raise StaleIndexError(
                 f"{path} is the index of another model or graph, or of an earlier state of it. "
                 "Make it anew, with --index or save_index."
             )
-        return cls(kernel, *(tensors[name].numpy() for name in ("axes", "centres", "lists")))
+        with complete(Path(path)):
+            axes, centres, lists = (tensors[name].numpy() for name in ("axes", "centres", "lists"))
+            _require_fitting(kernel, axes, centres, lists)
+        return cls(kernel, axes, centres, lists)
 
     @cached_property
     def _at(self) -> np.ndarray:
@@ -156,6 +159,21 @@ def _require_growing(kernel: NodeKernel) -> None:
             f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say so "
             "(grows = True). Compare with every node instead: exact=True, or --exact."
         )
+
+
+def _require_fitting(kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray) -> None:
+    """Raise unless a file's arrays fit each other and K̄: FAISS follows them through memory unasked."""
+    width, (n, d) = axes.shape[-1], kernel.vectors_at(None).shape
+    shapes = {"axes": (axes, (d, width)), "centres": (centres, (len(centres), width)), "lists": (lists, (n,))}
+    for name, (array, shape) in shapes.items():
+        if array.shape != shape:
+            raise ValueError(f"{name} are of shape {array.shape}, not {shape}")
+    if not 0 < width <= _AXES or axes.dtype != np.float32 or centres.dtype != np.float32:
+        raise ValueError("axes or centres are of another type")
+    if lists.dtype != np.int32 or lists.min() < 0 or lists.max() >= len(centres):
+        raise ValueError("a node is in a list that there is not")
+    if not np.isfinite(axes).all() or not np.isfinite(centres).all():
+        raise ValueError("axes or centres are no numbers")
 
 
 def _faiss() -> Any:

@@ -16,6 +16,7 @@ from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.storage import complete, read_tensors, require_known, write_tensors
+from kernode.training.file_checks import require_nodes, require_runs
 from kernode.training.settings import Training
 from kernode.version import __version__
 
@@ -68,7 +69,11 @@ def as_link_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path)
     with complete(path):
         facts = _as_today(facts)
         require_known(facts, _FACTS)
-        return _model(tensors, facts, path)
+        model = _model(tensors, facts, path)
+        require_runs(model)
+        if model.held_out is not None:
+            require_nodes("held_out", model.held_out.reshape(-1, 2).T, 2)
+        return model
 
 
 def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> LinkModel:

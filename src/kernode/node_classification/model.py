@@ -14,7 +14,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
-from kernode.errors import InputError, warn
+from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.maps import HopMLP
@@ -101,6 +101,8 @@ class Model:
         own = self.is_own(graph)
         if not own:
             self._require_use_on(graph)
+        if own and self.train.size and self.train.max() >= graph.n_nodes:
+            raise FileError(f"the model names training nodes that {graph.name!r} does not have. Train again.")
         own = own and not isinstance(graph, GraphShare)
         return ModelOnGraph(self, graph, Place.of(self.precision, device), has_training_nodes=own)
 

@@ -18,6 +18,7 @@ from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors
+from kernode.training.file_checks import require_nodes, require_runs
 from kernode.training.settings import Training
 from kernode.version import __version__
 
@@ -93,7 +94,22 @@ def as_model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> M
     with complete(path):
         facts = _as_today(facts)
         require_known(facts, _FACTS)
-        return _model(tensors, facts, path)
+        return _checked(_model(tensors, facts, path))
+
+
+def _checked(model: Model) -> Model:
+    """Raise unless the parts of a model fit each other; a negative node would be another one, unsaid."""
+    runs, shape = require_runs(model), model.train.shape
+    require_nodes("train", model.train, runs)
+    for name in ("validation", "tested"):
+        if getattr(model, name) is not None:
+            require_nodes(name, getattr(model, name), runs)
+    labels, weights = model.train_labels, model.train_weights
+    if labels.shape != shape or (labels < 0).any() or (labels >= len(model.classes)).any():
+        raise ValueError("train_labels are not a class for each of train")
+    if weights is not None and weights.shape != shape:
+        raise ValueError("train_weights are not one for each of train")
+    return model
 
 
 def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:

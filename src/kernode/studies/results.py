@@ -87,7 +87,7 @@ def read_record(path: Path) -> dict[str, Any]:
     """A stored result."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"{path} is not a stored result ({error}). Delete it.") from None
     if not isinstance(record, dict):
         raise FileError(f"{path} is not a stored result. Delete it.")

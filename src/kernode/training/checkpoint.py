@@ -17,7 +17,7 @@ from torch import Tensor
 
 from kernode.compute.replicas import whole
 from kernode.errors import InputError, KernodeError
-from kernode.storage import read_tensors, write_tensors
+from kernode.storage import complete, read_tensors, write_tensors
 
 _HISTORY = "history."
 
@@ -60,7 +60,8 @@ class Checkpoint:
         if not self.path.exists():
             return None
         saved, _ = read_tensors(self.path, "checkpoint")
-        return next((len(value) for name, value in saved.items() if name.startswith(_HISTORY)), 0)
+        with complete(self.path):
+            return next((len(value) for name, value in saved.items() if name.startswith(_HISTORY)), 0)
 
     def check(self, parts: Iterable[str] = ("",), word: str = "resume=True") -> None:
         """Raise, before anything is computed, unless the parts' files are there as ``resume`` has it.
@@ -99,6 +100,16 @@ class Checkpoint:
             self.check()
             return []
         saved, written = read_tensors(self.path, "checkpoint")
+        with complete(self.path):
+            return self._filled(state, facts, saved, written)
+
+    def _filled(
+        self,
+        state: dict[str, Tensor],
+        facts: dict[str, Any],
+        saved: dict[str, Tensor],
+        written: dict[str, Any],
+    ) -> list[dict[str, Tensor]]:
         differing = sorted(name for name in facts if written.get(name) != facts[name])
         if differing:
             seed = next(iter(written.get("seeds") or []), None)  # nobody knows a fresh one otherwise
@@ -109,6 +120,8 @@ class Checkpoint:
                 "Give the same settings, or another checkpoint file."
             )
         for name, values in _restacked(saved, state).items():
+            if values.shape != state[name].shape or values.dtype != state[name].dtype:
+                raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(state[name].shape)}")
             state[name].detach().copy_(values)
         device = next(iter(state.values())).device
         columns = {

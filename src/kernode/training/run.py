@@ -39,6 +39,10 @@ class Run:
     name: str = ""  # of what trains, for whoever waits for it
     threads: Threads = None
 
+    def __post_init__(self) -> None:
+        if self.checkpoint is not None and not isinstance(self.checkpoint, Checkpoint):
+            raise InputError(f"checkpoint must be a Checkpoint(path). Got {self.checkpoint!r}.")
+
     @property
     def replicas(self) -> int:
         """r."""

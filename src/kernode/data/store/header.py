@@ -116,7 +116,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _check_values(path: Path, values: Mapping[str, Any]) -> None:
     """Raise unless every value is of its kind and within what a graph can have."""
-    for name in ("name", "fingerprint"):
+    for name in ("name", "fingerprint", "order", "dtype"):
         if not isinstance(values[name], str):
             _refuse(path, name, values[name])
     for name, most in (("nodes", MAX_NODES), ("features", _MOST)):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.compute.free_memory import free_bytes
+from kernode.errors import FileError, InputError
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
@@ -44,9 +47,7 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
     A mark at its start (BOM) counts before all else, then ``encoding``; else valid UTF-8 is UTF-8, and
     anything else Windows-1252, which is said.
     """
-    import pyarrow as pa
-
-    with pa.input_stream(str(path)) as stream:
+    with _unfolding(path) as stream:
         start = _first_lines(stream)
     mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
     if mark:
@@ -92,11 +93,9 @@ def require_encoding(name: Any) -> None:
 
 
 def _is_utf8(path: Path) -> bool:
-    import pyarrow as pa
-
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with pa.input_stream(str(path)) as stream:
+        with _unfolding(path) as stream:
             while block := stream.read(_BLOCK):
                 decoder.decode(block)
         decoder.decode(b"", final=True)
@@ -106,10 +105,39 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _content(path: Path) -> bytes:
+    content = bytearray()
+    with _unfolding(path) as stream:
+        while block := stream.read(_BLOCK):
+            content += block
+    return bytes(content)
+
+
+@dataclass
+class _Unfolded:
+    """What a file, perhaps compressed, holds; no more of it is read than there is memory for."""
+
+    path: Path
+    stream: Any
+    left: int | None
+
+    def read(self, count: int) -> bytes:
+        block: bytes = self.stream.read(count)
+        if self.left is not None:
+            self.left -= len(block)
+            if self.left < 0:
+                raise FileError(
+                    f"{self.path} unfolds to more than the memory that is free. Use a larger machine, or "
+                    "give less of it."
+                )
+        return block
+
+
+@contextmanager
+def _unfolding(path: Path) -> Iterator[_Unfolded]:
     import pyarrow as pa
 
     with pa.input_stream(str(path)) as stream:
-        return bytes(stream.read())
+        yield _Unfolded(path, stream, free_bytes())
 
 
 def _refuse_damaged(path: Path, raw: bytes) -> None:

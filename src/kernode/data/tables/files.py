@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from kernode.data.tables.binary_files import ARROW, PARQUET, read_binary
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.decoding import require_encoding
 from kernode.data.tables.frames import counts_rows, with_index
 from kernode.data.tables.table import Table
 from kernode.data.tables.text_files import AS_IT_LOOKS, Reading, read_text
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError, InputError, KernodeError
 from kernode.progress import tell
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
-BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+BINARY = (*PARQUET, *ARROW)
 SUFFIXES = (*TEXT, *BINARY)
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 IDS = ("id", "node", "node_id", "nodeid", "key", "name")  # usual names of a column of ids
@@ -97,10 +98,16 @@ def _read_file(path: Path, reading: Reading) -> Table:
     try:
         if suffix in TEXT:
             return read_text(path, TEXT[suffix], reading)
-        columns = _read_binary(path, suffix)
+        columns = read_binary(path, suffix)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist. Check the path.") from error
-    except pa.ArrowInvalid as error:
+    except KernodeError:
+        raise
+    except MemoryError as error:
+        raise FileError(
+            f"{path} takes more memory than is free. Use a larger machine, or drop columns."
+        ) from error
+    except (pa.ArrowException, ValueError, LookupError) as error:
         raise FileError(
             f"{path} cannot be read as a table ({_first_line(error)}). Write it again."
         ) from error
@@ -109,22 +116,6 @@ def _read_file(path: Path, reading: Reading) -> Table:
     finally:
         tell(f"reading {path.name}", 1, 1)
     return Table(path.name, checked_columns(columns, path.name), np.arange(columns.num_rows))
-
-
-def _read_binary(path: Path, suffix: str) -> Any:
-    if suffix in (".parquet", ".pq"):
-        from pyarrow import parquet
-
-        return parquet.read_table(path)
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    with pa.memory_map(str(path)) as source:
-        try:
-            return ipc.open_file(source).read_all()
-        except pa.ArrowInvalid:  # the same table as a stream
-            source.seek(0)
-            return ipc.open_stream(source).read_all()
 
 
 def checked_columns(columns: Any, name: str) -> Any:
@@ -149,4 +140,4 @@ def _suffix(path: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

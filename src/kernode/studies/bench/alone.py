@@ -121,7 +121,7 @@ def _nothing_kept() -> Iterator[None]:
 
 
 def _in_fresh_process(task: Task) -> Measured:
-    command = [sys.executable, "-m", "kernode.studies.bench.alone", json.dumps(asdict(task))]
+    command = [sys.executable, "-P", "-m", "kernode.studies.bench.alone", json.dumps(asdict(task))]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode == -signal.SIGKILL:  # the system made room by ending it
         return Measured(note=NO_ROOM)

@@ -18,6 +18,7 @@ from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.show.picture_data import block_means
 
+_MOST_PIXELS = 4096**2  # of a stored picture
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error
 
 
@@ -81,7 +82,9 @@ def pack(matrix: np.ndarray) -> str:
 
 def unpack(text: str) -> np.ndarray:
     """Read what :func:`pack` wrote."""
-    levels = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    # No more is unfolded than a picture has, whatever the text would give.
+    unfolded = zlib.decompressobj().decompress(base64.b64decode(text), _MOST_PIXELS)
+    levels = np.frombuffer(unfolded, dtype=np.uint8)
     side = math.isqrt(len(levels))
     return (levels.reshape(side, side).astype(np.float64) - LEVELS) / LEVELS
 

@@ -152,7 +152,7 @@ def read_paper_table(name: str, folder: Path | None = None, runs: int | None = N
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not TOML: {error}. Right it there.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise FileError(f"{path} cannot be read ({error}).") from None
     if content.get("kind") == "figures":
         return _figures(content, read_paper_table("table2", folder, runs), path.name)

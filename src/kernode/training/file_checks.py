@@ -1,0 +1,31 @@
+"""What files of models hold whatever they are about: checked, for anybody can make a checksum right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def require_runs(model: Any) -> int:
+    """Raise unless seeds, parameters and kept epochs are of equally many runs; gives their number."""
+    runs = len(model.seeds)
+    if not runs or not all(type(seed) is int for seed in model.seeds):
+        raise ValueError("seeds are not a list of integers")
+    if model.precision not in (32, 64):
+        raise ValueError(f"precision is {model.precision!r}")
+    for name in ("dataset", "fingerprint", "variant"):
+        if not isinstance(getattr(model, name), str):
+            raise ValueError(f"{name} is no text")
+    for name, value in model.parameters.items():
+        if not value.dim() or len(value) != runs:
+            raise ValueError(f"{name} has not a part for each of {runs} runs")
+    if model.kept_epochs is not None and model.kept_epochs.shape != (runs,):
+        raise ValueError("kept_epochs are not one for each run")
+    return runs
+
+
+def require_nodes(name: str, nodes: np.ndarray, runs: int) -> None:
+    """Raise unless nodes are positions, the same for all runs or for each its own: q × m."""
+    if nodes.ndim != 2 or nodes.dtype.kind != "i" or len(nodes) not in (1, runs) or (nodes < 0).any():
+        raise ValueError(f"{name} are not lists of nodes")
