@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _KEY = "kernode"  # one key: safetensors writes several in random order
 FORMAT = 1
+_log = logging.getLogger("kernode")
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -57,6 +59,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
         beside.replace(path)
+        _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error

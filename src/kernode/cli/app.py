@@ -15,6 +15,7 @@ from rich.markup import escape
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import Interrupted, warned
+from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import whole_output
@@ -69,12 +70,14 @@ def main() -> None:
             status = app(prog_name="kernode", standalone_mode=False) or 0
         if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
             raise Interrupted
+        log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
         _fail(str(error), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted.", 130)
     except BrokenPipeError:  # whoever was reading has enough
+        log_file.end(141, "nobody reads stdout any more")
         raise SystemExit(141) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -86,10 +89,13 @@ def main() -> None:
             raise
         if isinstance(error, MemoryError) or "allocate" in str(error):
             _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
-        _fail(f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1)
+        sentence = f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where."
+        _fail(sentence, 1, error)
 
 
-def _fail(sentence: str, status: int) -> None:
+def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
+    """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
+    log_file.end(status, " ".join(sentence.split()), error)
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it
         await_the_end()

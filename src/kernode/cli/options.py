@@ -462,6 +462,13 @@ class OutputOptions:
         bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
     ] = False
 
+    log_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add lines of JSON to this file: what is done, warnings, the end.", show_default=False
+        ),
+    ] = None
+
     def __post_init__(self) -> None:
         warned.shown = not self.silent
 
