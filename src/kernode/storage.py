@@ -11,11 +11,12 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from kernode.ctrl_c import before_leaving
 from kernode.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    _unfinished.add(beside)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
@@ -59,6 +61,8 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
         beside.replace(path)
+        if _whole is not None:
+            _whole.setdefault(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
@@ -66,6 +70,30 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             beside.unlink()
+        _unfinished.discard(beside)
+
+
+_unfinished: set[Path] = set()
+_whole: dict[Path, None] | None = None
+
+
+@before_leaving
+def _drop_unfinished(sentence: str) -> None:
+    """Leave no file behind that is not whole."""
+    for path in list(_unfinished):
+        with suppress(OSError):
+            path.unlink()
+
+
+@contextmanager
+def noting_files() -> Iterator[Mapping[Path, None]]:
+    """While this lasts, every file that has been written whole, in this order."""
+    global _whole
+    before, _whole = _whole, {}
+    try:
+        yield _whole
+    finally:
+        _whole = before
 
 
 def cache_folder() -> Path:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from kernode.cli.streams import write_data
 from kernode.compute.free_memory import peak_at
-from kernode.errors import InputError, KernodeError, KernodeWarning
+from kernode.errors import InputError, KernodeWarning
 from kernode.progress import Listener, heard_by, note
 
 if TYPE_CHECKING:
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
-
-
-class Interrupted(KernodeError):  # noqa: N818 (it is no error)
-    """Ctrl-C, with what there is to say about what was done until then."""
-
-    exit_status = 130
-
-    def __init__(self, sentence: str = "") -> None:
-        super().__init__(f"interrupted. {sentence}")
 
 
 class Warned:
