@@ -5,13 +5,20 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Any
 
 Listener = Callable[[str, int, int], None]  # what is computed, steps done, steps in all
 
 log = logging.getLogger("kernode")  # INFO: what is trained on what, and chosen why; DEBUG: its epochs
 log.addHandler(logging.NullHandler())
+
+
+def note(event: str, message: str, level: int = logging.INFO, **fields: Any) -> None:
+    """Tell the log; ``event`` and the fields are for programs that read it, the message for people."""
+    log.log(level, message, extra={"event": event, "fields": fields})
+
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -95,10 +102,9 @@ def timed_by(watch: Stopwatch) -> Iterator[None]:
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
-    """Say what is done while this lasts; nobody need measure it."""
-    watch = _running.get()
-    if watch is None:
+    """Say what is done while this lasts; nobody need measure it, and the log hears how long it took."""
+    watch, started = _running.get(), time.perf_counter()
+    with nullcontext() if watch is None else watch.part(what):
         yield
-        return
-    with watch.part(what):
-        yield
+    seconds = round(time.perf_counter() - started, 3)
+    note("part", f"{what} took {seconds:.3f} s", logging.DEBUG, what=what, seconds=seconds)

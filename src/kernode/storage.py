@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from kernode.ctrl_c import before_leaving
 from kernode.errors import FileError, InputError, KernodeError
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _KEY = "kernode"  # one key: safetensors writes several in random order
 FORMAT = 1
+_log = logging.getLogger("kernode")
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -48,6 +51,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    _unfinished.add(beside)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
@@ -57,12 +61,39 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
         beside.replace(path)
+        if _whole is not None:
+            _whole.setdefault(path)
+        _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             beside.unlink()
+        _unfinished.discard(beside)
+
+
+_unfinished: set[Path] = set()
+_whole: dict[Path, None] | None = None
+
+
+@before_leaving
+def _drop_unfinished(sentence: str) -> None:
+    """Leave no file behind that is not whole."""
+    for path in list(_unfinished):
+        with suppress(OSError):
+            path.unlink()
+
+
+@contextmanager
+def noting_files() -> Iterator[Mapping[Path, None]]:
+    """While this lasts, every file that has been written whole, in this order."""
+    global _whole
+    before, _whole = _whole, {}
+    try:
+        yield _whole
+    finally:
+        _whole = before
 
 
 def cache_folder() -> Path:

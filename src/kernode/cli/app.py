@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Collection
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,12 +16,15 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
-from kernode.cli.console import Interrupted, harmless, warned
+from kernode.cli.console import harmless, warned
+from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import whole_output
+from kernode.ctrl_c import Interrupted, kept, pressed, said
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
+from kernode.storage import cache_folder, noting_files
 from kernode.version import __version__
 
 app = typer.Typer(
@@ -62,19 +67,16 @@ def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
         take_place(sys.argv[1:])
-        with whole_output(), warnings.catch_warnings():
-            warnings.simplefilter("default")
-            warned.begin()
-            warnings.showwarning = warned.hear
-            status = app(prog_name="kernode", standalone_mode=False) or 0
-        if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
-            raise Interrupted
+        with noting_files() as files, kept(lambda: _said_of(files)), whole_output():
+            status = _run()
+        log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
         _fail(str(error), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted.", 130)
+        _fail(str(Interrupted()), Interrupted.exit_status)
     except BrokenPipeError:  # whoever was reading has enough
+        log_file.end(141, "nobody reads stdout any more")
         raise SystemExit(141) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -86,10 +88,41 @@ def main() -> None:
             raise
         if isinstance(error, MemoryError) or "allocate" in str(error):
             _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
-        _fail(f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1)
+        sentence = f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where."
+        _fail(sentence, 1, error)
 
 
-def _fail(sentence: str, status: int) -> None:
+def _run() -> int:
+    """The command's exit status, with warnings as they are shown to users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warned.begin()
+        warnings.showwarning = warned.hear
+        try:
+            status: int = app(prog_name="kernode", standalone_mode=False) or 0
+        except Exception as error:
+            if pressed() and not isinstance(error, Interrupted):  # a library made another error of Ctrl-C
+                raise KeyboardInterrupt from error
+            raise
+    if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
+        raise KeyboardInterrupt
+    return status
+
+
+def _said_of(files: Collection[Path]) -> str:
+    """What is kept of a command that has nothing else to say about it: the files that are whole."""
+    shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
+    if not shown:
+        return "Nothing was written."
+    others = f" and {len(shown) - 3} others" if len(shown) > 3 else ""
+    return f"Written by then: {', '.join(shown[:3])}{others}."
+
+
+def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
+    """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
+    if status == Interrupted.exit_status:
+        said()
+    log_file.end(status, " ".join(sentence.split()), error)
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it
         await_the_end()

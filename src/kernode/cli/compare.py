@@ -13,6 +13,7 @@ from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import DATA_HELP, OutputOptions, ResultsOption, TableOptions
 from kernode.cli.reports.compare import print_report
+from kernode.ctrl_c import kept
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,11 +122,16 @@ def _played(
         with progress(title, quiet=quiet) as begin:
             yield {"progress": _telling(begin)}
 
+    def in_store() -> str:
+        done = sum(store.find(match) is not None for match in todo)
+        return f"{done} of {len(todo)} comparisons are stored; the same command goes on from there."
+
     missing, threads = sum(store.find(match) is None for match in todo), device.threads_each
-    if not missing or not device.elsewhere:
-        return play_all(todo, store, place, threads=threads, here=here)
-    with device.workers(), progress("compare", quiet=quiet) as begin:
-        return play_all(todo, store, place, threads=threads, watch=begin(missing))
+    with kept(in_store):
+        if not missing or not device.elsewhere:
+            return play_all(todo, store, place, threads=threads, here=here)
+        with device.workers(), progress("compare", quiet=quiet) as begin:
+            return play_all(todo, store, place, threads=threads, watch=begin(missing))
 
 
 def _check_split(split: str) -> None:

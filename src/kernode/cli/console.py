@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -19,8 +20,8 @@ from rich.text import Text
 
 from kernode.cli.streams import write_data
 from kernode.compute.free_memory import peak_at
-from kernode.errors import InputError, KernodeError, KernodeWarning
-from kernode.progress import Listener, heard_by
+from kernode.errors import InputError, KernodeWarning
+from kernode.progress import Listener, heard_by, note
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
 # Control characters but for the line break and the tabulator, C1's among them.
 _OBEYED = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
 _LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
-
-
-class Interrupted(KernodeError):  # noqa: N818 (it is no error)
-    """Ctrl-C, with what there is to say about what was done until then."""
-
-    exit_status = 130
-
-    def __init__(self, sentence: str = "") -> None:
-        super().__init__(f"interrupted. {sentence}")
 
 
 class Warned:
@@ -63,6 +55,7 @@ class Warned:
         if sentence in self.sentences:
             return
         self.sentences.append(sentence)
+        note("warning", sentence, logging.WARNING)
         if self.shown:
             sys.stderr.write(f"kernode: warning: {sentence}\n")
 
@@ -132,7 +125,8 @@ def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Begin
     """
     console = Console(stderr=True)
     if quiet:
-        yield lambda total, name="": lambda done, note: None
+        with heard_by(_noted()):
+            yield lambda total, name="": lambda done, note: None
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -147,10 +141,10 @@ def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Begin
                 task = bar.add_task(name, total=total, note="")
                 return lambda done, note: bar.update(task, completed=done, note=note)
 
-            with heard_by(_each_by_name(start)):
+            with heard_by(_noted(_each_by_name(start))):
                 yield lambda total, name="": start(_titled(title, name), total)
     else:
-        with heard_by(_each_by_name(_lines)):
+        with heard_by(_noted(_each_by_name(_lines))):
             lines = _lines if counted else _lines_with_time
             yield lambda total, name="": lines(_titled(title, name), total)
 
@@ -167,6 +161,19 @@ def _each_by_name(start: Callable[[str, float], Advance]) -> Listener:
         if (what, total) not in known:
             known[what, total] = start(what, total)
         known[what, total](done, "")
+
+    return listen
+
+
+def _noted(listener: Listener | None = None) -> Listener:
+    """Whoever is told, and the log: of what takes long, now and then."""
+    due: dict[tuple[str, int], Callable[[], bool]] = {}
+
+    def listen(what: str, done: int, total: int) -> None:
+        if listener is not None:
+            listener(what, done, total)
+        if due.setdefault((what, total), _now_and_then())():
+            note("progress", f"{what}: {done:,} of {total:,}", what=what, done=done, total=total)
 
     return listen
 

@@ -10,6 +10,8 @@ from typing import Any, get_type_hints
 
 from typer.core import TyperCommand, TyperGroup
 
+from kernode.cli.log_file import log_file
+
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Give typer one option for each field of a command's groups, and the command one value for each group.
@@ -67,7 +69,14 @@ class _PlainFlags:
 
 
 class Command(_PlainFlags, TyperCommand):
-    """A command with such help."""
+    """A command with such help, whose log, where one is asked for, is begun before anything else is done."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; whoever runs all commands ends the log, with the exit status."""
+        given = {name: value for name, value in ctx.params.items() if value is not None}
+        if (path := given.pop("log_file", None)) is not None:
+            log_file.open(path, ctx.command_path, given)
+        return super().invoke(ctx)
 
 
 class Group(_PlainFlags, TyperGroup):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli import parsing
-from kernode.cli.console import Interrupted, check_writable, data_name, warned
+from kernode.cli.console import check_writable, data_name, warned
 from kernode.cli.graph_source import as_options, graph_from
 from kernode.cli.model_source import Opened, open_model
 from kernode.cli.ranks import began_again, processes, rank
+from kernode.ctrl_c import kept
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -416,18 +417,20 @@ class CheckpointOptions:
         ``parts``: trainings of the command that may have files of their own.
         """
         checkpoint = self.file(parts)
-        try:
-            yield checkpoint
-        except KeyboardInterrupt:
+
+        def in_files() -> str:
             if checkpoint is None:
-                raise Interrupted("Nothing was saved; --checkpoint FILE would have kept it.") from None
+                return "Nothing was saved; --checkpoint FILE would have kept it."
             from kernode.training.checkpoint import held
 
             files = [checkpoint.part(name) for name in parts]
             there = [one for one in files if one.path.exists()]
             if not there:
-                raise Interrupted("Nothing was saved: no epoch was done yet.") from None
-            raise Interrupted(f"{held(there)}: the same command with --resume goes on.") from None
+                return "Nothing was saved: no epoch was done yet."
+            return f"{held(there)}: the same command with --resume goes on."
+
+        with kept(in_files):
+            yield checkpoint
 
     def file(self, parts: Collection[str] = ("",)) -> Checkpoint | None:
         """The file to write and to go on from, if there is to be one."""
@@ -461,6 +464,13 @@ class OutputOptions:
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
     ] = False
+
+    log_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add lines of JSON to this file: what is done, warnings, the end.", show_default=False
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         warned.shown = not self.silent

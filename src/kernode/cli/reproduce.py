@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from kernode.cli.console import Advance, check_writable, print_json, progress, s
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import OutputOptions, ResultsOption
 from kernode.cli.reports.reproduce import print_report
+from kernode.ctrl_c import kept
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -136,14 +136,18 @@ def _run(cells: list[Cell], store: Any, device: JobOptions, quiet: bool) -> None
 
     place = device.place()
     seconds = expected_seconds(cells, place.device.type)
-    try:
-        with device.workers(), progress("reproduce", quiet=quiet, counted=False) as begin:
-            watch = _Watch(cells, seconds, begin(sum(seconds.values())))
-            run_cells(cells, store, place, watch, device.threads_each)
-    except KeyboardInterrupt:
-        done = len(cells) - len([cell for cell in cells if store.find(cell) is None])
-        sys.stderr.write(f"{done} of {len(cells)} cells are stored; the same command goes on from there.\n")
-        raise
+
+    def in_store() -> str:
+        done = sum(store.find(cell) is not None for cell in cells)
+        return f"{done} of {len(cells)} cells are stored; the same command goes on from there."
+
+    with (
+        kept(in_store),
+        device.workers(),
+        progress("reproduce", quiet=quiet, counted=False) as begin,
+    ):
+        watch = _Watch(cells, seconds, begin(sum(seconds.values())))
+        run_cells(cells, store, place, watch, device.threads_each)
 
 
 class _Watch:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernode.cli.console import Interrupted
+from kernode.ctrl_c import kept
 from kernode.errors import KernodeError
 
 
@@ -14,9 +14,8 @@ from kernode.errors import KernodeError
 def saved_already(model: Path) -> Iterator[None]:
     """What ends the judging of a model does not lose it: say where it is."""
     try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted(f"The model is saved in {model}; its test figures were not done.") from None
+        with kept(lambda: f"The model is saved in {model}; its test figures were not done."):
+            yield
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "allocate" not in str(error):
             raise

@@ -11,6 +11,7 @@ from rich.markup import escape
 from kernode.cli.console import check_folder, print_json, progress, say
 from kernode.cli.graph_source import as_options, table_options
 from kernode.cli.options import GraphOptions, OutputOptions
+from kernode.ctrl_c import kept
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def shard(
     check_folder(out)
     require_free(out)
     why_not = None
-    with progress("shard", quiet=output.silent):
+    with kept(lambda: _in_folder(out)), progress("shard", quiet=output.silent):
         try:
             store = _bounded(graph, out, parts, order) if bounded or _is_parquet(graph.data) else None
         except NotBoundedError as error:
@@ -62,6 +63,12 @@ def shard(
         is_bounded = store is not None
         store = store or write_store(graph.graph(), out, parts, order)
     _report(store, output, bounded=is_bounded, why_not=why_not)
+
+
+def _in_folder(out: Path) -> str:
+    if not out.is_dir() or not any(out.iterdir()):
+        return "Nothing was written."
+    return f"What is done is in {out}; the same command goes on from there."
 
 
 def _is_parquet(data: str) -> bool:

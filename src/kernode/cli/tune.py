@@ -23,6 +23,7 @@ from kernode.cli.reports.tune import (
     report_of,
     validated_on,
 )
+from kernode.ctrl_c import kept
 from kernode.errors import InputError, KernodeError
 
 if TYPE_CHECKING:
@@ -95,15 +96,12 @@ def tune(
         else:
             require_labels(read, graph.label)
             problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
-        try:
-            with device.workers():
-                found = search(
-                    problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
-                    watch=begin(trials),
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            sys.stderr.write(f"What is done is in {study}; the same command goes on from there.\n")
-            raise
+        in_file = f"What is done is in {study}; the same command goes on from there."
+        with kept(lambda: in_file), device.workers():
+            found = search(
+                problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
+                watch=begin(trials),
+            )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}")
     following = next_command(problem, graph.words, out)

@@ -11,7 +11,8 @@ from kernode.link_prediction.model import LinkModel
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links
-from kernode.progress import log, timed
+from kernode.progress import note, timed
+from kernode.training.life_signs import note_trained
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
 
@@ -24,13 +25,16 @@ def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: s
     task, graph = replace(task, run=task.run.called(variant)), task.split.graph
     run = task.run
     with cpu_threads(run.threads, graph.n_nodes * run.replicas * training.epochs) as threads:
-        log.info(
+        note(
+            "training",
             f"training {run.name} on the links of {graph.name}: {graph.n_edges:,} edges train, "
             f"{run.replicas} replica{'s' * (run.replicas > 1)}, {run.place.device.type}, "
-            f"{threads} CPU thread{'s' * (threads > 1)}"
-        )
+            f"{threads} CPU thread{'s' * (threads > 1)}",
+            training=run.name, graph=graph.name, edges=graph.n_edges, seeds=run.seeds, epochs=training.epochs,
+            device=run.place.device.type, precision=run.precision, threads=threads,
+        )  # fmt: skip
         with timed(f"training {run.name}"):
             trained = train_links(task, method, training)
-    log.info(f"{run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
+    note_trained(run, trained.seconds, trained.epochs)
     model = LinkModel.of(task, method, training, trained, variant)
     return LinkModelOnGraph(model, task.split.graph, task.run.place, task.held_out, trained.prepared)

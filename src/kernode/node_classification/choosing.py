@@ -18,7 +18,7 @@ from kernode.node_classification.method import Method
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.trainer import Course
-from kernode.progress import log
+from kernode.progress import note
 from kernode.training.memory_check import refused
 from kernode.training.run import Progress, Run
 
@@ -66,7 +66,9 @@ def fit_best(task: NodeTask, candidates: Candidates, split: str = "") -> ModelOn
             "that was tried. Give more validation nodes, or name a variant."
         )
     said = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
-    log.info(f"chose {chosen} by validation {training.select_by} ({said} epochs)")
+    validated = {name: round(one.validation, 4) for name, one in tried.items()}
+    said = f"chose {chosen} by validation {training.select_by} ({said} epochs)"
+    note("chosen", said, chosen=chosen, by=training.select_by, validation=validated)
     choice: dict[str, Any] = {
         "chosen_by_validation": {name: round(tried[name].validation, 4) for name in candidates},
         "epochs_tried": {name: tried[name].epochs for name in candidates},

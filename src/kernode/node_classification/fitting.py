@@ -18,7 +18,8 @@ from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask
-from kernode.progress import log, timed
+from kernode.progress import note, timed
+from kernode.training.life_signs import note_trained
 from kernode.training.loop import Trained
 from kernode.training.memory_check import require_memory
 from kernode.training.settings import Training
@@ -48,11 +49,15 @@ def threads_of(task: NodeTask, epochs: int, what: str) -> Iterator[None]:
     """The threads that so many epochs of a task are worth; what takes them is timed, and in the log."""
     nodes, run = task.nodes, task.run
     with cpu_threads(run.threads, task.graph.n_nodes * run.replicas * epochs) as threads:
-        log.info(
+        note(
+            "training",
             f"{what} on {task.graph.name}: {nodes.train.shape[1]:,} nodes train, "
             f"{nodes.validation.shape[1]:,} validate, {run.replicas} replica{'s' * (run.replicas > 1)}, "
-            f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}"
-        )
+            f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}",
+            training=run.name, graph=task.graph.name, train=nodes.train.shape[1],
+            validation=nodes.validation.shape[1], seeds=run.seeds, epochs=epochs,
+            device=run.place.device.type, precision=run.precision, threads=threads,
+        )  # fmt: skip
         with timed(what):
             yield
 
@@ -61,14 +66,14 @@ def finished(
     task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
 ) -> ModelOnGraph:
     """What training left, as a model on its graph, calibrated by the validation nodes."""
-    log.info(f"{task.run.name} took {trained.seconds:.1f} s, epochs kept: {trained.epochs.tolist()}")
+    note_trained(task.run, trained.seconds, trained.epochs)
     model = Model.of(task, method, training, trained, **about)
     whole = not isinstance(task.graph, GraphShare)  # else means stand for training nodes, wherever they are
     on = ModelOnGraph(model, task.graph, task.run.place, whole, prepared=trained.prepared)
     calibration = calibration_of(on, task.nodes)
     if calibration is None:
         return on
-    log.info(f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+    note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
     return on.noted(calibration=calibration)
 
 

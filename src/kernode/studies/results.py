@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kernode.errors import FileError
+from kernode.progress import note
 from kernode.storage import write_whole
 
 _PACKAGED = Path(__file__).parents[1] / "results"  # in an installed package
@@ -68,6 +69,7 @@ class Results:
         values = {"settings": dict(cell.settings), **figures}
         write_whole(path, (_printed(values) + "\n").encode())
         self._paths[cell.digest] = path
+        note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
     def unfinished(self, cell: Keyed) -> Path:

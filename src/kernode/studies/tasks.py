@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from kernode.compute.place import Place
 from kernode.compute.threads import cpu_threads
 from kernode.errors import KernodeError, warn
+from kernode.studies.worker_log import Line, kept_lines, repeat
 
 RETRIES = 2  # in a row, without a task that got done
 
@@ -77,6 +78,7 @@ class _Outcome(NamedTuple):
     value: Any
     error: Exception | None = None
     warned: tuple[tuple[str, type[Warning]], ...] = ()  # in a worker, whose stderr nobody reads
+    logged: tuple[Line, ...] = ()  # nor its log
 
 
 def run_tasks(
@@ -126,6 +128,7 @@ def _run_once(
                 raise
             finally:
                 _here.reset(token)
+            repeat(done.logged)
             for sentence, category in done.warned:
                 warn(sentence, category)
             if done.error is not None:
@@ -146,11 +149,15 @@ def _run(number: int, surroundings: Surroundings, call: Callable[..., Any], *arg
         if here is not None:
             with surroundings.here() as place, here(number) as own:
                 return _Outcome(number, call(place, *arguments, **own))
-        with surroundings.here() as place, warnings.catch_warnings(record=True) as heard:
+        with (
+            surroundings.here() as place,
+            kept_lines() as lines,
+            warnings.catch_warnings(record=True) as heard,
+        ):
             warnings.simplefilter("default")
             value = call(place, *arguments)
         said = dict.fromkeys((str(one.message), one.category) for one in heard)
-        return _Outcome(number, value, warned=tuple(said))
+        return _Outcome(number, value, warned=tuple(said), logged=tuple(lines))
     except Exception as error:
         return _Outcome(number, None, error if here is not None else _portable(error))
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
+from kernode.ctrl_c import finishing
 from kernode.errors import InputError, KernodeError
 from kernode.storage import complete, read_tensors, write_tensors
 
@@ -239,7 +240,8 @@ def finishing_the_epoch() -> Iterator[None]:
         yield
         return
     try:
-        yield
+        with finishing("interrupted: this epoch is brought to its end, for the checkpoint to hold it."):
+            yield
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernode.compute.replicas import whole
 from kernode.errors import InputError
-from kernode.progress import heard_by, log
+from kernode.progress import heard_by, log, note
 from kernode.training.run import Progress, Run, Telling
 
 _SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
@@ -54,8 +54,27 @@ def listeners(run: Run, epochs: int) -> list[Progress]:
     """Everybody who is told of a run's epochs: who asked for it, and whoever reads the log in detail."""
     found = [] if run.progress is None else [run.progress(epochs, run.name)]
     if log.isEnabledFor(logging.DEBUG):
-        found.append(lambda epoch, values: log.debug(told(run.name, epoch, epochs, values)))
+        found.append(_noting(run, epochs))
     return found
+
+
+def _noting(run: Run, epochs: int) -> Progress:
+    started = time.perf_counter()
+
+    def tell(epoch: int, values: dict[str, np.ndarray]) -> None:
+        means = {name: float(one.mean()) for name, one in values.items() if name != "hop_weights"}
+        seconds = round(time.perf_counter() - started, 4)
+        about = {"training": run.name, "epoch": epoch, "epochs": epochs, **means, "seconds": seconds}
+        note("epoch", told(run.name, epoch, epochs, values), logging.DEBUG, **about)
+
+    return tell
+
+
+def note_trained(run: Run, seconds: float, kept: np.ndarray) -> None:
+    """Tell the log how long a training took, and which epoch of each replica is kept."""
+    epochs = kept.tolist()
+    said = f"{run.name} took {seconds:.1f} s, epochs kept: {epochs}"
+    note("trained", said, training=run.name, seconds=round(seconds, 3), epochs_kept=epochs)
 
 
 def told(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.errors import KernodeError
 from kernode.graph import Graph
+from kernode.progress import note
 from kernode.studies.tasks import Task, run_tasks
 from kernode.studies.tune.problem import Problem, Settings, Telling
 from kernode.studies.tune.space import Space
@@ -151,9 +152,13 @@ def _train(
                 if isinstance(outcome, str):
                     one.trial.set_user_attr("reason", outcome)
                     study.tell(one.trial, state=_state("FAIL"))
+                    note("trial", f"trial {one.trial.number} failed: {outcome}", trial=one.trial.number)
                 else:
                     one.trial.set_user_attr("runs", outcome.tolist())
-                    study.tell(one.trial, float(outcome.mean()))
+                    value = float(outcome.mean())
+                    study.tell(one.trial, value)
+                    said = f"trial {one.trial.number}: {value:.2f} %"
+                    note("trial", said, trial=one.trial.number, value=value, settings=one.settings)
             done = _found(study)
             watch(done.count, _best_note(done))
 

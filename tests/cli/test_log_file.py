@@ -1,0 +1,186 @@
+"""--log-file: lines of JSON that outlast whatever becomes of the command."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commands import fails
+from kernode.node_classification.trainer import NodeLearner
+from kernode.progress import log
+
+FIT = ("fit", "--variant", "k3", "--epochs", "3", "--replicas", "2", "--split", "0.5/0.25/0.25")
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+
+
+def lines_of(path):
+    """Every line, as JSON that other programs read, too: NaN is none."""
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    return [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+
+
+def events(path):
+    return [line["event"] for line in lines_of(path)]
+
+
+@pytest.fixture
+def logged(kernode, graph_file):
+    """A fit with a log, and what it said."""
+
+    def run(*more, path="log.jsonl"):
+        return kernode(*FIT, graph_file, *more, "--log-file", path)
+
+    run.folder = kernode.folder
+    return run
+
+
+def test_every_line_has_a_time_a_level_an_event_and_a_sentence(logged):
+    assert logged("--quiet")[0] == 0
+    for line in lines_of(logged.folder / "log.jsonl"):
+        assert re.fullmatch(TIME, line["time"])
+        assert line["level"] in ("debug", "info", "warning", "error")
+        assert line["event"]
+        assert line["message"]
+
+
+def test_the_first_line_says_what_was_asked_and_the_last_how_it_ended(logged, graph_file):
+    assert logged("--json")[0] == 0
+    first, *_, last = lines_of(logged.folder / "log.jsonl")
+    assert first["event"] == "start"
+    assert first["command"] == "kernode fit"
+    assert first["arguments"]["data"] == graph_file
+    assert first["arguments"]["seed"] == 0
+    assert set(first["versions"]) >= {"kernode", "torch", "numpy", "python"}
+    assert (last["event"], last["status"]) == ("end", 0)
+    assert last["seconds"] > 0
+
+
+def test_trainings_and_epochs_have_their_figures_as_fields(logged):
+    assert logged()[0] == 0
+    lines = lines_of(logged.folder / "log.jsonl")
+    training = next(line for line in lines if line["event"] == "training")
+    assert training["seeds"] == [0, 1]
+    epochs = [line for line in lines if line["event"] == "epoch"]
+    assert [line["epoch"] for line in epochs] == [1, 2, 3]
+    for line in epochs:
+        assert line["training"] == "k3"
+        assert line["loss"] > 0
+        assert 0 <= line["validation_accuracy"] <= 100
+    assert [line["epochs_kept"] for line in lines if line["event"] == "trained"]
+    assert "clusters-k3.safetensors" in [line["file"] for line in lines if line["event"] == "written"]
+
+
+def test_warnings_are_in_it_also_with_quiet(kernode, graph_file):
+    status, _, err = kernode(*FIT, graph_file, "--epochs", "1", "--log-file", "log.jsonl", "--quiet")
+    assert (status, err) == (0, "")
+    warned = [line for line in lines_of(kernode.folder / "log.jsonl") if line["event"] == "warning"]
+    assert any("the best epoch was the last" in line["message"] for line in warned)
+
+
+def test_an_error_is_the_last_line_with_its_status(logged):
+    result = logged("--margin", "-1")
+    fails(result, 2, "margin")
+    last = lines_of(logged.folder / "log.jsonl")[-1]
+    assert (last["event"], last["level"], last["status"]) == ("end", "error", 2)
+    assert result[2] == f"kernode: {last['message']}\n"
+
+
+def test_what_nobody_foresaw_is_there_with_its_traceback(logged, monkeypatch):
+    def broken(self, epoch):
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(NodeLearner, "step", broken)
+    fails(logged("--quiet"), 1, "internal error (ZeroDivisionError: of ours)")
+    last = lines_of(logged.folder / "log.jsonl")[-1]
+    assert last["error"] == "ZeroDivisionError"
+    assert "def broken" in last["traceback"] or "in broken" in last["traceback"]
+
+
+def test_ctrl_c_is_in_it(logged, monkeypatch):
+    def pressed(self, epoch):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    monkeypatch.setattr(NodeLearner, "step", pressed)
+    assert logged("--quiet")[0] == 130
+    last = lines_of(logged.folder / "log.jsonl")[-1]
+    assert (last["level"], last["status"]) == ("warning", 130)
+    assert "Nothing was saved" in last["message"]
+
+
+def test_a_log_grows_and_a_line_that_was_cut_stays_alone(logged):
+    path = logged.folder / "log.jsonl"
+    path.write_text('{"time": "2026-01-01T00:00:00.000Z", "lev')
+    assert logged("--quiet")[0] == 0
+    cut, *whole = path.read_text().splitlines()
+    assert cut.endswith('"lev')
+    assert [json.loads(line)["event"] for line in (whole[0], whole[-1])] == ["start", "end"]
+    assert logged("--quiet")[0] == 0
+    assert [json.loads(line)["event"] for line in path.read_text().splitlines()[1:]].count("start") == 2
+
+
+def test_a_log_changes_no_bit_of_the_model(logged, kernode, graph_file):
+    assert logged("-o", "with.safetensors", "--quiet")[0] == 0
+    assert kernode(*FIT, graph_file, "-o", "without.safetensors", "--quiet")[0] == 0
+    with_log, without = ((logged.folder / f"{name}.safetensors").read_bytes() for name in ("with", "without"))
+    assert with_log == without
+    assert not log.isEnabledFor(10)  # and the next command is as quiet as before
+
+
+@pytest.mark.parametrize("where", ["folder", "missing.txt/log", "data", "graph"])
+def test_what_cannot_be_a_log_is_said_before_anything_is_computed(logged, kernode, graph_file, where):
+    (logged.folder / "folder").mkdir()
+    (logged.folder / "missing.txt").write_text("{a file}")
+    (logged.folder / "data").write_text("a,b\n1,2\n")
+    path = graph_file if where == "graph" else where
+    before = Path(graph_file).read_bytes()
+    status, out, err = logged(path=path)
+    assert status in (1, 2)
+    fails((status, out, err), status, "--log-file")
+    assert Path(graph_file).read_bytes() == before
+    assert (logged.folder / "data").read_text() == "a,b\n1,2\n"
+    assert not list(logged.folder.glob("*.safetensors"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_a_full_disk_ends_the_log_and_not_the_training(logged):
+    status, out, err = logged("--json", path="/dev/full")
+    assert status == 0
+    assert err.count("the log is not kept") == 1
+    assert any("the log is not kept" in sentence for sentence in json.loads(out)["warnings"])
+    assert (logged.folder / "clusters-k3.safetensors").exists()
+
+
+def test_a_token_is_nobodys_business(kernode, graph_file):
+    kernode("serve", "missing.safetensors", "--token", "secret-of-mine", "--log-file", "log.jsonl")
+    assert "secret-of-mine" not in (kernode.folder / "log.jsonl").read_text()
+    assert lines_of(kernode.folder / "log.jsonl")[0]["arguments"]["token"] == "…"
+
+
+def test_every_command_has_it(command):
+    from kernode.cli.commands import COMMANDS
+
+    names = [(name.replace("_", "-"),) for name in COMMANDS]
+    for words in [*names, *(("data", one) for one in ("list", "info", "convert", "shard", "fetch"))]:
+        assert "--log-file" in command(*words, "--help")[1], words
+
+
+@pytest.mark.slow
+def test_the_lines_of_workers_come_with_what_they_found(graph_file, tmp_path):
+    path = tmp_path / "log.jsonl"
+    words = ["compare", graph_file, "--variants", "n1,gcn", "--splits", "2", "--jobs", "2", "--quiet"]
+    subprocess.run(
+        [sys.executable, "-m", "kernode", *words, "--results", str(tmp_path / "r"), "--log-file", str(path)],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    lines = lines_of(path)
+    assert {line["training"] for line in lines if line["event"] == "training"} == {"n1", "gcn"}
+    assert all(line["worker"] != os.getpid() for line in lines if line["event"] == "training")
+    assert events(path).count("stored") == 2
