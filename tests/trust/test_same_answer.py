@@ -1,0 +1,93 @@
+"""The same seed and the same threads: the same bytes, whatever ran before, and however often it was cut off."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trainings
+from kernode.node_classification.variants import VARIANTS
+from trainings import LINKS, NODES, TRAININGS
+
+# What does not learn epoch by epoch has nothing to keep, and refuses a checkpoint.
+AT_ONCE = {
+    f"fit {name}"
+    for name, one in VARIANTS.items()
+    if one.training.epochs == 0 or not one.method.learns_by_gradient
+}
+LEARNING = [name for name in (*NODES, *LINKS) if name not in AT_ONCE]
+FEW = ("fit k3", "fit gcn", "fit label-propagation", "links auto", "compare sgc", "baselines", "kernode fit")
+
+
+class Apart:
+    """Trainings in a process of their own, which has another order of sets and began with something else."""
+
+    def __init__(self, folder, hash_seed, *words):
+        folder.mkdir()
+        self.folder = folder
+        tests = Path(__file__).parents[1]
+        own = {"PYTHONHASHSEED": str(hash_seed), "KERNODE_CACHE": str(folder / ".cache")}
+        own["PYTHONPATH"] = os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")])
+        self._process = subprocess.Popen(
+            [sys.executable, trainings.__file__, str(folder), *words],
+            env=os.environ | own,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def files(self):
+        """What they left, by path."""
+        said, _ = self._process.communicate(timeout=300)
+        assert self._process.returncode == 0, said
+        return files_in(self.folder)
+
+
+def files_in(folder):
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {str(path): (folder / path).read_bytes() for path in paths if path.parts[0] != ".cache"}
+
+
+def require_same(found, expected):
+    assert sorted(found) == sorted(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_a_few_give_the_same_bytes_in_another_process(tmp_path, monkeypatch):
+    other = Apart(tmp_path / "there", 1, "--backwards", *FEW)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+    trainings.main([str(tmp_path / "here"), *FEW])
+    require_same(other.files(), files_in(tmp_path / "here"))
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory):
+    """All three processes at a time."""
+    folder = tmp_path_factory.mktemp("same")
+    return [
+        Apart(folder / "whole", 1),
+        Apart(folder / "backwards", 2, "--backwards"),
+        Apart(folder / "interrupted", 3, "--interrupted", *LEARNING),
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole(at_once):
+    """What every training leaves that runs to its end."""
+    return at_once[0].files()
+
+
+@pytest.mark.slow
+def test_every_variant_and_every_baseline_gives_the_same_bytes_in_another_process(at_once, whole):
+    assert {Path(name).parts[0] for name in whole} == {name.replace(" ", "_") for name in TRAININGS}
+    require_same(at_once[1].files(), whole)
+
+
+@pytest.mark.slow
+def test_every_variant_that_is_cut_off_again_and_again_ends_with_the_same_bytes(at_once, whole):
+    folders = {name.replace(" ", "_") for name in LEARNING}
+    require_same(
+        at_once[2].files(), {name: one for name, one in whole.items() if Path(name).parts[0] in folders}
+    )

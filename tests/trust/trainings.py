@@ -1,0 +1,211 @@
+"""Every training that the package offers, short, on a small graph: each leaves files that must never differ.
+
+As a program it runs them in a process of their own, in their order or backwards, whole or interrupted::
+
+    python tests/trust/trainings.py FOLDER [--backwards] [--interrupted] [NAME …]
+
+Names come from the registries, so that a new variant, candidate or baseline is among them by itself.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import StringIO
+from pathlib import Path
+
+import torch
+
+from graphs import clustered_graph
+from kernode.cli import main as kernode
+from kernode.compute.place import Place
+from kernode.data import load, random_split, write_npz
+from kernode.data.edge_split import split_edges
+from kernode.link_prediction.baselines import link_baselines
+from kernode.link_prediction.experiment import embed_links, run_link_variant
+from kernode.link_prediction.variants import LINK_VARIANTS
+from kernode.node_classification.baselines import baselines
+from kernode.node_classification.experiment import fit_all_labels, run_candidates
+from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.task import NodeTask
+from kernode.node_classification.variants import AUTO, CHOICES, VARIANTS, candidates
+from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
+from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.training.checkpoint import Checkpoint
+from kernode.training.run import Run
+from tasks import PowerCutError
+
+GRAPH = clustered_graph(n=60)
+SPLIT = "0.5/0.25/0.25"
+EPOCHS, TO_THE_LAST_RUNG = 5, 124
+TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb", "profile")
+
+
+@dataclass
+class Way:
+    """How a training runs: into a folder, and to its end, or until the power fails after some epochs."""
+
+    folder: Path
+    bits: int = 32
+    checkpoint: Checkpoint | None = None
+    cut_after: int | None = None
+    told: int = field(default=0, init=False)
+
+    def run(self, seeds=(3, 4), **more):
+        """What a training needs."""
+        return Run(seeds, Place.of(self.bits), lambda epochs, name: self._tell, self.checkpoint, **more)
+
+    def _tell(self, epoch, values):
+        self.told += 1
+        if self.told == self.cut_after:
+            raise PowerCutError
+
+    def write(self, model, report=None, graph=None, name="model"):
+        """The files that are compared."""
+        model.save(self.folder / name, graph)
+        if report is not None:
+            (self.folder / "report.json").write_text(json.dumps(without_times(report)))
+
+
+def variant(name, way):
+    """A variant of the node classifiers, or a choice among some; then once more on all labels."""
+    epochs = TO_THE_LAST_RUNG if name == AUTO else EPOCHS
+    methods = {one: _shorter(*parts, epochs) for one, parts in candidates(name, tuned=False).items()}
+    run = way.run()
+    outcome = run_candidates(GRAPH, methods, run, split=SPLIT)
+    way.write(outcome.model, outcome.report)
+    way.write(fit_all_labels(GRAPH, outcome.model, run).model, graph=GRAPH, name="all-labels")
+
+
+def link_variant(name, way):
+    """A variant of the link predictors, on most edges or on all."""
+    outcome = run_link_variant(GRAPH, name, way.run(), changes={"epochs": EPOCHS})
+    way.write(outcome.model, outcome.report)
+
+
+def all_edges(name, way):
+    """The same on all edges, for vectors of nodes."""
+    way.write(embed_links(GRAPH, name, way.run(), changes={"epochs": EPOCHS}).model, graph=GRAPH)
+
+
+def threads(name, way):
+    """A variant on a graph that is large enough for two threads to share its work."""
+    graph, _ = load("cora")
+    methods = {name: _shorter(*candidates(name)[name], 2)}
+    way.write(run_candidates(graph, methods, way.run((0,), threads=2)).model)
+
+
+def contestant(name, way):
+    """What a method of ``kernode compare`` may choose from, in stacks as they are trained there."""
+    members = candidates_of(CONTESTANTS[name], GRAPH)
+    for stack, numbers in enumerate(by_structure(members)):
+        seeds = tuple(range(len(numbers)))
+        task = NodeTask.of_splits(GRAPH, [_split(seed) for seed in seeds], way.run(seeds))
+        method, training = _shorter(*stacked([members[number] for number in numbers]))
+        way.write(fit_method(task, method, training, variant=name).model, name=f"model-{stack}")
+
+
+def figures_beside(way):
+    """What stands beside every accuracy and every AUC: no models, but figures."""
+    split = _split(0)
+    nodes = NodeTask.of_splits(GRAPH, [split], way.run((0,))).nodes
+    found = {
+        "classes": baselines(GRAPH, nodes, split.test[None], GRAPH.labels[split.test][None]),
+        "links": link_baselines(split_edges(GRAPH, 0)),
+    }
+    (way.folder / "figures.json").write_text(json.dumps(found))
+
+
+def command(line, way):
+    """Commands, one after the other; {} is the folder of what they read and write."""
+    write_npz(GRAPH, way.folder / "clusters.npz")
+    for number, words in enumerate(line.replace("{}", str(way.folder)).split(" && ")):
+        said, before = StringIO(), sys.argv
+        sys.argv = ["kernode", *words.split(), "--json"]
+        try:
+            with redirect_stdout(said), redirect_stderr(StringIO()) as err:
+                kernode()
+        except SystemExit as end:
+            if end.code:
+                raise RuntimeError(f"{words}: {err.getvalue()}") from end
+        finally:
+            sys.argv = before
+        report = json.dumps(without_times(json.loads(said.getvalue())), indent=1)
+        (way.folder / f"report-{number}.json").write_text(report.replace(str(way.folder), ""))
+
+
+def _shorter(method, training, epochs=EPOCHS):
+    return method, replace(training, epochs=min(training.epochs, epochs))
+
+
+def _split(seed):
+    return random_split(GRAPH.labels, (0.5, 0.25, 0.25), seed)
+
+
+def without_times(values):
+    """A report without what no two runs share: seconds and memory."""
+    if isinstance(values, dict):
+        return {name: without_times(value) for name, value in values.items() if name not in TIMES}
+    return [without_times(value) for value in values] if isinstance(values, list) else values
+
+
+Training = Callable[[Way], None]
+NODES: dict[str, Training] = {f"fit {name}": partial(variant, name) for name in (*CHOICES, *VARIANTS)}
+LINKS: dict[str, Training] = {
+    **{f"links {name}": partial(link_variant, name) for name in LINK_VARIANTS},
+    **{f"links {name} --all-edges": partial(all_edges, name) for name in LINK_VARIANTS},
+}
+RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in CONTESTANTS}
+_FIT = "fit {}/clusters.npz --epochs 5 --replicas 2 --split 0.5/0.25/0.25 --threads 1 -o {}/m.safetensors"
+COMMANDS: dict[str, Training] = {
+    f"kernode {name}": partial(command, line)
+    for name, line in {
+        "fit": f"{_FIT} --variant k3 --predictions {{}}/p.csv",
+        "fit --precision 64": f"{_FIT} --precision 64 --all-labels --with-graph --predictions {{}}/p.parquet",
+        "fit --resume": f"{_FIT} --variant k3 --checkpoint {{}}/c.safetensors --checkpoint-every 2 && "
+        f"{_FIT.replace('5', '9', 1)} --variant k3 --checkpoint {{}}/c.safetensors --resume",
+        "answers": f"{_FIT} --variant k1 --with-graph && embed {{}}/m.safetensors -o {{}}/g.npz && "
+        "gram {}/m.safetensors -o {}/k.npz && predict {}/m.safetensors -o {}/p.json && "
+        "similar {}/m.safetensors 3 --index",
+    }.items()
+}
+THREADS: dict[str, Training] = {f"{name} on two threads": partial(threads, name) for name in ("k1", "gat")}
+TRAININGS = {**NODES, **LINKS, **RIVALS, **THREADS, **COMMANDS, "baselines": figures_beside}
+
+
+def interrupted(name, folder):
+    """The power fails again and again, and each time the run goes on from its checkpoint."""
+    cuts = [3, 97, 250, 61] if name == f"fit {AUTO}" else [3, 2]
+    for cut in [*cuts, None]:
+        checkpoint = Checkpoint(folder / "checkpoint.safetensors", every=2, resume="if there")
+        try:
+            TRAININGS[name](Way(folder, checkpoint=checkpoint, cut_after=cut))
+        except PowerCutError:
+            continue
+        if cut is not None:
+            raise RuntimeError(f"{name} was over before the power failed")
+    for path in folder.glob("checkpoint*"):
+        path.unlink()
+
+
+def main(words):
+    """Do some of them, or all."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    options = {word for word in words if word.startswith("--") and word not in TRAININGS}
+    folder, *names = [word for word in words if word not in options]
+    names = names or list(TRAININGS)
+    for name in reversed(names) if "--backwards" in options else names:
+        own = Path(folder) / name.replace(" ", "_")
+        own.mkdir(parents=True)
+        if "--interrupted" in options:
+            interrupted(name, own)
+        else:
+            TRAININGS[name](Way(own))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
