@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -56,13 +57,25 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        beside.replace(path)
+        _take_place(beside, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             beside.unlink()
+
+
+def _take_place(beside: Path, path: Path) -> None:
+    """Rename a file over another, which Windows refuses while somebody reads that: for a moment, mostly."""
+    for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
+        try:
+            beside.replace(path)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    beside.replace(path)
 
 
 def cache_folder() -> Path:

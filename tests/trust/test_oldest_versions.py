@@ -68,4 +68,4 @@ def test_the_oldest_versions_of_the_light_dependencies_do(tmp_path):
 
 def _numbers(version):
     """1.13 and 1.13.0 are one version."""
-    return [int(number) for number in (version.split(".") + ["0", "0"])[:3]]
+    return [int(number) for number in [*version.split("."), "0", "0"][:3]]
