@@ -53,10 +53,25 @@ def tables(folder):
     return folder / "kanten.csv", folder / "knoten.csv"
 
 
-def test_commands_do_without_what_windows_lacks_and_without_utf_8(tmp_path):
+def run(lines, folder, utf_8):
+    """Commands in a process that lacks what Windows lacks, with a locale of ASCII or with UTF-8."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHONU"))}
+    own |= {"PYTHONUTF8": str(int(utf_8)), "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
+    own |= {"PYTHONPATH": str(PACKAGE.parent), "KERNODE_CACHE": str(folder / "cache")}
+    given = "\n".join("|".join(map(str, line)) for line in lines).encode()
+    command = [sys.executable, "-c", ELSEWHERE]
+    return subprocess.run(command, input=given, capture_output=True, env=own, check=False)
+
+
+# Windows and macOS have names of files in UTF-8 whatever a text's encoding is: here one says both.
+@pytest.mark.parametrize(
+    ("place", "utf_8"),
+    [("Müllers Daten (2026)", True), pytest.param("My data (2026)", False, marks=pytest.mark.slow)],
+)
+def test_commands_do_without_what_windows_lacks_and_without_utf_8(tmp_path, place, utf_8):
     """No fork, fcntl, resource, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
-    edges, nodes = tables(tmp_path / "Müllers Daten (2026)")
-    model, out = edges.with_name("modell ü.safetensors"), edges.with_name("vorhersage ß.csv")
+    edges, nodes = tables(tmp_path / place)
+    model, out = edges.with_name("my model.safetensors"), edges.with_name("predicted.csv")
     options = (edges, "--nodes", nodes, "--label", "farbe")
     lines = [
         ("fit", *options, "--variant", "n1", "--epochs", 3, "--with-graph", "--quiet", "-o", model),
@@ -64,23 +79,22 @@ def test_commands_do_without_what_windows_lacks_and_without_utf_8(tmp_path):
         ("similar", model, "k3", "-k", 2, "--json"),
         ("data", "info", *options, "--json"),
     ]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHONU"))
-    }
-    environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
-    environment |= {"PYTHONPATH": str(PACKAGE.parent), "KERNODE_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE],
-        input="\n".join("|".join(map(str, line)) for line in lines).encode(),
-        capture_output=True, env=environment, check=False,
-    )  # fmt: skip
+    done = run(lines, tmp_path, utf_8)
     assert done.returncode == 0, done.stderr.decode()
     written = out.read_bytes()
     assert "grün" in written.decode()
     assert b"\r" not in written
-    reports = done.stdout.decode().replace("}\n{", "}\0{").split("\0")
-    assert json.loads(reports[-1])["classes"] == {"grün": 20, "rot": 20}
-    assert json.loads(reports[-2])["similar"][0]["node"] == "k3"
+    *_, alike, info = done.stdout.decode().split("\n{\n")
+    assert json.loads("{" + info)["classes"] == {"grün": 20, "rot": 20}
+    assert '"node": "k3"' in alike
+
+
+@pytest.mark.slow
+def test_a_name_that_the_locale_cannot_write_is_answered_with_what_to_set(tmp_path):
+    edges, _ = tables(tmp_path / "Müllers Daten")
+    done = run([("data", "info", edges)], tmp_path, utf_8=False)
+    assert done.returncode == 2
+    assert b"PYTHONUTF8=1" in done.stderr
 
 
 def test_text_files_are_opened_with_an_encoding_and_written_as_bytes():
