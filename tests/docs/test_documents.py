@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import kernode
+
 ROOT = Path(__file__).parents[2]
+PACKAGE = Path(kernode.__file__).parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 

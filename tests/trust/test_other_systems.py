@@ -20,9 +20,12 @@ from kernode.data import read_split
 PACKAGE = Path(kernode.__file__).parent
 NO_FILES = {"archive", "zipped", "self._zipped", "model", "super()", "os", "Store"}  # whose open is another
 
-# What Windows does not have goes before anything of kernode is imported.
+# What Windows does not have goes before anything of kernode is imported, and so does the network.
 ELSEWHERE = """
-import os, signal, sys
+import os, signal, socket, sys
+def refuse(*_, **__):
+    raise SystemExit("something asked for the network")
+socket.socket.connect = socket.socket.bind = socket.getaddrinfo = refuse
 for name in ("fcntl", "resource", "uvloop", "triton", "pwd", "grp"):
     sys.modules[name] = None
 for owner, names in {
@@ -68,7 +71,7 @@ def run(lines, folder, utf_8):
     ("place", "utf_8"),
     [("Müllers Daten (2026)", True), pytest.param("My data (2026)", False, marks=pytest.mark.slow)],
 )
-def test_commands_do_without_what_windows_lacks_and_without_utf_8(tmp_path, place, utf_8):
+def test_commands_do_without_the_network_what_windows_lacks_and_utf_8(tmp_path, place, utf_8):
     """No fork, fcntl, resource, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
     edges, nodes = tables(tmp_path / place)
     model, out = edges.with_name("my model.safetensors"), edges.with_name("predicted.csv")
