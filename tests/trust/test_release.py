@@ -1,4 +1,4 @@
-"""What is released says one version everywhere, and the archives hold what the repository tracks and no more."""
+"""A release says one version everywhere, and its archives hold what the repository tracks and no more."""
 
 import re
 import subprocess
