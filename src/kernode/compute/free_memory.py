@@ -63,11 +63,8 @@ def _container_free() -> int | None:
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text(encoding="utf-8").strip()
-        return (
-            None
-            if limit == "max"
-            else int(limit) - int((group / "memory.current").read_text(encoding="utf-8"))
-        )
+        taken = (group / "memory.current").read_text(encoding="utf-8")
+        return None if limit == "max" else int(limit) - int(taken)
     except (OSError, ValueError):
         return None
 
