@@ -87,6 +87,8 @@ def test_fits_in_several_threads_give_what_they_give_alone(tmp_path):
     before = torch.get_num_threads(), torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()  # noqa: NPY002
     with warnings.catch_warnings():  # whoever fits in threads sets filters for all of them
         warnings.simplefilter("ignore")
+        filters = list(warnings.filters)
         assert at_once(parameters, range(4)) == alone
+        assert warnings.filters == filters
     after = torch.get_num_threads(), torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()  # noqa: NPY002
     assert before == after
