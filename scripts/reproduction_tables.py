@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
+from statistics import fmean
 from typing import Any
 
 from kernode.studies.reproduce.report import report
@@ -192,7 +193,7 @@ def _short(table: dict[str, Any]) -> str:
 def _counted(entries: list[dict[str, Any]]) -> list[str]:
     counts = Counter(entry["verdict"] for entry in entries)
     distances = [abs(entry["difference"]) for entry in entries]
-    near, mean = sum(distance <= 1 for distance in distances), sum(distances) / len(distances)
+    near, mean = sum(distance <= 1 for distance in distances), fmean(distances)
     return [str(len(entries)), *(str(counts[verdict]) for verdict in VERDICTS), str(near), f"{mean:.2f}"]
 
 
@@ -368,7 +369,7 @@ def _chosen(tried: list[dict[str, Any]] | None, used: dict[str, Any]) -> str:
     """Validation figures of what is used and of the best of the others."""
     if not tried:
         return "–"
-    means = {i: sum(one["validation"]) / len(one["validation"]) for i, one in enumerate(tried)}
+    means = {i: fmean(one["validation"]) for i, one in enumerate(tried)}
     chosen = means.pop(next(i for i, one in enumerate(tried) if one["changes"] == used))
     best = max(means, key=means.__getitem__)
     other = _named(tried[best]["changes"]) or " (as on the others)"

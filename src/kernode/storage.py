@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -60,7 +61,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        beside.replace(path)
+        _take_place(beside, path)
         if _whole is not None:
             _whole.setdefault(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
@@ -94,6 +95,18 @@ def noting_files() -> Iterator[Mapping[Path, None]]:
         yield _whole
     finally:
         _whole = before
+
+
+def _take_place(beside: Path, path: Path) -> None:
+    """Rename a file over another, which Windows refuses while somebody reads that: for a moment, mostly."""
+    for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
+        try:
+            beside.replace(path)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    beside.replace(path)
 
 
 def cache_folder() -> Path:

@@ -84,6 +84,10 @@ def main() -> None:
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's: an option or argument that there is not
             _fail_use(error)
+        if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+            _fail(
+                "a file's name is not in the encoding of this locale. Set PYTHONUTF8=1, or a UTF-8 LC_ALL.", 2
+            )
         if os.environ.get("KERNODE_DEBUG"):
             raise
         if isinstance(error, MemoryError) or "allocate" in str(error):

@@ -47,7 +47,7 @@ def with_settings(
 def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
     """The variant that a file names, and its settings, all of which the variant has."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}. Right it there.") from None
     except RecursionError:

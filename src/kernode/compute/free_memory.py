@@ -48,7 +48,7 @@ def peak_at(place: Place) -> int | None:
 
 def _system_free() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):
@@ -62,8 +62,9 @@ def _system_free() -> int | None:
 def _container_free() -> int | None:
     group = Path("/sys/fs/cgroup")
     try:
-        limit = (group / "memory.max").read_text().strip()
-        return None if limit == "max" else int(limit) - int((group / "memory.current").read_text())
+        limit = (group / "memory.max").read_text(encoding="utf-8").strip()
+        taken = (group / "memory.current").read_text(encoding="utf-8")
+        return None if limit == "max" else int(limit) - int(taken)
     except (OSError, ValueError):
         return None
 
@@ -74,7 +75,7 @@ def _process_free() -> int | None:
         import resource
 
         taken = {}
-        for line in Path("/proc/self/status").read_text().splitlines():
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
             name, _, rest = line.partition(":")
             if name in ("VmData", "VmSize"):
                 taken[name] = int(rest.split()[0]) * 1024

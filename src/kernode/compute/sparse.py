@@ -5,6 +5,7 @@ A stack of r models needs no other product: it multiplies n × (r·d).
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,9 +136,14 @@ def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
+_FILTERS = (
+    threading.Lock()
+)  # they are the process's: of two that put them back, one would put back the other's
+
+
 def quiet_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The same, where it may be the first that a process holds."""
-    with warnings.catch_warnings():
+    with _FILTERS, warnings.catch_warnings():
         # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.
         warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
         return torch.sparse_csr_tensor(

@@ -78,7 +78,9 @@ def _own_number() -> int:
 def _siblings(number: int) -> str:
     """The threads of the core that a thread is one of."""
     try:
-        return Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list").read_text()
+        return Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list").read_text(
+            encoding="utf-8"
+        )
     except OSError:
         return str(number)
 

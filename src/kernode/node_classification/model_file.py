@@ -25,18 +25,9 @@ from kernode.version import __version__
 KIND = "model"
 _FACTS = frozenset(
     {
-        *(
-            "method",
-            "training",
-            "classes",
-            "seeds",
-            "precision",
-            "dataset",
-            "fingerprint",
-            "features",
-            "variant",
-        ),
-        *("split", "chosen_by_validation", "epochs_tried", "calibration", "encoding", "repairs", "graph"),
+        *("method", "training", "classes", "seeds", "precision", "dataset", "fingerprint", "features"),
+        *("variant", "split", "chosen_by_validation", "epochs_tried"),
+        *("calibration", "encoding", "repairs", "graph"),
     }
 )
 _OPTIONAL = ("train_weights", "validation", "tested")  # arrays that not every model has

@@ -47,7 +47,7 @@ class MainMemory:
         with suppress(OSError, AttributeError):  # what was freed but not given back would count as held
             ctypes.CDLL(None).malloc_trim(0)
         with suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 class GpuMemory:
@@ -84,7 +84,7 @@ def refuse_more_than_free() -> None:
 
 def _status(name: str) -> int | None:
     with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
     return None

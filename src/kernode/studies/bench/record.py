@@ -51,7 +51,7 @@ def stored(folder: Path, suite: str, device: str) -> dict[str, Any]:
             f"kernode bench {suite} --device {device} --results {folder}."
         )
     try:
-        values: dict[str, Any] = json.loads(path.read_text())
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         speeds = [row["ratio_to_pyg_gcn"] for row in values["rows"] if identity(row)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path} is not a benchmark's record. Measure it again with --results.") from error

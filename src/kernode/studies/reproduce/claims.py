@@ -225,7 +225,9 @@ def cost_claims(results: Results) -> list[Claim]:
     claims = []
     for device in ("cuda", "cpu"):
         paths = [source / f"bench-complexity-{device}.json" for source in results.sources]
-        stored = next((json.loads(path.read_text()) for path in paths if path.is_file()), None)
+        stored = next(
+            (json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()), None
+        )
         for one in stored["claims"] if stored else ():
             where = f"cost ({'GPU' if device == 'cuda' else 'CPU'})"
             claims.append(Claim(one["claim"], where, "stated", {"": one["verdict"]}, one["sentence"]))

@@ -1,0 +1,191 @@
+"""Habits of Windows and macOS, as far as they can be had here: docs/promises.md says what cannot."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import kernode
+from kernode import storage
+from kernode.cli.console import data_name
+from kernode.cli.settings_file import read_settings
+from kernode.data import read_split
+
+PACKAGE = Path(kernode.__file__).parent
+NO_FILES = {"archive", "zipped", "self._zipped", "model", "super()", "os", "Store"}  # whose open is another
+
+RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+# What Windows does not have goes before anything of kernode is imported, and so does the network.
+ELSEWHERE = """
+import os, signal, socket, sys
+def refuse(*_, **__):
+    raise SystemExit("something asked for the network")
+socket.socket.connect = socket.socket.bind = socket.getaddrinfo = refuse
+for name in ("fcntl", "resource", "uvloop", "triton", "pwd", "grp"):
+    sys.modules[name] = None
+for owner, names in {
+    os: ("fork", "sched_getaffinity", "getuid", "O_DIRECTORY"),
+    signal: ("SIGKILL", "SIGALRM", "SIGHUP", "setitimer", "alarm"),
+}.items():
+    for name in names:
+        if hasattr(owner, name):
+            delattr(owner, name)
+from kernode.cli import main
+for line in sys.stdin.buffer.read().splitlines():
+    sys.argv = ["kernode", *os.fsdecode(line).split("|")]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+
+
+def tables(folder):
+    """Two tables as a spreadsheet on Windows saves them: with a byte order mark and CRLF."""
+    folder.mkdir(parents=True)
+    nodes = [f"k{i};{i % 7};{('grün', 'rot')[i % 2]}" for i in range(40)]
+    edges = [f"k{i};k{(i + step) % 40}" for i in range(40) for step in (2, 4)]
+    for name, lines in (("knoten", ["id;größe;farbe", *nodes]), ("kanten", ["von;nach", *edges])):
+        (folder / f"{name}.csv").write_bytes("\r\n".join([*lines, ""]).encode("utf-8-sig"))
+    return folder / "kanten.csv", folder / "knoten.csv"
+
+
+def run(lines, folder, utf_8):
+    """Commands in a process that lacks what Windows lacks, with a locale of ASCII or with UTF-8."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHONU"))}
+    own |= {"PYTHONUTF8": str(int(utf_8)), "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
+    own |= {"PYTHONPATH": str(PACKAGE.parent), "KERNODE_CACHE": str(folder / "cache")}
+    given = "\n".join("|".join(map(str, line)) for line in lines).encode()
+    command = [sys.executable, "-c", ELSEWHERE]
+    return subprocess.run(command, input=given, capture_output=True, env=own, check=False)
+
+
+# Windows and macOS have names of files in UTF-8 whatever a text's encoding is: here one says both.
+@pytest.mark.parametrize(
+    ("place", "utf_8"),
+    [("Müllers Daten (2026)", True), pytest.param("My data (2026)", False, marks=pytest.mark.slow)],
+)
+def test_commands_do_without_the_network_what_windows_lacks_and_utf_8(tmp_path, place, utf_8):
+    """No fork, fcntl, resource, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
+    edges, nodes = tables(tmp_path / place)
+    model, out = edges.with_name("my model.safetensors"), edges.with_name("predicted.csv")
+    options = (edges, "--nodes", nodes, "--label", "farbe")
+    lines = [
+        ("fit", *options, "--variant", "n1", "--epochs", 3, "--with-graph", "--quiet", "-o", model),
+        ("predict", model, "--quiet", "-o", out),
+        ("similar", model, "k3", "-k", 2, "--json"),
+        ("data", "info", *options, "--json"),
+    ]
+    done = run(lines, tmp_path, utf_8)
+    assert done.returncode == 0, done.stderr.decode()
+    written = out.read_bytes()
+    assert "grün" in written.decode()
+    assert b"\r" not in written
+    *_, alike, info = done.stdout.decode().split("\n{\n")
+    assert json.loads("{" + info)["classes"] == {"grün": 20, "rot": 20}
+    assert '"node": "k3"' in alike
+
+
+@pytest.mark.slow
+def test_a_name_that_the_locale_cannot_write_is_answered_with_what_to_set(tmp_path):
+    edges, _ = tables(tmp_path / "Müllers Daten")
+    done = run([("data", "info", edges)], tmp_path, utf_8=False)
+    assert done.returncode == 2
+    assert b"PYTHONUTF8=1" in done.stderr
+
+
+def test_text_files_are_opened_with_an_encoding_and_written_as_bytes():
+    """Without one, Windows takes its own; and where text is written, it makes CRLF of every line's end."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_bytes())):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute | ast.Name):
+                continue
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+            owner = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            mode = [one.value for one in call.args if isinstance(one, ast.Constant)]
+            named = any(keyword.arg == "encoding" for keyword in call.keywords)
+            is_open = name == "open" and owner not in NO_FILES and "Options" not in owner
+            text = is_open and not any(isinstance(one, str) and "b" in one for one in mode)
+            if (text or (owner and name in ("read_text", "write_text"))) and not named:
+                found.append(f"{path.name}:{call.lineno}")
+            if name == "write_text" and "proc" not in owner:
+                found.append(f"{path.name}:{call.lineno} writes text")
+    assert found == []
+
+
+def test_nothing_asks_for_fork():
+    """Processes are begun anew (subprocess, loky, uvicorn's spawn), as Windows and macOS have it."""
+    asked = ("os.fork(", 'get_context("fork', "set_start_method(", "ForkingPickler")
+    assert [
+        p.name for p in PACKAGE.rglob("*.py") for one in asked if one in p.read_text(encoding="utf-8")
+    ] == []
+
+
+def test_the_cache_is_where_windows_keeps_such_things(monkeypatch, tmp_path):
+    windows = SimpleNamespace(name="nt", environ={"LOCALAPPDATA": str(tmp_path / "AppData" / "Local")})
+    monkeypatch.setattr(storage, "os", windows)
+    assert storage.cache_folder() == tmp_path / "AppData" / "Local" / "kernode"
+    windows.environ["KERNODE_CACHE"] = str(tmp_path / "own")
+    assert storage.cache_folder() == tmp_path / "own"
+
+
+@pytest.mark.parametrize("refusals", [1, 3])
+def test_a_file_that_is_being_read_on_windows_is_replaced_a_moment_later(monkeypatch, tmp_path, refusals):
+    path, asked, replace = tmp_path / "model", [], Path.replace
+
+    def refusing(self, target):
+        asked.append(target)
+        if len(asked) <= refusals:
+            raise PermissionError(13, "The process cannot access the file")
+        return replace(self, target)
+
+    path.write_bytes(b"before")
+    monkeypatch.setattr(Path, "replace", refusing)
+    with pytest.raises(kernode.FileError, match="cannot be written"):  # here nobody waits: it means something
+        storage.write_whole(path, b"after")
+    assert path.read_bytes() == b"before"
+    asked.clear()
+    monkeypatch.setattr(storage, "os", SimpleNamespace(**{**vars(os), "name": "nt"}))
+    storage.write_whole(path, b"after")
+    assert path.read_bytes() == b"after"
+    assert [one.name for one in tmp_path.iterdir()] == ["model"]
+
+
+def test_names_of_files_have_no_character_that_windows_refuses():
+    for data in ("synthetic:nodes=50,degree=4,seed=1", "cora", "Cora"):
+        assert not set(data_name(data)) & set('<>:"/\\|?*')
+    shipped = [path for path in (PACKAGE.parents[1] / "results", PACKAGE / "results") if path.is_dir()]
+    assert shipped
+    names = [path.name for folder in (PACKAGE, *shipped) for path in folder.rglob("*")]
+    refused = [name for name in names if set(name) & set('<>:"|?*') or name.split(".")[0].lower() in RESERVED]
+    assert refused == []
+
+
+def test_no_two_files_differ_only_in_case():
+    for folder in (PACKAGE, *[path for path in (PACKAGE.parents[1] / "results",) if path.is_dir()]):
+        names = [
+            str(path.relative_to(folder)) for path in folder.rglob("*") if "__pycache__" not in path.parts
+        ]
+        assert len({name.casefold() for name in names}) == len(names)
+
+
+def test_settings_and_splits_with_a_byte_order_mark_and_crlf_are_read(tmp_path):
+    settings = 'command = "fit"\r\nvariant = "k3"\r\n\r\n[settings]\r\nmargin = 0.2\r\n'
+    (tmp_path / "settings.toml").write_bytes(settings.encode("utf-8-sig"))
+    assert read_settings(tmp_path / "settings.toml", "fit") == ("k3", {"margin": 0.2})
+    graph, _ = kernode.load("synthetic:nodes=60,degree=4,classes=2,features=4,seed=1")
+    parts = {"train": [0, 1, 2], "validation": [3, 4], "test": [5, 6]}
+    (tmp_path / "split.json").write_bytes(
+        json.dumps(parts, indent=1).replace("\n", "\r\n").encode("utf-8-sig")
+    )
+    split = read_split(tmp_path / "split.json", graph)
+    assert np.asarray(split.test).tolist() == [5, 6]
