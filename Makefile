@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint docs reproduce bench bench-check bench-results clean
+.PHONY: demo test test-slow fuzz lint docs reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -12,6 +12,10 @@ test: .venv/.tested lint
 
 test-slow: .venv/.tested
 	$(BIN)/python -m pytest -m slow
+
+# Coverage-guided, a minute for each reader; finds are left in fuzz-finds/. Not part of the tests.
+fuzz: .venv/.fuzzed
+	$(BIN)/python scripts/fuzz_readers.py
 
 lint: .venv/.tested
 	$(BIN)/ruff check .
@@ -52,6 +56,10 @@ bench-results: .venv/.benched
 
 .venv/.tested: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+.venv/.fuzzed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	touch $@
 
 .venv/.benched: .venv/bin/python pyproject.toml constraints.txt

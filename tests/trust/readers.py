@@ -210,7 +210,7 @@ def _arrow(table, stream):
 
 
 def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
-    """By name; what they need lies in a folder. ``trained``: those of models, too, which are trained first."""
+    """By name; what they need lies in a folder. ``trained``: those of models, too, trained first."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -262,11 +262,8 @@ def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
             (b"\x80\x02]q\x00(K\x01K\x02e.", b"ccollections\ndefaultdict\n(c__builtin__\nlist\ntR."),
         ),
     }
-    inside = {
-        "graph": sealed_graph(folder),
-        "store": sealed_store(folder),
-        **(_trained(folder) if trained else {}),
-    }
+    inside = {"graph": sealed_graph(folder), "store": sealed_store(folder)}
+    inside |= _trained(folder) if trained else {}
     return text | {f"sealed {name}": Reader(read, choices) for name, read in inside.items()}
 
 

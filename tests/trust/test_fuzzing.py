@@ -1,10 +1,10 @@
 """Graphs, settings and bytes that nobody thought of: they work, in numbers, or are refused in one sentence.
 
-`make test` tries some of each, `make test-slow` more, and `make fuzz` looks on by what the code does with them.
+`make test` tries some of each, `make test-slow` more; `make fuzz` looks for bytes that reach other lines.
 """
 
 import dataclasses
-import warnings
+import json
 
 import numpy as np
 import pytest
@@ -30,14 +30,10 @@ MANY = settings(FEW, max_examples=150)
 
 def works_or_is_refused(do):
     """What was done gives finite numbers, or one sentence is said."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", kn.KernodeWarning)
-            answers = do()
-    except kn.KernodeError as error:
-        assert "\n" not in str(error)
-        return
-    assert np.isfinite(answers).all()
+    answers = []
+    sentence = attempt(lambda _: answers.append(do()), b"")
+    assert sentence is None or "\n" not in sentence
+    assert all(np.isfinite(found).all() for found in answers)
 
 
 @st.composite
@@ -82,13 +78,7 @@ def test_many_graphs_of_anything_train_or_are_refused(given_, variant):
 
 LITERALS = (
     *(value for value in ODD if not isinstance(value, dict)),
-    3,
-    8,
-    (4,),
-    (4, 2),
-    "relu",
-    "each",
-    "last",
+    *(3, 8, (4,), (4, 2), "relu", "each", "last"),
 )
 
 
@@ -131,9 +121,8 @@ def test_many_parts_with_any_settings_train_or_are_refused(map_text, kernel_text
 
 
 # Not how long, how many or where: these are honest wishes, and only take their time.
-NAMES = sorted(
-    set(kn.NodeKernelClassifier().get_params()) - {"verbose", "device", "threads", "replicas", "epochs"}
-)
+WISHES = {"verbose", "device", "threads", "replicas", "epochs"}
+NAMES = sorted(set(kn.NodeKernelClassifier().get_params()) - WISHES)
 LOSSES = [loss() for loss in known_parts(KernelLoss).values()]
 PARAMETERS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([*ODD, *LITERALS, *LOSSES]), max_size=3)
 
@@ -152,8 +141,6 @@ def test_an_estimator_with_many_parameters_trains_or_refuses(changes):
 
 
 def _toml(value):
-    import json
-
     return json.dumps(value) if not isinstance(value, float) else repr(value)
 
 
@@ -161,7 +148,8 @@ def _toml(value):
 @given(
     st.sampled_from(("k1", "k3", "n1", "gat", "kled", "smoother", "auto", "x")),
     st.dictionaries(
-        st.sampled_from([*NAMES, "epochs", "more"]), st.sampled_from([v for v in LITERALS if v is not None])
+        st.sampled_from([*NAMES, "epochs", "more"]),
+        st.sampled_from([value for value in LITERALS if value is not None]),
     ),
 )
 def test_a_settings_file_of_anything_is_read_or_refused(tmp_path, variant, values):
@@ -202,22 +190,11 @@ def changed(draw, seeds):
 
 
 NAMES_OF_READERS = (
-    *(
-        "edges",
-        "nodes",
-        "packed edges",
-        "parquet",
-        "arrow",
-        "npz",
-        "split",
-        "split table",
-        "settings",
-        "record",
-    ),
-    *("map", "kernel", "planetoid", "sealed graph", "sealed store"),
+    *("edges", "nodes", "packed edges", "parquet", "arrow", "npz", "split", "split table", "settings"),
+    *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
 )
-OF_MODELS = tuple(
-    f"sealed {name}" for name in ("model", "model with its graph", "links", "checkpoint", "index")
+OF_MODELS = (
+    *("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint", "sealed index"),
 )
 
 
@@ -236,7 +213,7 @@ def test_a_reader_reads_or_refuses_anything(name, readers, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", (*NAMES_OF_READERS, *OF_MODELS))
+@pytest.mark.parametrize("name", [*NAMES_OF_READERS, *OF_MODELS])
 @settings(FEW, max_examples=100)
 @given(data=st.data())
 def test_a_reader_reads_or_refuses_much_of_anything(name, readers_of_models, data):

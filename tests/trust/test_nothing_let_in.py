@@ -378,23 +378,8 @@ def test_names_do_not_command_the_terminal(tmp_path, monkeypatch, command):
     (tmp_path / "e.csv").write_text(f"source,target\n{rows}")
     classes = "".join(f"n{i}\x1b]0;owned\x07,{i % 2}\x1b[2J,{i}\n" for i in range(12))
     (tmp_path / "n.csv").write_text(f"id,team,age\n{classes}")
-    code, out, err = command(
-        *[
-            "fit",
-            "e.csv",
-            "--nodes",
-            "n.csv",
-            "--label",
-            "team",
-            "--variant",
-            "n1",
-            "--epochs",
-            "1",
-            "-o",
-            "m",
-            "--with-graph",
-        ]
-    )
+    line = "fit e.csv --nodes n.csv --label team --variant n1 --epochs 1 -o m --with-graph"
+    code, out, err = command(*line.split())
     assert code == 0, err
     said = [
         out,
@@ -413,7 +398,8 @@ DANGEROUS = {
     r"\bsubprocess\b": {"data/fetch.py", "studies/bench/alone.py"},
     r"(?<![\w.])(eval|exec|compile|__import__)\(": set(),
     r"allow_pickle=True|torch\.load|joblib\.(load|Memory)|shell=True|os\.(system|popen)|\bmarshal\b": set(),
-    r"\bshelve\b|yaml\.(unsafe_)?load|extractall|\.extract\(|unpack_archive|tarfile|dill|load_extension": set(),
+    r"\bshelve\b|yaml\.(unsafe_)?load|extractall|\.extract\(|unpack_archive|tarfile": set(),
+    r"\bdill\b|load_extension": set(),
     r"from_string\(": {"show/report/page.py"},
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\|\s*safe\b": {"show/report/template.html"},
 }

@@ -90,7 +90,7 @@ def harmless(text: str) -> str:
 class _Console(Console):
     """rich's, for names out of files: it leaves the characters in that terminals obey."""
 
-    def render_str(self, text: str, **look: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, **look: Any) -> Text:
         return super().render_str(harmless(text), **look)
 
 

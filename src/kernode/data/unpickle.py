@@ -54,7 +54,7 @@ class _Unpickler(pickle.Unpickler):
 def _require_small_memo(content: bytes) -> None:
     """Raise where a value is kept under a number beyond the pickle's length: memory is taken for as many."""
     for opcode, argument, _ in pickletools.genops(content):  # looks at them, and does nothing
-        if "PUT" in opcode.name and int(argument) > len(content):
+        if "PUT" in opcode.name and int(argument or 0) > len(content):
             raise pickle.UnpicklingError("it counts further than it is long")
 
 
