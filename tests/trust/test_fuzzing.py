@@ -24,7 +24,7 @@ from kernode.maps import FeatureMap
 GRAPH = clustered_graph(n=24, features=4)
 TRAIN, VALIDATION = np.arange(16), np.arange(16, 24)
 NUMBERS = (0.0, 1.0, -1.0, 0.5, 1e-320, 1e-30, 1e30, 1e300, -1e300, np.nan, np.inf)
-FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MANY = settings(FEW, max_examples=150)
 
 
@@ -144,7 +144,7 @@ def _toml(value):
     return json.dumps(value) if not isinstance(value, float) else repr(value)
 
 
-@settings(FEW, max_examples=60)
+@settings(FEW, max_examples=25)
 @given(
     st.sampled_from(("k1", "k3", "n1", "gat", "kled", "smoother", "auto", "x")),
     st.dictionaries(
@@ -206,7 +206,7 @@ def check_reader(reader, data):
 
 
 @pytest.mark.parametrize("name", NAMES_OF_READERS)
-@settings(FEW, max_examples=10)
+@settings(FEW, max_examples=6)
 @given(data=st.data())
 def test_a_reader_reads_or_refuses_anything(name, readers, data):
     check_reader(readers[name], data)
