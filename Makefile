@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-wheel lint docs dist reproduce bench bench-check bench-results clean
+.PHONY: demo test test-slow test-wheel fuzz lint docs dist reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -20,6 +20,10 @@ test-wheel: dist
 # The sdist and the wheel, their contents checked.
 dist: .venv/.tested
 	$(BIN)/python scripts/build_release.py dist
+
+# Coverage-guided, a minute for each reader; finds are left in fuzz-finds/. Not part of the tests.
+fuzz: .venv/.fuzzed
+	$(BIN)/python scripts/fuzz_readers.py
 
 lint: .venv/.tested
 	$(BIN)/ruff check .
@@ -60,6 +64,10 @@ bench-results: .venv/.benched
 
 .venv/.tested: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+.venv/.fuzzed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	touch $@
 
 .venv/.benched: .venv/bin/python pyproject.toml constraints.txt

@@ -32,6 +32,36 @@ def test_defining_a_class_is_enough_for_files_to_know_it():
     assert Recipe.from_json(values) == shape
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"flag": "no"}, "flag must be true or false. Got 'no'."),
+        ({"flag": 1}, "flag must be true or false. Got 1."),
+        ({"count": 1.5}, "count must be an integer. Got 1.5."),
+        ({"count": True}, "count must be an integer. Got True."),
+        ({"count": 2**63}, "count must be an integer. Got 9223372036854775808."),
+        ({"rate": "fast"}, "rate must be a number. Got 'fast'."),
+        ({"rate": float("nan")}, "rate must be a number. Got nan."),
+        ({"names": 5}, "a setting of Gauge is wrong ('int' object is not iterable)."),
+    ],
+)
+def test_a_setting_of_another_type_is_refused_whoever_checks_it(settings, said):
+    @dataclass(frozen=True)
+    class Gauge(Recipe):
+        flag: bool = True
+        count: int | None = None
+        rate: "float" = 1
+        names: tuple[str, ...] = ()
+
+        def __post_init__(self) -> None:
+            list(self.names)
+
+    assert Gauge(count=2, rate=0.5).count == 2
+    with pytest.raises(InputError) as raised:
+        Gauge(**settings)
+    assert str(raised.value) == said
+
+
 def test_a_second_class_of_the_same_name_is_refused_and_the_first_still_serves():
     with pytest.raises(
         InputError,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 
 # Of a setting that a released kind did not have, with what it always was as its default. It is written only
 # where it is something else, so that files and stored results of before stay the same.
@@ -36,7 +37,12 @@ class Recipe:
                 f"Give {_place(cls)} another name."
             )
         Recipe.kinds[cls.__name__] = cls
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = _checked(cls.__post_init__)  # type: ignore[method-assign, assignment]
         cls.__repr__ = Recipe.__repr__  # type: ignore[method-assign] # else each dataclass writes its own
+
+    def __post_init__(self) -> None:
+        require_types(self)
 
     def to_json(self) -> dict[str, Any]:
         """Settings as plain values, with the kind's name; a later one only where it is set."""
@@ -69,6 +75,54 @@ class Recipe:
                 "Update kernode, or write the file again with this one."
             )
         return kind(**{name: _built(value) for name, value in settings.items()})
+
+
+def _checked(own: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A kind's own checks, which know more, and then those of types; what trips over a type is said, too."""
+
+    @wraps(own)
+    def check(self: Any) -> None:
+        try:
+            own(self)
+        except KernodeError:
+            raise
+        except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            require_types(self)
+            raise InputError(f"a setting of {type(self).__name__} is wrong ({error}).") from error
+        require_types(self)
+
+    return check
+
+
+_LARGEST = 2**63  # integers are less, here and in files
+
+
+def require_types(part: Any) -> None:
+    """Raise unless flags are true or false, and numbers are numbers; other settings check themselves.
+
+    A text as a flag would be true, whatever it says.
+    """
+    for field in dataclasses.fields(part):
+        value, kind = getattr(part, field.name), getattr(field.type, "__name__", None) or str(field.type)
+        if value is None and kind.endswith(" | None"):
+            continue
+        match kind.removesuffix(" | None"):
+            case "bool":
+                fits, what = isinstance(value, bool | np.bool_), "true or false"
+            case "int":
+                fits, what = _is_number(value, int | np.integer), "an integer"
+            case "float":
+                fits, what = _is_number(value, int | float | np.integer | np.floating), "a number"
+            case _:
+                continue
+        if not fits:
+            raise InputError(f"{field.name} must be {what}. Got {value!r}.")
+
+
+def _is_number(value: Any, kinds: Any) -> bool:
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        return False
+    return bool(-_LARGEST <= value < _LARGEST) if isinstance(value, int | np.integer) else not np.isnan(value)
 
 
 def require_part(name: str, value: Any, kind: type[Recipe], example: str) -> None:

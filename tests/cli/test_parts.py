@@ -58,7 +58,7 @@ def test_maps_are_what_python_makes_of_the_text(text, expected):
         ("Linear(scale=1)", "Linear has no setting 'scale'. It has no settings."),
         ("Normalized()", "Normalized needs kernel="),
         ("RBF(gamma=-1)", "--kernel: gamma must be a number > 0. Got -1."),
-        ("RBF(gamma='x')", "--kernel: a setting of RBF is wrong"),
+        ("RBF(gamma='x')", "--kernel: gamma must be a number. Got 'x'."),
         ("RBF(**{'gamma': 1})", "RBF has no setting None"),
         ("RBF(", "--kernel must be a kernel as in Python, such as Linear(). Got 'RBF('."),
         ("", "--kernel must be a kernel"),

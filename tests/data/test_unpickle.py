@@ -93,6 +93,13 @@ def test_a_damaged_pickle_ends_in_one_sentence(content):
         unpickle(content, "ind.cora.x")
 
 
+@pytest.mark.parametrize("opcodes", [b"\x80\x02]r\xff\xff\xff\x7f.", b"]p2147483647\n."])
+def test_a_pickle_that_would_take_memory_for_a_number_is_refused_at_once(opcodes):
+    """Python's own makes room for as many values as the highest number under which one is kept."""
+    with pytest.raises(FileError, match="it counts further than it is long"):
+        unpickle(opcodes, "ind.cora.x")
+
+
 def test_a_sparse_matrix_without_its_parts_ends_in_one_sentence():
     bare = python2.name("scipy.sparse.csr", "csr_matrix") + pickle.EMPTY_TUPLE + pickle.NEWOBJ
     with pytest.raises(FileError, match="is not one of Planetoid's files"):

@@ -37,7 +37,23 @@ GRAPH = clustered_graph(n=24, features=4)
 EDGES = "source,target,weight\na,b,1\nb,c,2.5\nc,a,1\nd,a,3\n"
 NODES = 'id,age,seen,topic\na,1,2020-01-02,x\nb,"2,5",2021-03-04,y\nc,,2022-05-06,x\nd,4,,\n'
 ODD = (
-    *(None, True, -1, 0, 1, 2, 2**31, 2**70, 0.5, float("nan"), float("inf"), "", "x", "float32", "S99999999"),
+    *(
+        None,
+        True,
+        -1,
+        0,
+        1,
+        2,
+        2**31,
+        2**70,
+        0.5,
+        float("nan"),
+        float("inf"),
+        "",
+        "x",
+        "float32",
+        "S99999999",
+    ),
     *("../../x", "\x1b[2J", [], {}, [[]], [0], ["x"], {"kind": "HopMLP"}, {"kind": []}, {"x": {}}),
 )
 TYPES = (torch.float32, torch.float64, torch.int64, torch.uint8, torch.bool, torch.float16)
@@ -107,7 +123,7 @@ def reshaped(tensors, choices):
 
 
 def sealed(path, kind, read):
-    """Reads a file of tensors and facts after changes that the bytes choose, with a checksum that is right."""
+    """Reads a file of tensors and facts after changes that the bytes choose, with a right checksum."""
     tensors, facts = read_tensors(path, kind)
     place = path.with_name(f"{path.name}-changed")
 
@@ -132,7 +148,9 @@ def sealed_graph(folder):
 
     def change(content):
         choices = Choices(content)
-        arrays = {name: torch.from_numpy(value.copy()) for name, value in packed.items() if value.dtype.kind != "U"}
+        arrays = {
+            name: torch.from_numpy(value.copy()) for name, value in packed.items() if value.dtype.kind != "U"
+        }
         names = {name: value for name, value in packed.items() if value.dtype.kind == "U"}
         about = edited(header, choices) if choices.below(2) else header
         if choices.below(2):
@@ -141,7 +159,9 @@ def sealed_graph(folder):
         about.pop("sha256", None)
         plain = {name: value.numpy() for name, value in arrays.items()} | names
         text = json.dumps(about | {"sha256": kernode_npz._digest(about, plain)}, sort_keys=True)
-        write_archive(folder / "changed.npz", {kernode_npz.MARK: np.frombuffer(text.encode(), np.uint8), **plain})
+        write_archive(
+            folder / "changed.npz", {kernode_npz.MARK: np.frombuffer(text.encode(), np.uint8), **plain}
+        )
         return read_npz(folder / "changed.npz")
 
     return change
@@ -189,8 +209,8 @@ def _arrow(table, stream):
         file.write_table(table)
 
 
-def all_readers(folder: Path) -> dict[str, Reader]:
-    """By name; what they need lies in a folder."""
+def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
+    """By name; what they need lies in a folder. ``trained``: those of models, too, trained first."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -199,10 +219,14 @@ def all_readers(folder: Path) -> dict[str, Reader]:
     benchmark |= {f"adj_{part}": getattr(GRAPH.adjacency, part) for part in ("data", "indices", "indptr")}
     (folder / "edges.csv").write_text(EDGES)
     write_npz(GRAPH, folder / "whole.npz")
-    choices = tuple(bytes([a, b, c, d, 1, 2, 3, 5, 8]) for a in range(3) for b in range(3) for c, d in ((7, 2), (90, 6)))
+    choices = tuple(
+        bytes([a, b, c, d, 1, 2, 3, 5, 8]) for a in range(3) for b in range(3) for c, d in ((7, 2), (90, 6))
+    )
     split = {"train": [0, 1, 2, 3], "validation": [4, 5], "test": [6, 7]}
     text = {
-        "edges": Reader(as_file(folder, "e.csv", read_table), (EDGES.encode(), EDGES.replace(",", "\t").encode())),
+        "edges": Reader(
+            as_file(folder, "e.csv", read_table), (EDGES.encode(), EDGES.replace(",", "\t").encode())
+        ),
         "nodes": Reader(
             as_file(folder, "n.csv", lambda path: read_table(folder / "edges.csv", path)), (NODES.encode(),)
         ),
@@ -217,7 +241,8 @@ def all_readers(folder: Path) -> dict[str, Reader]:
             as_file(folder, "s.json", lambda path: read_split(path, GRAPH)), (json.dumps(split).encode(),)
         ),
         "split table": Reader(
-            as_file(folder, "s.csv", lambda path: read_split(path, GRAPH)), (b"node,part\n1,train\n2,val\n3,test\n",)
+            as_file(folder, "s.csv", lambda path: read_split(path, GRAPH)),
+            (b"node,part\n1,train\n2,val\n3,test\n",),
         ),
         "settings": Reader(
             as_file(folder, "s.toml", lambda path: read_settings(path, "fit")),
@@ -237,7 +262,8 @@ def all_readers(folder: Path) -> dict[str, Reader]:
             (b"\x80\x02]q\x00(K\x01K\x02e.", b"ccollections\ndefaultdict\n(c__builtin__\nlist\ntR."),
         ),
     }
-    inside = {"graph": sealed_graph(folder), "store": sealed_store(folder), **_trained(folder)}
+    inside = {"graph": sealed_graph(folder), "store": sealed_store(folder)}
+    inside |= _trained(folder) if trained else {}
     return text | {f"sealed {name}": Reader(read, choices) for name, read in inside.items()}
 
 
@@ -259,9 +285,14 @@ def _trained(folder):
     kernel, owner = model._on(None).kernel.directions, {"model": "m"}
     n, width = kernel.vectors_at(None).shape
     index = NodeIndex(
-        kernel, np.eye(width, 3, dtype=np.float32), np.ones((2, 3), np.float32), np.arange(n, dtype=np.int32) % 2
+        kernel,
+        np.eye(width, 3, dtype=np.float32),
+        np.ones((2, 3), np.float32),
+        np.arange(n, dtype=np.int32) % 2,
     )
-    state = {name: value for name, value in read_tensors(checkpoint, "checkpoint")[0].items() if "stack" in name}
+    state = {
+        name: value for name, value in read_tensors(checkpoint, "checkpoint")[0].items() if "stack" in name
+    }
 
     def restored(path):
         Checkpoint(path, resume=True).epochs()
@@ -272,7 +303,9 @@ def _trained(folder):
         "model with its graph": sealed(model.save(folder / "held", with_graph=True), "model", read_model),
         "links": sealed(links.save(folder / "links"), "link predictor", read_link_model),
         "checkpoint": sealed(checkpoint, "checkpoint", restored),
-        "index": sealed(index.save(folder / "index", owner), "index", lambda path: _searched(path, kernel, owner)),
+        "index": sealed(
+            index.save(folder / "index", owner), "index", lambda path: _searched(path, kernel, owner)
+        ),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from collections import defaultdict
 from typing import Any
 
@@ -50,6 +51,13 @@ class _Unpickler(pickle.Unpickler):
             raise pickle.UnpicklingError(f"it names {module}.{name}") from None
 
 
+def _require_small_memo(content: bytes) -> None:
+    """Raise where a value is kept under a number beyond the pickle's length: memory is taken for as many."""
+    for opcode, argument, _ in pickletools.genops(content):  # looks at them, and does nothing
+        if "PUT" in opcode.name and int(argument or 0) > len(content):
+            raise pickle.UnpicklingError("it counts further than it is long")
+
+
 def unpickle(content: bytes, source: str) -> Any:
     """Decode one of Planetoid's pickles; a name outside the six ends it before anything runs.
 
@@ -58,6 +66,7 @@ def unpickle(content: bytes, source: str) -> Any:
     kernode.errors.FileError: ind.cora.x is not one of Planetoid's files (it names os.system). ...
     """
     try:
+        _require_small_memo(content)
         value = _Unpickler(io.BytesIO(content), encoding="latin1").load()
         return value.matrix() if isinstance(value, _PickledCsr) else value
     except Exception as error:  # a damaged pickle may raise anything at all

@@ -14,6 +14,7 @@ import torch
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.threads import Threads
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.recipe import Recipe
 from kernode.training.checkpoint import Checkpoint

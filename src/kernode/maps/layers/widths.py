@@ -26,4 +26,6 @@ def width_of(feature_map: Any) -> int:
         raise InputError(
             f"{type(feature_map).__name__} has no classes to take its width from: pass outputs=."
         )
+    if feature_map.outputs < 1:
+        raise InputError(f"outputs must be at least 1. Got {feature_map.outputs}.")
     return int(feature_map.outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -12,7 +11,7 @@ import numpy as np
 
 from kernode.studies.reproduce.settings import Table
 from kernode.studies.reproduce.verdicts import LEAST_SPREAD, Difference, differ
-from kernode.studies.results import Results
+from kernode.studies.results import Results, read_record
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "not decided"
 MISSING, UNPRINTED = "not measured", "no figures"
@@ -225,9 +224,7 @@ def cost_claims(results: Results) -> list[Claim]:
     claims = []
     for device in ("cuda", "cpu"):
         paths = [source / f"bench-complexity-{device}.json" for source in results.sources]
-        stored = next(
-            (json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()), None
-        )
+        stored = next((read_record(path) for path in paths if path.is_file()), None)
         for one in stored["claims"] if stored else ():
             where = f"cost ({'GPU' if device == 'cuda' else 'CPU'})"
             claims.append(Claim(one["claim"], where, "stated", {"": one["verdict"]}, one["sentence"]))

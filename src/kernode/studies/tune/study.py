@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernode.errors import FileError, InputError, MissingExtraError
+from kernode.storage import complete
 
 if TYPE_CHECKING:
     import optuna
@@ -32,10 +33,12 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
     try:
         storage = _storage(optuna, path)
         try:
-            study = optuna.create_study(
-                storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
-            )
-            _require_same(path, study, facts)
+            with complete(path):
+                study = optuna.create_study(
+                    storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
+                )
+                study.get_trials(deepcopy=False)  # so that damaged ones are met here
+                _require_same(path, study, facts)
             yield study
         finally:
             storage.remove_session()
