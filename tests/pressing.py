@@ -50,6 +50,7 @@ class Presser:
     def close(self):
         self.process.stdin.close()
         self.process.wait(30)
+        self.process.stdout.close()
 
 
 def _run(words):

@@ -19,6 +19,7 @@ from kernode.cli.console import (
     say,
     telling,
 )
+from kernode.cli.curves import check_board, result_on_board, shown_on_board
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import (
     RUN,
@@ -30,13 +31,14 @@ from kernode.cli.options import (
     ProfileOption,
     RunOptions,
     SettingsOption,
+    TensorBoardOption,
     WithGraphOption,
 )
 from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
 from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, timed_by
+from kernode.progress import Stopwatch, note, timed, timed_by
 
 
 def links(
@@ -65,6 +67,7 @@ def links(
         ),
     ] = False,
     with_graph: WithGraphOption = False,
+    tensorboard: TensorBoardOption = None,
     profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
@@ -87,8 +90,9 @@ def links(
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
     check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
+    check_board(tensorboard)
 
-    with watch.part("imports"):
+    with timed_by(watch), timed("imports"):
         from kernode.link_prediction.baselines import link_baselines
         from kernode.link_prediction.experiment import embed_links, run_link_variant
         from kernode.link_prediction.variants import configure_links
@@ -103,18 +107,19 @@ def links(
         timed_by(watch),
         checkpoint.opened() as file,
         progress(graph.name, quiet=output.silent) as begin,
+        shown_on_board(tensorboard),
     ):
-        with watch.part("reading the graph"):
+        with timed("reading the graph"):
             read = graph.graph()
         told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
         runs = Run(run.seeds(), place, told, file, threads=run.of_training())
         run_variant = embed_links if all_edges else run_link_variant
         outcome = run_variant(read, variant, runs, changes=changes)
     replaced = out.exists()
-    with watch.part("saving"):
+    with timed_by(watch), timed("saving"):
         outcome.model.save(out, read if with_graph else None)
     report = outcome.report
-    with saved_already(out), watch.part("baselines"):
+    with saved_already(out), timed_by(watch), timed("baselines"):
         report["baselines"] = link_baselines(outcome.split)
     report |= {
         "versions": versions(),
@@ -125,6 +130,10 @@ def links(
         "notes": notes_of(read),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
+    if "test" in report:
+        test = report["test"]
+        note("result", f"test AUC {test['auc_mean']:.2f} %", test=test, model=str(out))
+    result_on_board(tensorboard, report, outcome.model.training.to_json())
     if profile:
         report["profile"] = profile_of(watch)
     if output.json:

@@ -65,6 +65,14 @@ ResultsOption = Annotated[
 ]
 
 
+TensorBoardOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for TensorBoard: curves of every training, and the result. Needs the extra tensorboard.",
+        show_default=False,
+        **RUN,
+    ),
+]
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Say at the end, on stderr, where the seconds went.", **RUN)
 ]

@@ -11,9 +11,11 @@ from rich.markup import escape
 
 from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
-from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_predictions
+from kernode.cli.options import ModelOptions, OutputOptions, ProfileOption
+from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_table
+from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.streams import write_data
+from kernode.progress import Stopwatch, timed, timed_by
 
 
 def predict(
@@ -26,6 +28,7 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
+    profile: ProfileOption = False,
     output: OutputOptions,
 ) -> None:
     """Write node, class, the class that the data gives and the probability of each, for every node.
@@ -43,6 +46,7 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
+    watch = Stopwatch()
     check_suffix(out)
     check_writable(out)
     check_apart((out,), (model.model, model.data, model.nodes))
@@ -50,12 +54,17 @@ def predict(
         from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
 
         checked_threshold(abstain, "--abstain")
-    with progress("predict", quiet=output.silent):
-        opened = model.open()
+    with timed_by(watch), progress("predict", quiet=output.silent):
+        with timed("reading model and graph"):
+            opened = model.open()
         on, nodes = opened.on, opened.nodes
         if abstain is not None:
             warn_of_uncalibrated(on.model)
-        table = predictions(on, nodes, abstain) if out is None else write_predictions(out, on, nodes, abstain)
+        with timed("predicting"):
+            table = predictions(on, nodes, abstain)
+        if out is not None:
+            with timed("saving"):
+                write_table(out, table)
     answered = len(nodes) - table["class"].count(None)
     share = 100 * answered / max(1, len(nodes))
     covered = (
@@ -63,6 +72,9 @@ def predict(
         if abstain
         else ""
     )
+    measured = profile_of(watch)
+    if profile and not output.json:
+        print_profile(measured)
     if out is None and not output.json:
         write_data(as_csv(table).decode())
         if opened.from_tables and not output.quiet:
@@ -81,6 +93,8 @@ def predict(
         "answered": answered,
         "coverage": round(share, 4),
     }
+    if profile:
+        facts["profile"] = measured
     if output.json:
         print_json(report_of(facts, opened, table, out, "predictions"))
     elif not output.quiet:
