@@ -15,7 +15,15 @@ def words(kernode, graph_file):
     return {
         "fit": (graph_file, *FIT, *SPLIT),
         "links": (graph_file, "--epochs", "2", "--replicas", "1"),
-        "compare": (graph_file, "--variants", "smoother,label-propagation", "--splits", "2", "--results", "r"),
+        "compare": (
+            graph_file,
+            "--variants",
+            "smoother,label-propagation",
+            "--splits",
+            "2",
+            "--results",
+            "r",
+        ),
         "predict": ("model.safetensors", graph_file, "-o", "p.csv"),
     }
 

@@ -155,6 +155,13 @@ class GraphOptions(TableOptions):
 
     data: Annotated[str, typer.Argument(help=DATA_HELP)]
 
+    def __post_init__(self) -> None:
+        if Path(self.data).suffix == ".safetensors":
+            raise InputError(
+                f"{self.data} is a model, not a graph. Give the graph; kernode predict, similar and explain "
+                "take models."
+            )
+
     def graph(self) -> Graph:
         """Load, fetch, make or read it."""
         return graph_from(self.data, **self.columns())
