@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -16,6 +16,10 @@ from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of
 from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.streams import write_data
 from kernode.progress import Stopwatch, timed, timed_by
+
+if TYPE_CHECKING:
+    from kernode.cli.model_source import Opened
+    from kernode.cli.predictions import Table
 
 
 def predict(
@@ -57,49 +61,57 @@ def predict(
     with timed_by(watch), progress("predict", quiet=output.silent):
         with timed("reading model and graph"):
             opened = model.open()
-        on, nodes = opened.on, opened.nodes
         if abstain is not None:
-            warn_of_uncalibrated(on.model)
+            warn_of_uncalibrated(opened.on.model)
         with timed("predicting"):
-            table = predictions(on, nodes, abstain)
+            table = predictions(opened.on, opened.nodes, abstain)
         if out is not None:
             with timed("saving"):
                 write_table(out, table)
-    answered = len(nodes) - table["class"].count(None)
-    share = 100 * answered / max(1, len(nodes))
-    covered = (
-        f"{answered:,} of {len(nodes):,} nodes ({share:.1f} %) have a class at --abstain {abstain:g}"
-        if abstain
-        else ""
-    )
-    measured = profile_of(watch)
-    if profile and not output.json:
-        print_profile(measured)
-    if out is None and not output.json:
-        write_data(as_csv(table).decode())
-        if opened.from_tables and not output.quiet:
-            print_notes_on_rows(opened, on.graph)
-        if covered and not output.quiet:
-            sys.stderr.write(f"kernode: {covered}\n")
-        return
-    trained, graph = on.model, on.graph
-    facts = {
-        "model": str(model.model),
-        "dataset": graph.name,
-        "nodes": len(nodes),
-        "classes": {name: table["class"].count(name) for name in trained.classes},
-        "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
-        "abstain": abstain,
-        "answered": answered,
-        "coverage": round(share, 4),
-    }
+    facts = _facts(model.model, opened, table, abstain)
     if profile:
-        facts["profile"] = measured
+        facts["profile"] = profile_of(watch)
     if output.json:
         print_json(report_of(facts, opened, table, out, "predictions"))
-    elif not output.quiet:
+        return
+    _show(opened, table, facts, out, quiet=output.quiet)
+    if profile:
+        print_profile(facts["profile"])
+
+
+def _facts(model: Path, opened: Opened, table: Table, abstain: float | None) -> dict[str, Any]:
+    on, nodes = opened.on, opened.nodes
+    answered = len(nodes) - table["class"].count(None)
+    return {
+        "model": str(model),
+        "dataset": on.graph.name,
+        "nodes": len(nodes),
+        "classes": {name: table["class"].count(name) for name in on.model.classes},
+        "calibrated_on": 0 if on.model.calibration is None else on.model.calibration.nodes,
+        "abstain": abstain,
+        "answered": answered,
+        "coverage": round(100 * answered / max(1, len(nodes)), 4),
+    }
+
+
+def _show(opened: Opened, table: Table, facts: dict[str, Any], out: Path | None, *, quiet: bool) -> None:
+    """The table on stdout, or where it is; and of how many nodes a class is given."""
+    nodes, graph = facts["nodes"], opened.on.graph
+    covered = (
+        f"{facts['answered']:,} of {nodes:,} nodes ({facts['coverage']:.1f} %) have a class at "
+        f"--abstain {facts['abstain']:g}"
+        if facts["abstain"]
+        else ""
+    )
+    if out is None:
+        write_data(as_csv(table).decode())
+        if opened.from_tables and not quiet:
+            print_notes_on_rows(opened, graph)
+        if covered and not quiet:
+            sys.stderr.write(f"kernode: {covered}\n")
+    elif not quiet:
         if graph.encoding is not None:
             print_notes(opened)
-        say(f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
+        say(f"{nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
         if covered:
             say(covered)
