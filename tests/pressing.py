@@ -20,15 +20,20 @@ PRELOAD = (
 )  # fmt: skip
 
 
+def environment(**more):
+    """Of processes that see what this one imports, wherever they run."""
+    paths = os.pathsep.join(str(Path(path).resolve()) for path in sys.path if path)
+    return os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"} | more
+
+
 class Presser:
     """Starts commands and presses Ctrl-C in them."""
 
-    def __init__(self, folder, **environment):
+    def __init__(self, folder, **more):
         self.folder = Path(folder)
-        paths = os.pathsep.join(str(path) for path in sys.path if path)
         self.process = subprocess.Popen(
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=folder, env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"} | environment,
+            cwd=folder, env=environment(**more),
         )  # fmt: skip
 
     def press(self, *words, after=0.0, at=None, group=True, limit=60.0):
@@ -45,6 +50,7 @@ class Presser:
     def close(self):
         self.process.stdin.close()
         self.process.wait(30)
+        self.process.stdout.close()
 
 
 def _run(words):
@@ -70,8 +76,10 @@ def _run(words):
     sys.stdout.flush()
     sys.stderr.flush()
     import atexit
+    from multiprocessing import util
 
-    atexit._run_exitfuncs()  # as at the end of any process
+    util._exit_function()  # as at the end of any process, where it was imported after the command had begun
+    atexit._run_exitfuncs()
     os._exit(status)
 
 

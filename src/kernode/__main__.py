@@ -1,6 +1,6 @@
 """``python -m kernode`` and the ``kernode`` command."""
 
-from kernode.ctrl_c import STATUS, answered_promptly
+from kernode.ctrl_c import STATUS, answered_promptly, said
 
 
 def main() -> None:
@@ -14,6 +14,7 @@ def main() -> None:
         import sys
 
         sys.stderr.write("kernode: interrupted. Nothing was written.\n")
+        said()
         raise SystemExit(STATUS) from None
 
 

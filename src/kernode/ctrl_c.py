@@ -8,6 +8,7 @@ signal itself then ends the process.
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from typing import Any
 from kernode.errors import KernodeError
 
 STATUS = 130
-_PATIENCE = 0.6  # seconds that the main thread has for an end in order
+_PATIENCE = 0.5  # seconds that the main thread has for an end in order
 
 
 class Interrupted(KernodeError):  # noqa: N818 (it is no error)
@@ -61,6 +62,22 @@ def finishing(what: str) -> Iterator[None]:
         _finishing.pop()
 
 
+@contextmanager
+def not_for_children() -> Iterator[None]:
+    """While this lasts, processes that are started do not hear Ctrl-C: who started them ends them.
+
+    A terminal sends it to all of them, and a Python that is still importing can only print where it was.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def before_leaving(act: Callable[[str], None]) -> Callable[[str], None]:
     """Have something done, with the sentence that is said, where the process must end without unwinding."""
     _leaving.append(act)
@@ -86,6 +103,7 @@ def answered_promptly() -> Iterator[None]:
         return
     here, there = socket.socketpair()
     there.setblocking(False)
+    atexit.register(_end)  # the first that is registered is the last that runs
     unraisable, sys.unraisablehook = sys.unraisablehook, _not_swallowed
     before = signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(here,), name="ctrl-c", daemon=True).start()
@@ -96,6 +114,15 @@ def answered_promptly() -> Iterator[None]:
             signal.set_wakeup_fd(before)
             there.close()
             sys.unraisablehook = unraisable
+
+
+def _end() -> None:
+    """After Ctrl-C all that is left is to give memory back, which the system does faster.
+
+    Python itself would also end by the signal where KeyboardInterrupt went through code of an extension.
+    """
+    if _said:
+        os._exit(STATUS)
 
 
 def _not_swallowed(unraisable: Any) -> None:

@@ -175,12 +175,25 @@ def test_every_command_has_it(command):
 @pytest.mark.slow
 def test_the_lines_of_workers_come_with_what_they_found(graph_file, tmp_path):
     path = tmp_path / "log.jsonl"
-    words = ["compare", graph_file, "--variants", "n1,gcn", "--splits", "2", "--jobs", "2", "--quiet"]
+    words = [
+        "compare",
+        graph_file,
+        "--variants",
+        "smoother,label-propagation",
+        "--splits",
+        "2",
+        "--jobs",
+        "2",
+        "--quiet",
+    ]
     subprocess.run(
         [sys.executable, "-m", "kernode", *words, "--results", str(tmp_path / "r"), "--log-file", str(path)],
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     lines = lines_of(path)
-    assert {line["training"] for line in lines if line["event"] == "training"} == {"n1", "gcn"}
+    assert {line["training"] for line in lines if line["event"] == "training"} == {
+        "smoother",
+        "label-propagation",
+    }
     assert all(line["worker"] != os.getpid() for line in lines if line["event"] == "training")
     assert events(path).count("stored") == 2

@@ -206,6 +206,26 @@ def test_where_the_chosen_candidate_is_lost_later_the_next_best_takes_its_place(
     assert found["tried"][1]["validation"][3] is None
 
 
+def test_a_variant_that_refuses_a_graph_costs_itself_alone(graph, tmp_path, monkeypatch):
+    fit = trials.fit_method
+
+    def refuses(task, method, training, **about):
+        if about["variant"] == "small":
+            raise InputError("small is not for such a graph.")
+        return fit(task, method, training, **about)
+
+    monkeypatch.setattr(trials, "fit_method", refuses)
+    store = Results(tmp_path, (tmp_path,))
+    lost, fine = small(WELL, HARDLY), Contestant("smoother", "smoother", "smoother")
+    figures = {one.name: play(Match(graph, one, 3, SPLIT), store, DOUBLE) for one in (lost, fine)}
+    row, other = report({"clusters": figures}, {"small": lost, "smoother": fine}, "smoother")["data"][0][
+        "variants"
+    ]
+    assert row["failed"] == "small is not for such a graph"
+    assert len(other["accuracy"]["runs"] if isinstance(other["accuracy"], dict) else other["accuracy"])
+    assert len(list(tmp_path.rglob("*.json"))) == 1  # another version may not refuse it
+
+
 def test_where_all_diverge_the_cell_says_so(graph, tmp_path):
     store = Results(tmp_path, (tmp_path,))
     lost, fine = small(NEVER, NEVER / 2), Contestant("smoother", "smoother", "smoother")

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli.console import Begin, check_writable, print_json, progress, telling
+from kernode.cli.curves import check_board, shown_on_board
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options import DATA_HELP, OutputOptions, ResultsOption, TableOptions
+from kernode.cli.options import (
+    DATA_HELP,
+    OutputOptions,
+    ProfileOption,
+    ResultsOption,
+    TableOptions,
+    TensorBoardOption,
+)
 from kernode.cli.reports.compare import print_report
+from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.ctrl_c import kept
 from kernode.errors import InputError
+from kernode.progress import Stopwatch, timed, timed_by
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
+    from kernode.graph import Graph
     from kernode.studies.compare.matches import Match
     from kernode.studies.results import Results
 
@@ -57,6 +68,8 @@ def compare(
         ),
     ] = "5",
     results: ResultsOption = None,
+    tensorboard: TensorBoardOption = None,
+    profile: ProfileOption = False,
     device: JobOptions,
     output: OutputOptions,
 ) -> None:
@@ -76,6 +89,7 @@ def compare(
 
     Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
     """
+    watch = Stopwatch()
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
     if len(names) < 2:
         raise InputError(f"--variants must name two or more, such as {VARIANTS}. Got {variants!r}.")
@@ -88,27 +102,42 @@ def compare(
         raise InputError(f"{results} is not a folder. Give another --results.")
     _check_split(split)
     choosing = _choosing(choose_on)
+    check_board(tensorboard, elsewhere=device.elsewhere)
 
-    from kernode.studies.compare.contestants import contestant
-    from kernode.studies.compare.matches import matches
-    from kernode.studies.compare.report import report
-    from kernode.studies.results import Results
+    with timed_by(watch):
+        with timed("imports"):
+            from kernode.studies.compare.contestants import contestant
+            from kernode.studies.compare.matches import matches
+            from kernode.studies.compare.report import report
+            from kernode.studies.results import Results
 
-    chosen = {name: contestant(name) for name in names}
-    place, store = device.place(), Results.of(results)
-    graphs = tables.graphs(data)
+        chosen = {name: contestant(name) for name in names}
+        place, store = device.place(), Results.of(results)
+        todo = list(matches(_read(tables, data), list(chosen.values()), splits, split, choosing))
+        if any(store.find(match) is None for match in todo):
+            check_writable(store.folder / "result.json")
+        with shown_on_board(tensorboard):
+            played = _played(todo, store, place, device, output.silent)
+    figures: dict[str, dict[str, Any]] = {}
+    for match, found in zip(todo, played, strict=True):
+        figures.setdefault(match.graph.name, {})[match.method.name] = found
+    values = report(figures, chosen, against)
+    if profile:
+        values["profile"] = profile_of(watch)
+    print_json(values) if output.json else print_report(values)
+    if profile and not output.json:
+        print_profile(values["profile"])
+
+
+def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
+    """The graphs, if they can be compared on."""
+    with timed("reading the graph"):
+        graphs = tables.graphs(data)
     for graph in graphs:
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         raise InputError("two graphs have the same name. Rename one of the files, or name it once.")
-    todo = list(matches(graphs, list(chosen.values()), splits, split, choosing))
-    if any(store.find(match) is None for match in todo):
-        check_writable(store.folder / "result.json")
-    figures: dict[str, dict[str, Any]] = {}
-    for match, found in zip(todo, _played(todo, store, place, device, output.silent), strict=True):
-        figures.setdefault(match.graph.name, {})[match.method.name] = found
-    values = report(figures, chosen, against)
-    print_json(values) if output.json else print_report(values)
+    return graphs
 
 
 def _played(
@@ -130,7 +159,7 @@ def _played(
     with kept(in_store):
         if not missing or not device.elsewhere:
             return play_all(todo, store, place, threads=threads, here=here)
-        with device.workers(), progress("compare", quiet=quiet) as begin:
+        with device.workers(), progress("compare", quiet=quiet) as begin, timed("waiting for workers"):
             return play_all(todo, store, place, threads=threads, watch=begin(missing))
 
 

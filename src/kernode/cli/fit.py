@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernode.cli.console import check_apart, check_writable, peak_memory_mb, print_json, progress, telling
+from kernode.cli.curves import check_board, result_on_board, shown_on_board
 from kernode.cli.graph_source import notes_of, print_notes, require_labels
 from kernode.cli.options import (
     RUN,
@@ -20,6 +22,7 @@ from kernode.cli.options import (
     RunOptions,
     SettingsOption,
     SplitOption,
+    TensorBoardOption,
     TrainingOptions,
     WithGraphOption,
 )
@@ -28,7 +31,44 @@ from kernode.cli.reports.fit import print_report
 from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, timed_by
+from kernode.progress import Stopwatch, note, timed, timed_by
+
+if TYPE_CHECKING:
+    from kernode.cli.console import Begin
+    from kernode.compute.place import Place
+    from kernode.graph import Graph
+    from kernode.node_classification.experiment import Outcome
+    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.training.checkpoint import Checkpoint
+    from kernode.training.run import Run
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What to train on what, and where to; the options are looked through."""
+
+    graph: GraphOptions
+    variant: str
+    changes: dict[str, Any]
+    split: str | None
+    run: RunOptions
+    checkpoint: CheckpointOptions
+    out: Path
+    predictions: Path | None
+    all_labels: bool
+    with_graph: bool
+    tensorboard: Path | None
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """What has been trained, saved and judged."""
+
+    graph: Graph
+    outcome: Outcome
+    on: ModelOnGraph
+    replaced: bool
+    peak_memory_mb: float | None
 
 
 def fit(
@@ -56,6 +96,7 @@ def fit(
         typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **RUN),
     ] = None,
     with_graph: WithGraphOption = False,
+    tensorboard: TensorBoardOption = None,
     profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
@@ -76,62 +117,101 @@ def fit(
         check_writable(path)
     check_suffix(predictions)
     check_apart((out, predictions, checkpoint.checkpoint), (graph.data, graph.nodes, settings, split))
-
-    with watch.part("imports"):
-        from kernode.data.sizes import GraphSizes
-        from kernode.graph.share import ranks_of, require_whole
-        from kernode.node_classification.choosing import checkpoint_parts
-        from kernode.node_classification.experiment import fit_all_labels, run_variant
-        from kernode.node_classification.report import judge_outcome
-        from kernode.node_classification.variants import candidates
-        from kernode.training.run import Run
-        from kernode.version import versions
-
-    methods = candidates(variant, **changes)  # what is wrong with the options is said before a graph is read
-    place = run.place()
-    run.seeds()
-    graph.require_memory(methods, place)
-    with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
-        with checkpoint.opened(checkpoint_parts(methods)) as file:
-            with watch.part("reading the graph"):
-                read = graph.graph()
-            require_labels(read, graph.label)
-            if with_graph:
-                require_whole(read, "--with-graph")
-            told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
-            seeds = ranks_of(read).told_value(run.seeds(GraphSizes.of(read), place))
-            runs = Run(seeds, place, told, file, threads=run.of_training())
-            outcome = run_variant(read, variant, runs, split=split, changes=changes)
-            fitted, report, seconds = outcome.on, outcome.report, outcome.seconds_per_epoch
-            if all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]:  # else all have trained
-                fitted = fit_all_labels(read, fitted.model, runs)
-        model, replaced = fitted.model, out.exists()
-        with watch.part("saving"):
-            model.save(out, read if with_graph else None)
-            if predictions is not None:
-                write_predictions(predictions, fitted)
-        with saved_already(out), watch.part("evaluation"):
-            report["test"] |= judge_outcome(outcome)
-    report |= {
-        "sizes": outcome.sizes,
-        "versions": versions(),
-        "seconds_total": round(time.perf_counter() - started, 3),
-        "seconds_per_epoch": round(seconds, 5),
-        "peak_memory_mb": peak_memory_mb(place),
-        "model": str(out),
-        "replaced": replaced,  # whatever model had that name
-        "trained_again_on": model.train.shape[1] if all_labels else None,
-        "predictions": None if predictions is None else str(predictions),
-        "notes": notes_of(read),
-        "repairs": [repair.to_json() for repair in read.repairs],
-    }
+    check_board(tensorboard)
+    asked = _Asked(
+        graph, variant, changes, split, run, checkpoint, out, predictions, all_labels, with_graph, tensorboard
+    )
+    with timed_by(watch):
+        fitted = _fitted(asked, output.silent)
+    report = _report(asked, fitted, started)
+    if "accuracy_mean" in (test := report["test"]):
+        note("result", f"test accuracy {test['accuracy_mean']:.2f} %", test=test, model=str(out))
+    result_on_board(tensorboard, report, fitted.on.model.training.to_json())
     if profile:
         report["profile"] = profile_of(watch)
     if output.json:
         print_json(report)
         return
-    if read.encoding is not None:
-        print_notes(read)
+    if fitted.graph.encoding is not None:
+        print_notes(fitted.graph)
     print_report(report, [] if with_graph else graph.files)
     if profile:
         print_profile(report["profile"])
+
+
+def _fitted(asked: _Asked, silent: bool) -> _Fitted:
+    """Train, save, and judge what is saved."""
+    with timed("imports"):
+        from kernode.node_classification.choosing import checkpoint_parts
+        from kernode.node_classification.experiment import fit_all_labels, run_variant
+        from kernode.node_classification.report import judge_outcome
+        from kernode.node_classification.variants import candidates
+
+    # What is wrong with the options is said before a graph is read.
+    methods, graph = candidates(asked.variant, **asked.changes), asked.graph
+    place = asked.run.place()
+    asked.run.seeds()
+    graph.require_memory(methods, place)
+    with progress(graph.name, quiet=silent) as begin:
+        with (
+            asked.checkpoint.opened(checkpoint_parts(methods)) as file,
+            shown_on_board(asked.tensorboard),
+        ):
+            read = _read(asked)
+            runs = _runs(asked, read, place, begin, file)
+            outcome = run_variant(read, asked.variant, runs, split=asked.split, changes=asked.changes)
+            on = outcome.on
+            if (
+                asked.all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]
+            ):  # else all have trained
+                on = fit_all_labels(read, on.model, runs)
+        replaced = asked.out.exists()
+        with timed("saving"):
+            on.model.save(asked.out, read if asked.with_graph else None)
+            if asked.predictions is not None:
+                write_predictions(asked.predictions, on)
+        with saved_already(asked.out), timed("evaluation"):
+            outcome.report["test"] |= judge_outcome(outcome)
+    return _Fitted(read, outcome, on, replaced, peak_memory_mb(place))
+
+
+def _read(asked: _Asked) -> Graph:
+    """The graph, if it is one that can be learned from."""
+    from kernode.graph.share import require_whole
+
+    with timed("reading the graph"):
+        read = asked.graph.graph()
+    require_labels(read, asked.graph.label)
+    if asked.with_graph:
+        require_whole(read, "--with-graph")
+    return read
+
+
+def _runs(asked: _Asked, read: Graph, place: Place, begin: Begin, file: Checkpoint | None) -> Run:
+    """As many as the graph can afford, and who is told of them."""
+    from kernode.data.sizes import GraphSizes
+    from kernode.graph.share import ranks_of
+    from kernode.training.run import Run
+
+    told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
+    seeds = ranks_of(read).told_value(asked.run.seeds(GraphSizes.of(read), place))
+    return Run(seeds, place, told, file, threads=asked.run.of_training())
+
+
+def _report(asked: _Asked, fitted: _Fitted, started: float) -> dict[str, Any]:
+    from kernode.version import versions
+
+    outcome, read = fitted.outcome, fitted.graph
+    return outcome.report | {
+        "sizes": outcome.sizes,
+        "versions": versions(),
+        "seconds_total": round(time.perf_counter() - started, 3),
+        "seconds_per_epoch": round(outcome.seconds_per_epoch, 5),
+        "peak_memory_mb": fitted.peak_memory_mb,
+        "model": str(asked.out),
+        "replaced": fitted.replaced,  # whatever model had that name
+        "trained_again_on": fitted.on.model.train.shape[1] if asked.all_labels else None,
+        "predictions": None if asked.predictions is None else str(asked.predictions),
+        "notes": notes_of(read),
+        "repairs": [repair.to_json() for repair in read.repairs],
+    }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -19,6 +20,7 @@ from kernode.cli.console import (
     say,
     telling,
 )
+from kernode.cli.curves import check_board, result_on_board, shown_on_board
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import (
     RUN,
@@ -30,13 +32,32 @@ from kernode.cli.options import (
     ProfileOption,
     RunOptions,
     SettingsOption,
+    TensorBoardOption,
     WithGraphOption,
 )
 from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
 from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, timed_by
+from kernode.progress import Stopwatch, note, timed, timed_by
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What to train on what, and where to; the options are looked through."""
+
+    graph: GraphOptions
+    variant: str
+    changes: dict[str, Any]
+    run: RunOptions
+    checkpoint: CheckpointOptions
+    out: Path
+    all_edges: bool
+    with_graph: bool
+    tensorboard: Path | None
 
 
 def links(
@@ -65,6 +86,7 @@ def links(
         ),
     ] = False,
     with_graph: WithGraphOption = False,
+    tensorboard: TensorBoardOption = None,
     profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
@@ -87,44 +109,11 @@ def links(
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
     check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
-
-    with watch.part("imports"):
-        from kernode.link_prediction.baselines import link_baselines
-        from kernode.link_prediction.experiment import embed_links, run_link_variant
-        from kernode.link_prediction.variants import configure_links
-        from kernode.training.run import Run
-        from kernode.version import versions
-
-    # What is wrong with the options is said before a graph is read.
-    method = configure_links(variant, "", **changes)
-    place = run.place()
-    graph.require_memory({"": method}, place)
-    with (
-        timed_by(watch),
-        checkpoint.opened() as file,
-        progress(graph.name, quiet=output.silent) as begin,
-    ):
-        with watch.part("reading the graph"):
-            read = graph.graph()
-        told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(run.seeds(), place, told, file, threads=run.of_training())
-        run_variant = embed_links if all_edges else run_link_variant
-        outcome = run_variant(read, variant, runs, changes=changes)
-    replaced = out.exists()
-    with watch.part("saving"):
-        outcome.model.save(out, read if with_graph else None)
-    report = outcome.report
-    with saved_already(out), watch.part("baselines"):
-        report["baselines"] = link_baselines(outcome.split)
-    report |= {
-        "versions": versions(),
-        "seconds_total": round(time.perf_counter() - started, 3),
-        "peak_memory_mb": peak_memory_mb(place),
-        "model": str(out),
-        "replaced": replaced,  # whatever model had that name
-        "notes": notes_of(read),
-        "repairs": [repair.to_json() for repair in read.repairs],
-    }
+    check_board(tensorboard)
+    asked = _Asked(graph, variant, changes, run, checkpoint, out, all_edges, with_graph, tensorboard)
+    with timed_by(watch):
+        read, report = _trained(asked, output.silent)
+    report["seconds_total"] = round(time.perf_counter() - started, 3)
     if profile:
         report["profile"] = profile_of(watch)
     if output.json:
@@ -138,6 +127,49 @@ def links(
     say(f"Next: [bold]{escape(shlex.join(words))}[/]")
     if profile:
         print_profile(report["profile"])
+
+
+def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
+    """Train, save, and judge what is saved: the graph, and the report but for the time."""
+    with timed("imports"):
+        from kernode.link_prediction.baselines import link_baselines
+        from kernode.link_prediction.experiment import embed_links, run_link_variant
+        from kernode.link_prediction.variants import configure_links
+        from kernode.training.run import Run
+        from kernode.version import versions
+
+    # What is wrong with the options is said before a graph is read.
+    graph, out, method = asked.graph, asked.out, configure_links(asked.variant, "", **asked.changes)
+    place = asked.run.place()
+    graph.require_memory({"": method}, place)
+    with (
+        asked.checkpoint.opened() as file,
+        progress(graph.name, quiet=silent) as begin,
+        shown_on_board(asked.tensorboard),
+    ):
+        with timed("reading the graph"):
+            read = graph.graph()
+        told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
+        runs = Run(asked.run.seeds(), place, told, file, threads=asked.run.of_training())
+        run_variant = embed_links if asked.all_edges else run_link_variant
+        outcome = run_variant(read, asked.variant, runs, changes=asked.changes)
+    replaced, report = out.exists(), outcome.report
+    with timed("saving"):
+        outcome.model.save(out, read if asked.with_graph else None)
+    with saved_already(out), timed("baselines"):
+        report["baselines"] = link_baselines(outcome.split)
+    if "test" in report:
+        note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
+    result_on_board(asked.tensorboard, report, outcome.model.training.to_json())
+    return read, report | {
+        "versions": versions(),
+        "seconds_total": None,
+        "peak_memory_mb": peak_memory_mb(place),
+        "model": str(out),
+        "replaced": replaced,  # whatever model had that name
+        "notes": notes_of(read),
+        "repairs": [repair.to_json() for repair in read.repairs],
+    }
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -65,6 +65,14 @@ ResultsOption = Annotated[
 ]
 
 
+TensorBoardOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for TensorBoard: curves of every training, and the result. Needs the extra tensorboard.",
+        show_default=False,
+        **RUN,
+    ),
+]
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Say at the end, on stderr, where the seconds went.", **RUN)
 ]
@@ -146,6 +154,13 @@ class GraphOptions(TableOptions):
     """One graph: a name, a file, or tables."""
 
     data: Annotated[str, typer.Argument(help=DATA_HELP)]
+
+    def __post_init__(self) -> None:
+        if Path(self.data).suffix == ".safetensors":
+            raise InputError(
+                f"{self.data} is a model, not a graph. Give the graph; kernode predict, similar and explain "
+                "take models."
+            )
 
     def graph(self) -> Graph:
         """Load, fetch, make or read it."""

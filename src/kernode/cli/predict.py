@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
-from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_predictions
+from kernode.cli.options import ModelOptions, OutputOptions, ProfileOption
+from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_table
+from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.streams import write_data
+from kernode.progress import Stopwatch, timed, timed_by
+
+if TYPE_CHECKING:
+    from kernode.cli.model_source import Opened
+    from kernode.cli.predictions import Table
 
 
 def predict(
@@ -26,6 +32,7 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
+    profile: ProfileOption = False,
     output: OutputOptions,
 ) -> None:
     """Write node, class, the class that the data gives and the probability of each, for every node.
@@ -43,6 +50,7 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
+    watch = Stopwatch()
     check_suffix(out)
     check_writable(out)
     check_apart((out,), (model.model, model.data, model.nodes))
@@ -50,42 +58,60 @@ def predict(
         from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
 
         checked_threshold(abstain, "--abstain")
-    with progress("predict", quiet=output.silent):
-        opened = model.open()
-        on, nodes = opened.on, opened.nodes
+    with timed_by(watch), progress("predict", quiet=output.silent):
+        with timed("reading model and graph"):
+            opened = model.open()
         if abstain is not None:
-            warn_of_uncalibrated(on.model)
-        table = predictions(on, nodes, abstain) if out is None else write_predictions(out, on, nodes, abstain)
-    answered = len(nodes) - table["class"].count(None)
-    share = 100 * answered / max(1, len(nodes))
-    covered = (
-        f"{answered:,} of {len(nodes):,} nodes ({share:.1f} %) have a class at --abstain {abstain:g}"
-        if abstain
-        else ""
-    )
-    if out is None and not output.json:
-        write_data(as_csv(table).decode())
-        if opened.from_tables and not output.quiet:
-            print_notes_on_rows(opened, on.graph)
-        if covered and not output.quiet:
-            sys.stderr.write(f"kernode: {covered}\n")
-        return
-    trained, graph = on.model, on.graph
-    facts = {
-        "model": str(model.model),
-        "dataset": graph.name,
-        "nodes": len(nodes),
-        "classes": {name: table["class"].count(name) for name in trained.classes},
-        "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
-        "abstain": abstain,
-        "answered": answered,
-        "coverage": round(share, 4),
-    }
+            warn_of_uncalibrated(opened.on.model)
+        with timed("predicting"):
+            table = predictions(opened.on, opened.nodes, abstain)
+        if out is not None:
+            with timed("saving"):
+                write_table(out, table)
+    facts = _facts(model.model, opened, table, abstain)
+    if profile:
+        facts["profile"] = profile_of(watch)
     if output.json:
         print_json(report_of(facts, opened, table, out, "predictions"))
-    elif not output.quiet:
+        return
+    _show(opened, table, facts, out, quiet=output.quiet)
+    if profile:
+        print_profile(facts["profile"])
+
+
+def _facts(model: Path, opened: Opened, table: Table, abstain: float | None) -> dict[str, Any]:
+    on, nodes = opened.on, opened.nodes
+    answered = len(nodes) - table["class"].count(None)
+    return {
+        "model": str(model),
+        "dataset": on.graph.name,
+        "nodes": len(nodes),
+        "classes": {name: table["class"].count(name) for name in on.model.classes},
+        "calibrated_on": 0 if on.model.calibration is None else on.model.calibration.nodes,
+        "abstain": abstain,
+        "answered": answered,
+        "coverage": round(100 * answered / max(1, len(nodes)), 4),
+    }
+
+
+def _show(opened: Opened, table: Table, facts: dict[str, Any], out: Path | None, *, quiet: bool) -> None:
+    """The table on stdout, or where it is; and of how many nodes a class is given."""
+    nodes, graph = facts["nodes"], opened.on.graph
+    covered = (
+        f"{facts['answered']:,} of {nodes:,} nodes ({facts['coverage']:.1f} %) have a class at "
+        f"--abstain {facts['abstain']:g}"
+        if facts["abstain"]
+        else ""
+    )
+    if out is None:
+        write_data(as_csv(table).decode())
+        if opened.from_tables and not quiet:
+            print_notes_on_rows(opened, graph)
+        if covered and not quiet:
+            sys.stderr.write(f"kernode: {covered}\n")
+    elif not quiet:
         if graph.encoding is not None:
             print_notes(opened)
-        say(f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
+        say(f"{nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
         if covered:
             say(covered)

@@ -58,7 +58,7 @@ def take_place(words: list[str]) -> None:
 
         let_another_write()
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
-    if words and words[0] not in TAKE_SHARES:
+    if words and not words[0].startswith("-") and words[0] not in TAKE_SHARES:  # --help is for anybody
         raise InputError(
             f"kernode {words[0]} is for one process: start it without torchrun, which is for "
             f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}."

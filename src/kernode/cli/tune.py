@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_apart, check_writable, print_json, progress
+from kernode.cli.curves import check_board, shown_on_board
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption
+from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption, TensorBoardOption
 from kernode.cli.reports.tune import (
     METRICS,
     command_of,
@@ -59,6 +60,7 @@ def tune(
     ] = None,
     replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", **RUN)] = 1,
     seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.", **RUN)] = 0,
+    tensorboard: TensorBoardOption = None,
     device: JobOptions,
     output: OutputOptions,
 ) -> None:
@@ -81,6 +83,7 @@ def tune(
     for path in (study, out):
         check_writable(path)
     check_apart((study, out), (graph.data, graph.nodes, split))
+    check_board(tensorboard, elsewhere=device.elsewhere)
 
     from kernode.studies.tune.problem import LinkProblem, NodeProblem
     from kernode.studies.tune.search import search
@@ -97,7 +100,7 @@ def tune(
             require_labels(read, graph.label)
             problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
         in_file = f"What is done is in {study}; the same command goes on from there."
-        with kept(lambda: in_file), device.workers():
+        with kept(lambda: in_file), device.workers(), shown_on_board(tensorboard):
             found = search(
                 problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
                 watch=begin(trials),

@@ -1,21 +1,38 @@
-"""What two of joblib's backends lack for tasks whose results are kept one by one."""
+"""What joblib's backends lack for tasks whose results are kept one by one, and for Ctrl-C."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+from kernode.ctrl_c import before_leaving
 
 
 def prepare_backend() -> None:
-    """Complete the backend that ``joblib.parallel_config`` has chosen, if it is Dask's or Ray's."""
+    """Complete the backend that ``joblib.parallel_config`` has chosen."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
     kind = type(backend).__name__
     if kind == "DaskDistributedBackend" and "submit" not in vars(backend):  # not prepared before
         _complete_dask(backend)
+    elif kind == "LokyBackend":
+        # When it starts, it lets the signals through again that whoever starts workers holds back.
+        from joblib.externals.loky.backend.resource_tracker import ensure_running
+
+        ensure_running()
     elif kind == "RayBackend":
         # It gives results as they come, but is derived from joblib's multiprocessing, which does not.
         backend.supports_return_generator = True
+
+
+@before_leaving
+def _end_workers(sentence: str) -> None:
+    """Of loky, whose workers do not hear Ctrl-C, and would go on."""
+    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
+    executor = getattr(loky, "_executor", None)
+    for worker in list(executor._processes.values()) if executor is not None else ():
+        worker.kill()
 
 
 def _complete_dask(backend: Any) -> None:

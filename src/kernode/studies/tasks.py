@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from kernode.compute.place import Place
 from kernode.compute.threads import cpu_threads
+from kernode.ctrl_c import not_for_children
 from kernode.errors import KernodeError, warn
 from kernode.studies.worker_log import Line, kept_lines, repeat
 
@@ -110,7 +111,8 @@ def _run_once(
     prepare_backend()
     calls = [delayed(_run)(number, surroundings, task.call, *task.arguments) for number, task in left.items()]
     try:
-        results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
+        with not_for_children():
+            results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     except (
         Exception
     ) as error:  # a cluster that has no worker just now, or whose worker ended when it was asked

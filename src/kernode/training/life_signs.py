@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -17,6 +19,8 @@ from kernode.progress import heard_by, log, note
 from kernode.training.run import Progress, Run, Telling
 
 _SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
+Onlooker = Callable[[Run, int], Progress]  # of a run and its number of epochs: whom to tell of each
+_onlooker: ContextVar[Onlooker | None] = ContextVar("onlooker", default=None)
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
@@ -51,11 +55,23 @@ def with_life_signs(fit: Fit) -> Fit:
 
 
 def listeners(run: Run, epochs: int) -> list[Progress]:
-    """Everybody who is told of a run's epochs: who asked for it, and whoever reads the log in detail."""
+    """Everybody who is told of a run's epochs: who asked for it, and whoever looks at it from outside."""
     found = [] if run.progress is None else [run.progress(epochs, run.name)]
+    if (onlooker := _onlooker.get()) is not None:
+        found.append(onlooker(run, epochs))
     if log.isEnabledFor(logging.DEBUG):
         found.append(_noting(run, epochs))
     return found
+
+
+@contextmanager
+def looked_at_by(onlooker: Onlooker) -> Iterator[None]:
+    """While this lasts, every training of this process tells the onlooker of its epochs, too."""
+    before = _onlooker.set(onlooker)
+    try:
+        yield
+    finally:
+        _onlooker.reset(before)
 
 
 def _noting(run: Run, epochs: int) -> Progress:

@@ -88,12 +88,15 @@ def _tried(trials: Trials) -> list[dict[str, Any]]:
 def _failed(trials: Trials) -> dict[str, Any]:
     """What stands in place of figures where every candidate was lost."""
     why = {lost.why for lost in trials.lost.values()}
+    refusals = [lost.sentence for lost in trials.lost.values() if lost.why == "refused"]
     sentence = {
         frozenset({"diverged"}): "every candidate diverged",
         frozenset({"memory"}): "no candidate fits into memory",
-    }.get(frozenset(why), "every candidate diverged or did not fit into memory")
+        frozenset({"refused"}): (refusals or [""])[0].rstrip("."),
+    }.get(frozenset(why), "every candidate diverged, was refused or did not fit into memory")
     empty: dict[str, Any] = {name: [] for name in ("chosen", "validation", *FIGURES)}
-    return empty | {"failed": {"why": "memory" if "memory" in why else "diverged", "sentence": sentence}}
+    first = next(one for one in ("memory", "refused", "diverged") if one in why)
+    return empty | {"failed": {"why": first, "sentence": sentence}}
 
 
 def _score(trials: Trials, picked: list[int]) -> list[list[float]]:

@@ -109,7 +109,8 @@ def play_all(
     with closing(run_tasks(tasks, place, threads=threads, here=titled)) as finished:
         for number, figures in finished:
             found[todo[number].digest] = figures
-            if figures.get("failed", {}).get("why") != "memory":  # another machine may have more of it
+            # Another machine may have more memory, and another version refuse less.
+            if figures.get("failed", {}).get("why") not in ("memory", "refused"):
                 results.save(todo[number], figures)
             watch(len(found), todo[number].name)
     return [results.find(match) or found[match.digest] for match in matches]

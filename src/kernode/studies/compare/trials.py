@@ -38,7 +38,7 @@ class Trial(NamedTuple):
 class Lost(NamedTuple):
     """Why a candidate could not be trained on a split."""
 
-    why: Literal["diverged", "memory"]
+    why: Literal["diverged", "memory", "refused"]  # refused: the method is not for such a graph
     sentence: str
 
 
@@ -90,6 +90,8 @@ class Trials:
             except DivergedError as error:
                 diverged = [stack[i] for i in error.replicas] or stack  # the loop must get shorter
                 self._lose(diverged, Lost("diverged", str(error)))
+            except InputError as refusal:
+                self._lose(stack, Lost("refused", str(refusal)))
             except (RuntimeError, MemoryError) as error:
                 if not _out_of_memory(error):
                     raise

@@ -1,0 +1,184 @@
+"""Ctrl-C in real processes: over within a second, one sentence, nothing half done, nobody left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode import ctrl_c
+from kernode.data import write_npz
+from pressing import Presser, environment
+
+SECONDS = 2.0  # 1 on a machine that does nothing else
+BIG = "synthetic:nodes=60000,degree=10,features=32"
+
+
+@pytest.fixture(scope="module")
+def presser(tmp_path_factory):
+    """A folder with a graph, a trained model of Cora, and whoever presses Ctrl-C there."""
+    folder = tmp_path_factory.mktemp("folder")
+    write_npz(clustered_graph(n=90), folder / "clusters.npz")
+    graph, split = kn.load("cora", split="fastgcn")
+    model = kn.NodeKernelClassifier("n1", epochs=3, replicas=2)
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    model.save(folder / "cora.safetensors")
+    found = Presser(folder, KERNODE_CACHE=str(tmp_path_factory.mktemp("cache")))
+    yield found
+    found.close()
+
+
+EPOCH = '"event": "epoch"'
+TRAINING = '"event": "training"'
+NOTHING = "Nothing was written."
+# The words of a command, when to press, and what it says of what is kept.
+LONG = {
+    "fit, reading": (f"fit {BIG}", {"after": 0.4}, "Nothing was saved"),
+    "fit, hops": (f"fit {BIG} --variant k3", {"at": TRAINING, "after": 0.1}, "Nothing was saved"),
+    "fit, epochs": ("fit cora --variant k3 --epochs 900", {"at": EPOCH}, "--checkpoint FILE would have kept"),
+    "fit, kept": (
+        "fit cora --variant k3 --replicas 2 --epochs 900 --checkpoint run.safetensors",
+        {"at": '"epoch": 12,'}, "run.safetensors holds 1",
+    ),
+    "links": ("links cora --epochs 900", {"at": EPOCH}, "Nothing was saved"),
+    "compare": ("compare cora --results r", {"at": EPOCH}, "0 of 7 comparisons are stored"),
+    "compare, jobs": ("compare cora --results r --jobs 2", {"after": 3.0}, "0 of 7 comparisons are stored"),
+    "tune": ("tune cora --study s.db", {"at": EPOCH}, "What is done is in s.db"),
+    "reproduce": ("reproduce table2 --data cora --results r", {"after": 1.5}, "of 18 cells are stored"),
+    "bench": ("bench step --data cora --rounds 50", {"after": 2.0}, NOTHING),
+    "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
+    "shard": (f"data shard {BIG} --parts 8 -o parts", {"after": 0.3}, NOTHING),
+    "estimate": (f"estimate {BIG} --measure", {"after": 0.5}, NOTHING),
+    "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
+    "gram": ("gram cora.safetensors -o gram.npz", {"after": 0.1}, NOTHING),
+    "predict": ("predict cora.safetensors -o p.csv", {"after": 0.05}, NOTHING),
+    "explain": ("explain cora.safetensors 35", {"after": 0.05}, NOTHING),
+    "plot": ("plot cora.safetensors embedding -o pictures", {"after": 1.2}, NOTHING),
+    "report": ("report cora.safetensors -o report.html", {"after": 1.2}, NOTHING),
+    "serve": ("serve cora.safetensors --port 0", {"after": 1.2}, NOTHING),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes there")  # noqa: PTH112
+@pytest.mark.parametrize("which", LONG)
+def test_a_long_command_ends_within_a_second_and_says_what_is_kept(presser, which):
+    words, when, sentence = LONG[which]
+    ended = presser.press(*words.split(), **when)
+    assert ended["alive"], ended  # else there was nothing to interrupt
+    assert ended["status"] == 130, ended
+    assert ended["seconds"] < SECONDS
+    *before, last = ended["err"].splitlines()
+    assert last.startswith("kernode: interrupted. ")
+    assert sentence in last
+    assert "Traceback" not in ended["err"]
+    assert not [line for line in before if "Interrupt" in line or "resource_tracker" in line]
+    assert ended["out"] == ""
+    assert ended["orphans"] == 0
+    hidden = [path for path in presser.folder.rglob(".*") if not path.name.startswith(".unfinished")]
+    assert not hidden  # files that are being written have such names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.3, 0.8, 1.5])
+def test_ctrl_c_while_python_imports_is_a_sentence(seconds, tmp_path):
+    process = started("fit", "cora", folder=tmp_path)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.startswith("kernode: interrupted. ")
+    assert err.count("\n") == 1
+
+
+def started(*words, folder, code=None):
+    """A command, or code, in a process that hears Ctrl-C though this one may not."""
+    call = ["-c", code] if code else ["-m", "kernode", *words]
+    return subprocess.Popen(
+        [sys.executable, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
+WAITING = """
+import pathlib, sys, time
+from kernode.ctrl_c import answered_promptly, finishing, kept
+from kernode.storage import writing_whole
+
+def busy():
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            print("ready", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass  # as a library might
+
+with answered_promptly(), kept(lambda: "a.txt is kept."):
+    with {around}:
+        busy()
+"""
+
+
+def interrupted(folder, around, times=1):
+    """What a process says that does not let itself be interrupted."""
+    process = started(folder=folder, code=WAITING.format(around=around))
+    try:
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(1.5)
+        ended = process.poll()
+    finally:
+        process.kill()
+    return ended, process.communicate()[1]
+
+
+def test_who_swallows_the_interrupt_is_ended_from_beside(tmp_path):
+    around = "writing_whole(pathlib.Path('half.txt')) as file"
+    assert interrupted(tmp_path, around) == (130, "kernode: interrupted. a.txt is kept.\n")
+    assert list(tmp_path.iterdir()) == []  # not even half of a file
+
+
+def test_what_is_brought_to_its_end_says_so_and_a_second_ctrl_c_ends_it(tmp_path):
+    around = "finishing('interrupted: wait.')"
+    assert interrupted(tmp_path, around) == (
+        None,
+        "kernode: interrupted: wait. Ctrl-C again ends it at once.\n",
+    )
+    status, err = interrupted(tmp_path, around, times=2)
+    assert status == 130
+    assert err.endswith("kernode: interrupted. a.txt is kept.\n")
+
+
+def test_the_innermost_says_what_is_kept():
+    with (
+        pytest.raises(ctrl_c.Interrupted, match=r"^interrupted\. inner$"),
+        ctrl_c.kept(lambda: "outer"),
+        ctrl_c.kept(lambda: "inner"),
+    ):
+        raise KeyboardInterrupt
+
+
+def test_files_that_are_whole_are_named(command, tmp_path, monkeypatch):
+    from kernode.show.plots import pictures
+
+    def some(evidence, folder, *_):
+        from kernode.storage import write_whole
+
+        write_whole(tmp_path / "a.png", b"whole")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pictures, "write_pictures", some)
+    graph, split = kn.load("cora", split="fastgcn")
+    model = kn.NodeKernelClassifier("n1", epochs=1)
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    model.save(tmp_path / "cora.safetensors")
+    status, _, err = command("plot", tmp_path / "cora.safetensors", "-o", tmp_path / "p")
+    assert status == 130
+    assert err.endswith(f"kernode: interrupted. Written by then: {tmp_path / 'a.png'}.\n")

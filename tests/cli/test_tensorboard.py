@@ -1,0 +1,86 @@
+"""--tensorboard: event files that TensorBoard itself reads, and a training that does not notice."""
+
+import sys
+
+import pytest
+
+from commands import fails
+
+FIT = ("fit", "--variant", "k3", "--epochs", "4", "--replicas", "2", "--split", "0.5/0.25/0.25", "--quiet")
+
+
+def events(folder):
+    """What TensorBoard finds in a folder: tags, each with its steps and values."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    read = EventAccumulator(str(folder))
+    read.Reload()
+    return {
+        tag: [(one.step, one.value) for one in read.Scalars(tag)] for tag in read.Tags()["scalars"]
+    }, read.SummaryMetadata
+
+
+def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
+    assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    found, _ = events(kernode.folder / "board" / "k3")
+    for name in ("loss", "validation accuracy", "validation loss"):
+        mean, first, second = (dict(found[f"{name}/{of}"]) for of in ("mean", "seed 0", "seed 1"))
+        assert list(mean) == [1, 2, 3, 4]
+        assert all(mean[e] == pytest.approx((first[e] + second[e]) / 2, rel=1e-5) for e in mean)
+    assert [step for step, _ in found["hop weights/2 hops"]] == [1, 2, 3, 4]
+    assert all(seconds > 0 for _, seconds in found["seconds per epoch"])
+
+
+def test_at_the_end_stand_the_settings_and_the_test_figures(kernode, graph_file):
+    assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    found, about = events(kernode.folder / "board" / "result")
+    assert 0 <= found["test/accuracy_mean"][0][1] <= 100
+    written = about("_hparams_/session_start_info").plugin_data.content
+    assert b"learning_rate" in written
+    assert b"clusters" in written
+
+
+def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
+    words = ("fit", graph_file, "--epochs", "2", "--replicas", "1", "--split", "0.5/0.25/0.25", "--quiet")
+    assert kernode(*words, "--tensorboard", "board")[0] == 0
+    names = {path.name for path in (kernode.folder / "board").iterdir()}
+    assert {"result", "hops", "diffusion"} <= names
+
+
+def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
+    for _ in range(2):
+        assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    assert len(events(kernode.folder / "board" / "k3")[0]["loss/mean"]) == 4
+    assert len(events(kernode.folder / "board" / "k3-2")[0]["loss/mean"]) == 4
+
+
+@pytest.mark.parametrize("words", [FIT, ("links", "--epochs", "3", "--replicas", "2", "--quiet")])
+def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
+    assert kernode(*words, graph_file, "-o", "with.safetensors", "--tensorboard", "board")[0] == 0
+    assert kernode(*words, graph_file, "-o", "without.safetensors")[0] == 0
+    one, other = ((kernode.folder / f"{name}.safetensors").read_bytes() for name in ("with", "without"))
+    assert one == other
+
+
+def test_what_cannot_be_is_said_before_anything_is_computed(kernode, graph_file, monkeypatch):
+    (kernode.folder / "file").write_text("")
+    fails(kernode(*FIT, graph_file, "--tensorboard", "file"), 2, "file is a file")
+    several = ("compare", graph_file, "--jobs", "2", "--tensorboard", "board")
+    fails(kernode(*several), 2, "Leave out --jobs")
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    fails(kernode(*FIT, graph_file, "--tensorboard", "board"), 1, "pip install 'kernode[tensorboard]'")
+    assert not list(kernode.folder.glob("*.safetensors"))
+
+
+def test_a_folder_that_takes_no_more_ends_the_curves_and_not_the_training(kernode, graph_file, monkeypatch):
+    from torch.utils.tensorboard import SummaryWriter
+
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(SummaryWriter, "add_scalar", full)
+    words = [word for word in FIT if word != "--quiet"]
+    status, _, err = kernode(*words, graph_file, "--tensorboard", "board")
+    assert status == 0
+    assert err.count("board takes no more (No space left on device)") == 1
+    assert (kernode.folder / "clusters-k3.safetensors").exists()
