@@ -18,8 +18,8 @@ KILLS, SEED = 30, 20
 RUN = "clusters.npz --replicas 2 --seed 5 --threads 1 --json --checkpoint run.safetensors --checkpoint-every 1"
 COMMANDS = {
     "auto": f"fit {RUN} --epochs 3 --split 0.5/0.25/0.25 --all-labels -o model.safetensors",
-    "one variant": f"fit {RUN} --variant k3 --averaging 0.9 --epochs 40 --with-graph -o model.safetensors",
-    "links": f"links {RUN} --variant vgae --epochs 40 -o model.safetensors",
+    "one variant": f"fit {RUN} --variant k3 --averaging 0.9 --epochs 15 --with-graph -o model.safetensors",
+    "links": f"links {RUN} --variant vgae --epochs 15 -o model.safetensors",
 }
 BEING_WRITTEN = re.compile(r"\.(.+)\.[0-9a-f]{16}")
 
@@ -58,7 +58,7 @@ class Killed:
         """Every file is whole, or has a name that no command takes for one."""
         for path in self.folder.iterdir():
             if path.name == "model.safetensors":
-                kn.load_model(path)
+                kn.load_model(path, graph=GRAPH)
             elif path.name.startswith("run"):
                 read_tensors(path, "checkpoint")
             else:

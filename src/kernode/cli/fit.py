@@ -91,7 +91,7 @@ def fit(
     place = run.place()
     run.seeds()
     graph.require_memory(methods, place)
-    with timed_by(watch), progress(graph.name, quiet=output.silent) as begin:
+    with timed_by(watch), run.computing(), progress(graph.name, quiet=output.silent) as begin:
         with checkpoint.opened(checkpoint_parts(methods)) as file:
             with watch.part("reading the graph"):
                 read = graph.graph()
@@ -114,6 +114,7 @@ def fit(
             report["test"] |= judge_outcome(outcome)
     report |= {
         "sizes": outcome.sizes,
+        "deterministic": run.deterministic,
         "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "seconds_per_epoch": round(seconds, 5),

@@ -101,6 +101,7 @@ def links(
     graph.require_memory({"": method}, place)
     with (
         timed_by(watch),
+        run.computing(),
         checkpoint.opened() as file,
         progress(graph.name, quiet=output.silent) as begin,
     ):
@@ -117,6 +118,7 @@ def links(
     with saved_already(out), watch.part("baselines"):
         report["baselines"] = link_baselines(outcome.split)
     report |= {
+        "deterministic": run.deterministic,
         "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": peak_memory_mb(place),
