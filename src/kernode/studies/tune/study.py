@@ -89,6 +89,8 @@ def _require_ours(path: Path) -> None:
     try:
         with closing(sqlite3.connect(path)) as file:
             tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.OperationalError as error:  # a full disk, a folder that is read-only, another's lock
+        raise FileError(f"{path} cannot be used for a search ({error}). Give another --study.") from None
     except sqlite3.Error as error:
         raise InputError(f"{path} is not a search's file ({error}). Give another --study.") from None
     if tables and "studies" not in tables:
