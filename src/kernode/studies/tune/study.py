@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import optuna
 
 _NAME = "kernode"
+_ATTEMPTS, _PAUSE = 5, 0.2  # to open a file that another process is just making, and seconds between them
 _SHOWN = {"runs": "replicas"}  # files say runs
 _HASHES = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
 
@@ -30,16 +32,12 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
     told = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        storage = _storage(optuna, path)
+        storage, study = _opened(optuna, path)
         try:
-            study = optuna.create_study(
-                storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
-            )
             _require_same(path, study, facts)
             yield study
         finally:
-            storage.remove_session()
-            storage.engine.dispose()  # else the file stays open
+            _close(storage)
     except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())
         raise FileError(f"{path} cannot be used for a search ({reason}). Give another --study.") from None
@@ -62,6 +60,31 @@ def tpe_sampler(seed: int, startup: int) -> optuna.samplers.BaseSampler:
     with warnings.catch_warnings():  # in optuna 4 constant_liar is called experimental
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+
+
+def _opened(optuna: Any, path: Path) -> tuple[Any, optuna.Study]:
+    """The storage in a file and its study, made if need be: of several processes that make it one succeeds."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    left = _ATTEMPTS
+    while True:
+        storage, left = None, left - 1
+        try:
+            storage = _storage(optuna, path)
+            return storage, optuna.create_study(
+                storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
+            )
+        except (SQLAlchemyError, optuna.exceptions.StorageInternalError):
+            if storage is not None:
+                _close(storage)
+            if not left:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _close(storage: Any) -> None:
+    storage.remove_session()
+    storage.engine.dispose()  # else the file stays open
 
 
 def _storage(optuna: Any, path: Path) -> Any:
