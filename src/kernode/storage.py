@@ -88,21 +88,21 @@ def _claim(file: BinaryIO) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers of this file left beside it that were killed; who is at work has a claim on its own.
+    """Remove what writers of this file left beside it when they were killed; who is at work has a claim.
 
     A writer makes its file, claims it and fills it: one that is empty may wait for its claim still.
     """
     if fcntl is None:
         return
     left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
-    for name in os.listdir(path.parent):
-        if not left.fullmatch(name):
+    for one in path.parent.iterdir():
+        if not left.fullmatch(one.name):
             continue
-        with suppress(OSError), path.with_name(name).open("rb") as file:
+        with suppress(OSError), one.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             about = os.fstat(file.fileno())
             if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
-                path.with_name(name).unlink()
+                one.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

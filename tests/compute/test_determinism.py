@@ -16,14 +16,17 @@ from kernode.node_classification.variants import VARIANTS
 from kernode.studies.tasks import Surroundings
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-UNORDERED = {"jk"}  # layers of another library, which may add up as threads come: refused in a sentence, if so
+UNORDERED = {
+    "jk"
+}  # layers of another library, which may add up as threads come: refused in a sentence, if so
 
 
 def test_it_lasts_as_long_as_it_is_asked_for():
     assert not is_deterministic()
-    with pytest.raises(ZeroDivisionError), deterministic():
+    with deterministic():
         assert is_deterministic()
         assert torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(ZeroDivisionError), deterministic():
         raise ZeroDivisionError
     assert not is_deterministic()
     assert not torch.are_deterministic_algorithms_enabled()
@@ -49,10 +52,10 @@ def test_a_busy_machine_does_not_change_the_number_of_threads(monkeypatch):
 
 def test_what_has_no_deterministic_way_is_one_sentence():
     refusal = "my_kernel does not have a deterministic implementation, but you set …"
-    with pytest.raises(KernodeError, match="^my_kernel has no deterministic way on a GPU. Compute on a CPU"):
-        with deterministic():
-            raise RuntimeError(refusal)
-    with pytest.raises(RuntimeError, match="^another"), deterministic():
+    said = "my_kernel has no deterministic way on a GPU"
+    with pytest.raises(KernodeError, match=said), deterministic():
+        raise RuntimeError(refusal)
+    with pytest.raises(RuntimeError, match="another"), deterministic():
         raise RuntimeError("another")
 
 
@@ -100,7 +103,9 @@ def test_a_gpu_gives_the_same_bytes_twice(name, tmp_path):
 
     def trained(path):
         if name.startswith("links "):
-            return kn.LinkPredictor(name.removeprefix("links "), epochs=30, device="cuda").fit(graph).save(path)
+            return (
+                kn.LinkPredictor(name.removeprefix("links "), epochs=30, device="cuda").fit(graph).save(path)
+            )
         epochs = None if VARIANTS[name].training.epochs == 0 else 30
         model = kn.NodeKernelClassifier(name, epochs=epochs, device="cuda", replicas=2)
         model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)

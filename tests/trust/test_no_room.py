@@ -1,4 +1,4 @@
-"""A disk that is full, a folder that is read-only or gone: one sentence, and what was there before is there."""
+"""A disk that is full, a folder that is read-only or gone: one sentence, and what was there stays."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -33,7 +33,10 @@ KINDS = {  # what writes each kind of file, and the file
     "picture": (f"plot {MODEL} losses -o .", "losses.png"),
     "report": (f"report {MODEL} --plane pca -o r.html", "r.html"),
     "index": ("similar m.safetensors 3 --index", "m.index"),
-    "settings": ("tune ../clusters.npz --variant sgc --trials 1 --epochs 2 --study ../s.db -o s.toml", "s.toml"),
+    "settings": (
+        "tune ../clusters.npz --variant sgc --trials 1 --epochs 2 --study ../s.db -o s.toml",
+        "s.toml",
+    ),
 }
 BEING_WRITTEN = re.compile(r"\.(.+)\.[0-9a-f]{16}")
 
@@ -84,7 +87,11 @@ def around(tmp_path, warm):
 def small_disk(around):
     """A disk of its own that can be filled to the last byte."""
     mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(around.folder)]
-    if os.name == "nt" or shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+    if (
+        os.name == "nt"
+        or shutil.which("mount") is None
+        or subprocess.run(mount, capture_output=True).returncode
+    ):
         pytest.skip("no disk can be mounted here")
     try:
         yield around
@@ -163,7 +170,7 @@ def test_results_and_searches_keep_what_they_had(small_disk):
 def test_a_file_that_grows_too_large_leaves_the_previous_one(around, kind):
     """As a quota does, or a file system that has no large files; and without any right to mount a disk."""
     pytest.importorskip("resource")
-    line, name = KINDS[kind]
+    line, _ = KINDS[kind]
     assert around.run(line)[0] == 0
     before = around.files()
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))"
@@ -176,7 +183,7 @@ NOBODY = "import os; os.setgid(65534); os.setuid(65534)"
 
 @pytest.mark.parametrize("kind", ["model", "predictions, json", "graph", "picture"])
 def test_a_read_only_folder_is_said_before_anything_is_computed(around, kind):
-    line, name = KINDS[kind]
+    line, _ = KINDS[kind]
     assert around.run(line)[0] == 0
     before = around.files()
     for folder in around.folder.parents:
@@ -218,9 +225,11 @@ def test_a_cache_that_takes_nothing_costs_time_but_no_answer(small_disk, how):
         subprocess.run(["mount", "-o", "remount,ro", str(small_disk.folder)], check=True)
     elif how == "a file":
         cache.write_bytes(b"")
-    with full(small_disk.folder) if how == "full" else closing(open(os.devnull)):
+    with full(small_disk.folder) if how == "full" else nullcontext():
         fit = FIT.replace("--quiet", "--json").replace("../clusters.npz", "cora --hidden 8")
-        status, out, err = small_disk.run(f"{fit} -o {small_disk.folder.parent}/m2.safetensors", before=before)
+        status, out, err = small_disk.run(
+            f"{fit} -o {small_disk.folder.parent}/m2.safetensors", before=before
+        )
         assert status == 0, err
         assert any("is not kept" in said for said in json.loads(out)["warnings"])
         status, _, err = small_disk.run(

@@ -11,8 +11,6 @@ from trainings import GRAPH, without_times
 from warm import Warm
 
 from kernode.data import write_npz
-from kernode.data.npz import read_npz
-from kernode.storage import read_tensors
 from kernode.studies.results import read_record
 
 AT_ONCE = 3

@@ -1,4 +1,4 @@
-"""Commands in processes of their own that begin at once: a warm one, which has imported all, forks for each."""
+"""Commands in processes of their own that begin at once: a warm one that has imported all forks each."""
 
 import json
 import os
@@ -11,7 +11,7 @@ TESTS = Path(__file__).parents[1]
 
 
 class Warm:
-    """A process that waits for commands. Give it ``kernode`` words and a folder; it gives the process's id."""
+    """A process that waits for commands: it takes words and a folder, and gives the id of a new process."""
 
     def __init__(self, **environment):
         path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
@@ -80,6 +80,11 @@ def _become(asked, folder):
     os._exit(status)
 
 
+def _answer(what):
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
 def _serve(folder):
     import kernode.loading
     import kernode.node_classification.choosing
@@ -88,7 +93,7 @@ def _serve(folder):
     import kernode.studies.compare.contest  # noqa: F401
     from kernode.cli import main  # noqa: F401
 
-    print(json.dumps("ready"), flush=True)
+    _answer("ready")
     for line in sys.stdin:
         asked = json.loads(line)
         if "wait" in asked:
@@ -105,7 +110,7 @@ def _serve(folder):
             (folder / str(answer)).mkdir()
             os.close(begin)
             os.close(ready)
-        print(json.dumps(answer), flush=True)
+        _answer(answer)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which process trains a trial: several may search in one file, and what one that is gone left is given up."""
+"""Which process trains a trial: several may search in one file, and what a lost one left is given up."""
 
 from __future__ import annotations
 

@@ -213,9 +213,9 @@ def _give_up_unfinished(study: optuna.Study) -> None:
     moment old.
     """
     for trial in study.get_trials(deepcopy=False, states=(_state("RUNNING"),)):
-        if OWNER in trial.user_attrs or _age(trial) > _UNOWNED:
-            if is_gone(trial.user_attrs.get(OWNER)):
-                study.tell(trial.number, state=_state("FAIL"))
+        known = OWNER in trial.user_attrs or _age(trial) > _UNOWNED
+        if known and is_gone(trial.user_attrs.get(OWNER)):
+            study.tell(trial.number, state=_state("FAIL"))
 
 
 def _age(trial: optuna.trial.FrozenTrial) -> float:

@@ -63,7 +63,7 @@ def tpe_sampler(seed: int, startup: int) -> optuna.samplers.BaseSampler:
 
 
 def _opened(optuna: Any, path: Path) -> tuple[Any, optuna.Study]:
-    """The storage in a file and its study, made if need be: of several processes that make it one succeeds."""
+    """The storage in a file and its study, made if need be: of several that make it one succeeds."""
     from sqlalchemy.exc import SQLAlchemyError
 
     left = _ATTEMPTS
