@@ -10,6 +10,8 @@ from kernode.cli import main
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported: its kernels then run on the CPU
+else:
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts, in whichever test
 
 # Two workers share two cores: one thread each, or they would wait for each other.
 torch.set_num_threads(1)

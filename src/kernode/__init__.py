@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import kernels, losses, maps
+    from kernode.compute.determinism import deterministic
     from kernode.data import Split, datasets, extend, load, read_table
     from kernode.data.edge_split import EdgeSplit, split_edges
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
@@ -48,6 +49,7 @@ _HOMES = {
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
+    "deterministic": "compute.determinism",
     "extend": "data",
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",
@@ -88,6 +90,7 @@ __all__ = [
     "Split",
     "__version__",
     "datasets",
+    "deterministic",
     "extend",
     "from_networkx",
     "from_pyg",

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -20,12 +21,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from kernode.ctrl_c import before_leaving
 from kernode.errors import FileError, InputError, KernodeError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from torch import Tensor
 
 _KEY = "kernode"  # one key: safetensors writes several in random order
 FORMAT = 1
 _log = logging.getLogger("kernode")
+_RANDOM = 8  # bytes in the name that a file has while it is written
+_FORSAKEN = 60.0  # seconds after which an empty file is nobody's
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -51,17 +59,23 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield nowhere
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM)}")
     _unfinished.add(beside)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
         with beside.open("xb") as file:
+            _claim(file)
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        _take_place(beside, path)
+            if fcntl is not None:  # while it is claimed; Windows renames no open file
+                beside.replace(path)
+        if fcntl is None:
+            _take_place(beside, path)
+        _sync_folder(path.parent)
         if _whole is not None:
             _whole.setdefault(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
@@ -107,6 +121,41 @@ def _take_place(beside: Path, path: Path) -> None:
         else:
             return
     beside.replace(path)
+
+
+def _claim(file: BinaryIO) -> None:
+    """Say that a writer is at work, for as long as the file is open or the process lives."""
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks: then nothing is swept up, either
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writers of this file left beside it when they were killed; who is at work has a claim.
+
+    A writer makes its file, claims it and fills it: one that is empty may wait for its claim still.
+    """
+    if fcntl is None:
+        return
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
+    for one in path.parent.iterdir():
+        if not left.fullmatch(one.name):
+            continue
+        with suppress(OSError), one.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            about = os.fstat(file.fileno())
+            if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
+                one.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a rename to the disk: else a power failure could undo it. Windows opens no folders."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def cache_folder() -> Path:

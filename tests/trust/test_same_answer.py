@@ -1,4 +1,4 @@
-"""The same seed and the same threads: the same bytes, whatever ran before, and however often it was cut off."""
+"""The same seed and the same threads: the same bytes, whatever ran before and however often it was cut."""
 
 import os
 import subprocess
@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
 import trainings
-from kernode.node_classification.variants import VARIANTS
 from trainings import LINKS, NODES, TRAININGS
+
+from kernode.node_classification.variants import VARIANTS
 
 # What does not learn epoch by epoch has nothing to keep, and refuses a checkpoint.
 AT_ONCE = {

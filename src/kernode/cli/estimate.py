@@ -52,7 +52,7 @@ def estimate(
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read
     place = run.place()
     run.seeds()
-    with progress(graph.name, quiet=output.silent) as begin:
+    with run.computing(), progress(graph.name, quiet=output.silent) as begin:
         told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
         own_tables = len(graph.columns()) > 0
         sizes = GraphSizes.of(graph.graph()) if own_tables else look_up(graph.data)

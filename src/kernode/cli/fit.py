@@ -152,7 +152,7 @@ def _fitted(asked: _Asked, silent: bool) -> _Fitted:
     place = asked.run.place()
     asked.run.seeds()
     graph.require_memory(methods, place)
-    with progress(graph.name, quiet=silent) as begin:
+    with asked.run.computing(), progress(graph.name, quiet=silent) as begin:
         with (
             asked.checkpoint.opened(checkpoint_parts(methods)) as file,
             shown_on_board(asked.tensorboard),
@@ -161,9 +161,8 @@ def _fitted(asked: _Asked, silent: bool) -> _Fitted:
             runs = _runs(asked, read, place, begin, file)
             outcome = run_variant(read, asked.variant, runs, split=asked.split, changes=asked.changes)
             on = outcome.on
-            if (
-                asked.all_labels and outcome.sizes["train"] < outcome.sizes["labelled"]
-            ):  # else all have trained
+            some_are_left = outcome.sizes["train"] < outcome.sizes["labelled"]
+            if asked.all_labels and some_are_left:
                 on = fit_all_labels(read, on.model, runs)
         replaced = asked.out.exists()
         with timed("saving"):
@@ -204,6 +203,7 @@ def _report(asked: _Asked, fitted: _Fitted, started: float) -> dict[str, Any]:
     outcome, read = fitted.outcome, fitted.graph
     return outcome.report | {
         "sizes": outcome.sizes,
+        "deterministic": asked.run.deterministic,
         "versions": versions(),
         "seconds_total": round(time.perf_counter() - started, 3),
         "seconds_per_epoch": round(outcome.seconds_per_epoch, 5),

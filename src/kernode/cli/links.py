@@ -143,6 +143,7 @@ def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
     place = asked.run.place()
     graph.require_memory({"": method}, place)
     with (
+        asked.run.computing(),
         asked.checkpoint.opened() as file,
         progress(graph.name, quiet=silent) as begin,
         shown_on_board(asked.tensorboard),
@@ -162,6 +163,7 @@ def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
         note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
     result_on_board(asked.tensorboard, report, outcome.model.training.to_json())
     return read, report | {
+        "deterministic": asked.run.deterministic,
         "versions": versions(),
         "seconds_total": None,
         "peak_memory_mb": peak_memory_mb(place),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -385,9 +385,28 @@ class RunOptions:
     precision: Annotated[int, typer.Option(help="32 or 64 bits.", **RUN)] = 32
     threads: ThreadsOption = None
     device: DeviceOption = "auto"
+    deterministic: Annotated[
+        bool,
+        typer.Option(
+            "--deterministic",
+            help="The same bits each time on a GPU, too, which takes longer; on a CPU they depend on "
+            "--threads alone, and then a busy machine does not change their number.",
+            **RUN,
+        ),
+    ] = False
+
+    def computing(self) -> AbstractContextManager[None]:
+        """While this lasts what is computed repeats itself, if that was asked for."""
+        from kernode.compute.determinism import deterministic
+
+        return deterministic() if self.deterministic else nullcontext()
 
     def place(self) -> Place:
         """The device, after the threads are set."""
+        if self.deterministic:
+            from kernode.compute.determinism import prepare_gpu
+
+            prepare_gpu()  # naming one of several may start it
         return _place(self.threads, self.precision, self.device)
 
     def of_training(self) -> Threads:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,14 +105,17 @@ def _chosen(given: list[str], kind: str, known: tuple[str, ...]) -> tuple[str, .
 
 
 def _copy(folder: Path, json: bool) -> None:
+    from kernode.storage import write_whole
     from kernode.studies.reproduce.settings import SHIPPED
 
     check_writable(folder / "table1.toml")
     there = [path.name for path in sorted(SHIPPED.glob("*.toml")) if (folder / path.name).exists()]
     if there:
         raise InputError(f"{folder / there[0]} is there already. Give another folder, or move it away.")
-    folder.mkdir(parents=True, exist_ok=True)
-    copied = [str(shutil.copy(path, folder)) for path in sorted(SHIPPED.glob("*.toml"))]
+    copied = []
+    for path in sorted(SHIPPED.glob("*.toml")):
+        write_whole(folder / path.name, path.read_bytes())
+        copied.append(str(folder / path.name))
     if json:
         print_json({"copied": copied})
     else:

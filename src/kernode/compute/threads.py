@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from kernode.compute.determinism import is_deterministic
 from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
@@ -46,7 +47,8 @@ def cpu_threads(threads: Threads, worth: float = 0.0) -> Iterator[int]:
     """
     before = torch.get_num_threads()
     if threads == "measured":
-        chosen = _best_of(before) if worth >= WORTH_MEASURING and not _set_by_user() else before
+        measured = worth >= WORTH_MEASURING and not _set_by_user() and not is_deterministic()
+        chosen = _best_of(before) if measured else before
     else:
         chosen = before if threads is None else threads
     if chosen != before:

@@ -16,7 +16,7 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.exchange import Exchange
-from kernode.compute.fused import fused
+from kernode.compute.fused import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
@@ -217,7 +217,7 @@ def weighted(
     by_hop: list[Tensor], hop_weights: Tensor, z: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     """Σ_h ω_h · part_h (n × r × d), and ⟨part_h, z⟩ of every replica (r × (H+1)) where z is given."""
-    gpu = fused(hop_weights)
+    gpu = fused_sums(hop_weights)
     if gpu and len(by_hop) <= gpu.MOST_PARTS:
         return gpu.weighted_sum(by_hop, hop_weights, z)
     dots = None if z is None else torch.stack([_dots(part, z) for part in by_hop], dim=1)

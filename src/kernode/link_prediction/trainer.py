@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.fused import fused
+from kernode.compute.fused import fused_sums
 from kernode.compute.stack import Parameters
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
@@ -55,8 +55,8 @@ class LinkLearner(Learner):
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where the map's own code never waits for it."""
-        return self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+        """On a GPU, where neither the map's own code nor the losses' waits for it."""
+        return self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.fused import fused_sums
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.kernels import BaseKernel
@@ -63,7 +63,7 @@ class _DotHinge(torch.autograd.Function):
     def forward(ctx: Any, embedded: Tensor, triplets: Triplets, margin: Tensor) -> Tensor:
         rows = stacked_rows(embedded)
         ctx.shape = embedded.shape
-        if gpu := fused(rows):
+        if gpu := fused_sums(rows):
             loss, gradient = gpu.dot_hinge(rows, triplets, margin)
             ctx.save_for_backward(gradient)
             return loss

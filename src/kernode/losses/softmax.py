@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.fused import fused
+from kernode.compute.fused import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.errors import InputError
@@ -94,7 +94,7 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
         r, m, c = scores.shape
-        if gpu := fused(scores):
+        if gpu := fused_sums(scores):
             losses, gradient = gpu.cross_entropy(scores.transpose(0, 1), labels, weights)
             ctx.save_for_backward(gradient)
             return losses

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from kernode.compute.determinism import cumulative_sums
 from kernode.compute.draws import TRIPLETS, Draws, below
 from kernode.compute.fused import fused
 from kernode.errors import InputError
@@ -82,7 +83,7 @@ class _Weighted:
     def __init__(self, members: NodesByClass, which: Tensor, count: int) -> None:
         assert members.weights is not None
         self.weights = members.weights
-        self.ends = members.weights.cumsum(dim=1)  # q × m
+        self.ends = cumulative_sums(members.weights, 1)  # q × m
         self.begins = self.ends - self.weights
         self.first = members.starts.gather(1, which).T  # t × q: the first node of the class, and the last
         self.last = self.first + members.sizes.gather(1, which).T - 1

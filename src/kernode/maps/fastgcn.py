@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.determinism import cumulative_sums
 from kernode.compute.draws import SAMPLES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
@@ -103,7 +104,7 @@ class FastGCN(StagedMap):
         samples = max(1, round(self.share * len(chance)))
         uniform = draws.uniform(SAMPLES, samples)  # t × r
         # clamp: rounding may leave the last sum of chances below a number that was drawn
-        drawn = torch.searchsorted(chance.cumsum(0), uniform).clamp_max(len(chance) - 1)
+        drawn = torch.searchsorted(cumulative_sums(chance, 0), uniform).clamp_max(len(chance) - 1)
         counts = torch.zeros(len(chance), uniform.shape[1], dtype=chance.dtype, device=chance.device)
         counts.scatter_add_(0, drawn, torch.ones_like(uniform))
         return counts / (samples * chance)[:, None]

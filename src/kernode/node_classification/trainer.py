@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kernode.compute.draws import Dropout
 from kernode.compute.exchange import rows_for_all
-from kernode.compute.fused import fused
+from kernode.compute.fused import fused_sums
 from kernode.compute.stack import Parameters, part, take
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare, ranks_of
@@ -70,8 +70,8 @@ class NodeLearner(Learner):
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where the map's own code never waits for it."""
-        able = self.seeds.is_cuda and self.method.map.capturable and fused(self.seeds) is not None
+        """On a GPU, where neither the map's own code nor the losses' waits for it."""
+        able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
         return able and self.ranks.alone
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import torch
 from threadpoolctl import threadpool_limits
 
+from kernode.compute.determinism import deterministic, is_deterministic
 from kernode.compute.place import Place
 from kernode.compute.threads import cpu_threads
 from kernode.ctrl_c import not_for_children
@@ -54,18 +55,21 @@ class Surroundings:
     precision: int
     threads: int
     float32_products: str  # how exact matrix products are, in torch's words
+    deterministic: bool = False
 
     @classmethod
     def of(cls, place: Place, threads: int | None) -> Surroundings:
         """Those of this process; ``threads``: None for as many as torch has."""
         precision = 64 if place.dtype == torch.float64 else 32
         number = torch.get_num_threads() if threads is None else threads
-        return cls(str(place.device), precision, number, torch.get_float32_matmul_precision())
+        products = torch.get_float32_matmul_precision()
+        return cls(str(place.device), precision, number, products, is_deterministic())
 
     @contextmanager
     def here(self) -> Iterator[Place]:
         """While this lasts this process has them, for one task: another thread's waits."""
-        with _alone, cpu_threads(self.threads), threadpool_limits(self.threads, user_api="blas"):
+        repeating = deterministic() if self.deterministic else nullcontext()
+        with _alone, repeating, cpu_threads(self.threads), threadpool_limits(self.threads, user_api="blas"):
             before = torch.get_float32_matmul_precision()
             torch.set_float32_matmul_precision(self.float32_products)
             try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from kernode.errors import KernodeError
 from kernode.graph import Graph
 from kernode.progress import note
 from kernode.studies.tasks import Task, run_tasks
+from kernode.studies.tune.owners import OWNER, is_gone, this_process
 from kernode.studies.tune.problem import Problem, Settings, Telling
 from kernode.studies.tune.space import Space
 from kernode.studies.tune.study import open_study, tpe_sampler
@@ -31,6 +33,7 @@ Watch = Callable[[int, str], None]  # trials done, and what to say beside them
 # anyway. But a structure now counts once for each trial that shares it, and TPE is sure of one too soon: the
 # last of the structures is therefore drawn blindly, in every batch.
 MOST_STRUCTURES = 4
+_UNOWNED = 60.0  # seconds in which a trial that was asked for surely has an owner
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def _ask(study: optuna.Study, space: Space, fixed: Settings, given: dict[str, An
     if given:
         study.enqueue_trial(given)
     trial = study.ask()
+    trial.set_user_attr(OWNER, this_process())
     structure = {name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()}
     training = {
         name: trial.suggest_float(name, values.low, values.high, log=values.log)
@@ -149,18 +153,26 @@ def _train(
     with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
         for number, found in finished:
             for one, outcome in zip(groups[number], found, strict=True):
-                if isinstance(outcome, str):
-                    one.trial.set_user_attr("reason", outcome)
-                    study.tell(one.trial, state=_state("FAIL"))
-                    note("trial", f"trial {one.trial.number} failed: {outcome}", trial=one.trial.number)
-                else:
-                    one.trial.set_user_attr("runs", outcome.tolist())
-                    value = float(outcome.mean())
-                    study.tell(one.trial, value)
-                    said = f"trial {one.trial.number}: {value:.2f} %"
-                    note("trial", said, trial=one.trial.number, value=value, settings=one.settings)
+                _tell(study, one, outcome)
             done = _found(study)
             watch(done.count, _best_note(done))
+
+
+def _tell(study: optuna.Study, one: _Asked, outcome: np.ndarray | str) -> None:
+    """A trial's values, or why it has none."""
+    from optuna.exceptions import UpdateFinishedTrialError
+
+    number = one.trial.number
+    with suppress(UpdateFinishedTrialError):  # another process has given it up: then it is drawn once more
+        if isinstance(outcome, str):
+            one.trial.set_user_attr("reason", outcome)
+            study.tell(one.trial, state=_state("FAIL"))
+            note("trial", f"trial {number} failed: {outcome}", trial=number)
+        else:
+            one.trial.set_user_attr("runs", outcome.tolist())
+            value = float(outcome.mean())
+            study.tell(one.trial, value)
+            note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=one.settings)
 
 
 def outcomes(
@@ -200,9 +212,21 @@ def _outcomes(
 
 
 def _give_up_unfinished(study: optuna.Study) -> None:
-    """Trials that a crash or Ctrl-C left running fail, without the reason that makes a failure count."""
+    """Trials that a crash or Ctrl-C left running fail, without the reason that makes a failure count.
+
+    Those of a process that searches in the same file just now are its own, and one without an owner may be a
+    moment old.
+    """
     for trial in study.get_trials(deepcopy=False, states=(_state("RUNNING"),)):
-        study.tell(trial.number, state=_state("FAIL"))
+        known = OWNER in trial.user_attrs or _age(trial) > _UNOWNED
+        if known and is_gone(trial.user_attrs.get(OWNER)):
+            study.tell(trial.number, state=_state("FAIL"))
+
+
+def _age(trial: optuna.trial.FrozenTrial) -> float:
+    """Seconds since it was asked for."""
+    begun = trial.datetime_start
+    return float("inf") if begun is None else (datetime.now() - begun).total_seconds()
 
 
 def _found(study: optuna.Study) -> Found:

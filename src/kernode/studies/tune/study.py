@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import optuna
 
 _NAME = "kernode"
+_ATTEMPTS, _PAUSE = 5, 0.2  # to open a file that another process is just making, and seconds between them
 _SHOWN = {"runs": "replicas"}  # files say runs
 _HASHES = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
 
@@ -31,18 +33,14 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
     told = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        storage = _storage(optuna, path)
+        storage, study = _opened(optuna, path)
         try:
             with complete(path):
-                study = optuna.create_study(
-                    storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
-                )
                 study.get_trials(deepcopy=False)  # so that damaged ones are met here
-                _require_same(path, study, facts)
+                _require_same(study, facts)
             yield study
         finally:
-            storage.remove_session()
-            storage.engine.dispose()  # else the file stays open
+            _close(storage)
     except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())
         raise FileError(f"{path} cannot be used for a search ({reason}). Give another --study.") from None
@@ -65,6 +63,31 @@ def tpe_sampler(seed: int, startup: int) -> optuna.samplers.BaseSampler:
     with warnings.catch_warnings():  # in optuna 4 constant_liar is called experimental
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+
+
+def _opened(optuna: Any, path: Path) -> tuple[Any, optuna.Study]:
+    """The storage in a file and its study, made if need be: of several that make it one succeeds."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    left = _ATTEMPTS
+    while True:
+        storage, left = None, left - 1
+        try:
+            storage = _storage(optuna, path)
+            return storage, optuna.create_study(
+                storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True
+            )
+        except (SQLAlchemyError, optuna.exceptions.StorageInternalError):
+            if storage is not None:
+                _close(storage)
+            if not left:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _close(storage: Any) -> None:
+    storage.remove_session()
+    storage.engine.dispose()  # else the file stays open
 
 
 def _storage(optuna: Any, path: Path) -> Any:
@@ -93,13 +116,15 @@ def _require_ours(path: Path) -> None:
     try:
         with closing(sqlite3.connect(path)) as file:
             tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.OperationalError as error:  # a full disk, a folder that is read-only, another's lock
+        raise FileError(f"{path} cannot be used for a search ({error}). Give another --study.") from None
     except sqlite3.Error as error:
         raise InputError(f"{path} is not a search's file ({error}). Give another --study.") from None
     if tables and "studies" not in tables:
         raise InputError(f"{path} is a database, but not a search's. Give another --study.")
 
 
-def _require_same(path: Path, study: optuna.Study, facts: dict[str, Any]) -> None:
+def _require_same(study: optuna.Study, facts: dict[str, Any]) -> None:
     known = study.user_attrs.get("facts")
     if known is None and not study.trials:  # new
         study.set_user_attr("facts", facts)
@@ -109,7 +134,7 @@ def _require_same(path: Path, study: optuna.Study, facts: dict[str, Any]) -> Non
         if known.get(name) != value:
             shown = _SHOWN.get(name, name)
             what = _HASHES.get(name) or f"{shown} {_said(known.get(name))}, not {_said(value)}"
-            raise InputError(f"{path} holds a search with {what}. Give another --study, or move it away.")
+            raise InputError(f"it holds a search with {what}. Give another --study, or move it away.")
 
 
 def _said(value: Any) -> str:

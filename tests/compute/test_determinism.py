@@ -1,0 +1,121 @@
+"""The same bits every time: what that asks of a GPU, and of a CPU that is busy."""
+
+import numpy as np
+import pytest
+import torch
+
+import kernode as kn
+from graphs import CLUSTERS
+from kernode.compute import determinism, threads
+from kernode.compute.determinism import cumulative_sums, deterministic, is_deterministic
+from kernode.compute.fused import fused, fused_sums, use_fused
+from kernode.compute.place import Place
+from kernode.errors import InputError, KernodeError
+from kernode.link_prediction.variants import LINK_VARIANTS
+from kernode.node_classification.variants import VARIANTS
+from kernode.studies.tasks import Surroundings
+
+ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+UNORDERED = {
+    "jk"
+}  # layers of another library, which may add up as threads come: refused in a sentence, if so
+
+
+def test_it_lasts_as_long_as_it_is_asked_for():
+    assert not is_deterministic()
+    with deterministic():
+        assert is_deterministic()
+        assert torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(ZeroDivisionError), deterministic():
+        raise ZeroDivisionError
+    assert not is_deterministic()
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_kernels_that_add_as_they_come_are_not_used():
+    with use_fused("everywhere"):
+        assert fused_sums(torch.ones(1)) is fused(torch.ones(1)) is not None
+        with deterministic():
+            assert fused(torch.ones(1)) is not None
+            assert fused_sums(torch.ones(1)) is None
+
+
+def test_a_busy_machine_does_not_change_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_set_by_user", lambda: False)
+    monkeypatch.setattr(threads, "_best_of", lambda most: most + 1)
+    own = torch.get_num_threads()
+    with threads.cpu_threads("measured", threads.WORTH_MEASURING) as number:
+        assert number == own + 1
+    with deterministic(), threads.cpu_threads("measured", threads.WORTH_MEASURING) as number:
+        assert number == own
+
+
+def test_what_has_no_deterministic_way_is_one_sentence():
+    refusal = "my_kernel does not have a deterministic implementation, but you set …"
+    said = "my_kernel has no deterministic way on a GPU"
+    with pytest.raises(KernodeError, match=said), deterministic():
+        raise RuntimeError(refusal)
+    with pytest.raises(RuntimeError, match="another"), deterministic():
+        raise RuntimeError("another")
+
+
+def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    with pytest.raises(InputError, match="Set the variable CUBLAS_WORKSPACE_CONFIG=:4096:8 before Python"):
+        determinism.prepare_gpu()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
+    determinism.prepare_gpu()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    determinism.prepare_gpu()
+
+
+def test_it_travels_with_the_tasks_of_a_study():
+    with deterministic():
+        surroundings = Surroundings.of(Place.of(), 1)
+    with surroundings.here():
+        assert is_deterministic()
+    assert not is_deterministic()
+
+
+def test_sums_so_far_are_torchs():
+    x = torch.rand(3, 4)
+    with deterministic():
+        assert torch.equal(cumulative_sums(x, 1), x.cumsum(1))
+
+
+def test_on_a_cpu_it_changes_no_bit():
+    def fit():
+        model = kn.NodeKernelClassifier("k3", epochs=5, device="cpu", threads=1)
+        return model.fit(np.arange(60), CLUSTERS.labels[:60], graph=CLUSTERS, validation=np.arange(60, 90))
+
+    usual = fit().predict_proba(np.arange(120))
+    with deterministic():
+        assert np.array_equal(fit().predict_proba(np.arange(120)), usual)
+
+
+@ON_A_GPU
+@pytest.mark.parametrize("name", [*VARIANTS, *(f"links {name}" for name in LINK_VARIANTS)])
+def test_a_gpu_gives_the_same_bytes_twice(name, tmp_path):
+    graph, split = kn.load("cora", split="fastgcn")
+
+    def trained(path):
+        if name.startswith("links "):
+            return (
+                kn.LinkPredictor(name.removeprefix("links "), epochs=30, device="cuda").fit(graph).save(path)
+            )
+        epochs = None if VARIANTS[name].training.epochs == 0 else 30
+        model = kn.NodeKernelClassifier(name, epochs=epochs, device="cuda", replicas=2)
+        model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+        return model.save(path)
+
+    with deterministic():
+        try:
+            first, second = (trained(tmp_path / f"{i}.safetensors").read_bytes() for i in range(2))
+        except RuntimeError as error:
+            if name in UNORDERED and "does not have a deterministic implementation" in str(error):
+                pytest.skip(str(error))
+            raise
+    assert first == second

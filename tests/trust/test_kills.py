@@ -1,0 +1,121 @@
+"""``kill -9`` at any moment: the run goes on to the same bytes, and every file that is found can be read."""
+
+import os
+import random
+import re
+import signal
+import sys
+import time
+
+import pytest
+from trainings import GRAPH
+from warm import Warm
+
+import kernode as kn
+from kernode.data import write_npz
+from kernode.storage import read_tensors
+
+KILLS, SEED = 30, 20
+RUN = (
+    "clusters.npz --replicas 2 --seed 5 --threads 1 --json --checkpoint run.safetensors --checkpoint-every 1"
+)
+COMMANDS = {
+    "auto": f"fit {RUN} --epochs 3 --split 0.5/0.25/0.25 --all-labels -o model.safetensors",
+    "one variant": f"fit {RUN} --variant k3 --averaging 0.9 --epochs 15 --with-graph -o model.safetensors",
+    "links": f"links {RUN} --variant vgae --epochs 15 -o model.safetensors",
+}
+BEING_WRITTEN = re.compile(r"\.(.+)\.[0-9a-f]{16}")
+
+pytestmark = pytest.mark.slow
+
+
+class Killed:
+    """A command in a folder that is killed now and then."""
+
+    def __init__(self, warm, folder, line):
+        self.warm, self.folder, self.words = warm, folder, line.split()
+        folder.mkdir()
+        write_npz(GRAPH, folder / "clusters.npz")
+
+    def start(self):
+        """Begin it, or go on with what there is."""
+        more = ["--resume"] if list(self.folder.glob("run*.safetensors")) else []
+        return self.warm.start(self.folder, *self.words, *more)
+
+    def finish(self):
+        """To its end: the model's bytes."""
+        status, _, err = self.warm.end(self.start())
+        assert status == 0, err
+        return (self.folder / "model.safetensors").read_bytes()
+
+    def kill(self, moment):
+        """Begin it and kill it when a moment has come; whether it was running still."""
+        process = self.start()
+        moment(self.folder)
+        os.kill(process, signal.SIGKILL)
+        status, _, err = self.warm.end(process)
+        assert status in (0, -signal.SIGKILL), err
+        return status != 0
+
+    def require_readable(self):
+        """Every file is whole, or has a name that no command takes for one."""
+        for path in self.folder.iterdir():
+            if path.name == "model.safetensors":
+                kn.load_model(path, graph=GRAPH)
+            elif path.name.startswith("run"):
+                read_tensors(path, "checkpoint")
+            else:
+                assert path.name == "clusters.npz" or BEING_WRITTEN.fullmatch(path.name), path.name
+
+    def left_behind(self):
+        """Parts of files that nobody is writing any more."""
+        names = [path.name for path in self.folder.iterdir() if path.stat().st_size]
+        return [name for name in names if BEING_WRITTEN.fullmatch(name)]
+
+
+def after(seconds):
+    """A moment of a life of so many seconds."""
+    return lambda folder: time.sleep(seconds)
+
+
+def while_writing(count, seconds):
+    """The moment in which a file is seen for the so-manieth time that is being written."""
+
+    def wait(folder):
+        seen, deadline = set(), time.monotonic() + seconds
+        while len(seen) < count and time.monotonic() < deadline:
+            seen |= {path.name for path in folder.iterdir() if BEING_WRITTEN.fullmatch(path.name)}
+
+    return wait
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """Processes that begin at once."""
+    with Warm(KERNODE_CACHE=str(tmp_path_factory.mktemp("cache"))) as found:
+        yield found
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(COMMANDS)), ids=COMMANDS)
+def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(warm, tmp_path, number, name):
+    draw, line = random.Random(SEED + number), COMMANDS[name]
+    whole = Killed(warm, tmp_path / "whole", line)
+    begun = time.monotonic()
+    expected = whole.finish()
+    life = time.monotonic() - begun
+    kills = written = 0
+    while kills < KILLS // len(COMMANDS):
+        run = Killed(warm, tmp_path / f"{kills}-{written}", line)
+        again = draw.random() < 0.3  # what goes on is killed as well
+        for _ in range(1 + again):
+            moment = after(draw.uniform(0, life))
+            if draw.random() < 0.4:
+                moment = while_writing(draw.randint(1, 12), life)
+            kills += run.kill(moment)
+            written += 1
+            run.require_readable()
+            assert written < 5 * KILLS, "it is over before it can be killed"
+        assert run.finish() == expected
+        run.require_readable()
+        assert run.left_behind() == []
+    sys.stdout.write(f"{name}: seed {SEED + number}, killed {kills} of {written} times, {life:.2f} s long\n")
