@@ -105,7 +105,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
 class _Watch:
     """What pytest tells: which tests ran, how long, which failed first; ``only`` are run, in that order."""
 
-    def __init__(self, only: list[str] | None = None, on_test: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, only: list[str] | None = None, on_test: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.only, self.on_test = only, on_test
         self.seconds: dict[str, float] = {}
         self.failed: str | None = None
@@ -255,11 +257,16 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def record(rooms: dict[str, list[Mutant]], killed: dict[str, str | None], before: dict[str, Any]) -> dict[str, Any]:
+def record(
+    rooms: dict[str, list[Mutant]], killed: dict[str, str | None], before: dict[str, Any]
+) -> dict[str, Any]:
     """What results/mutants.json holds."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for paths in ROOMS.values() for path in paths))
     drawn = [(room, one) for room, mutants in rooms.items() for one in mutants]
-    first = before.get("first_run") or {"mutants": len(drawn), "killed": sum(killed[one.key] is not None for _, one in drawn)}
+    first = before.get("first_run") or {
+        "mutants": len(drawn),
+        "killed": sum(killed[one.key] is not None for _, one in drawn),
+    }
     return {
         "seed": SEED,
         "sources": digest.hexdigest(),
@@ -297,13 +304,17 @@ def main() -> None:
             importlib.import_module(name)
     rooms = sample()
     before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    killed = {f"{one['file']}: {one['before']} → {one['after']}": one["killed_by"] for one in before.get("each", [])}
+    killed = {
+        f"{one['file']}: {one['before']} → {one['after']}": one["killed_by"] for one in before.get("each", [])
+    }
     mutants = [one for drawn in rooms.values() for one in drawn[: options.first]]
     if options.survivors:
         mutants = [one for one in mutants if killed.get(one.key) is None]
     for done, (mutant, by) in enumerate(outcomes(mutants), 1):
         killed[mutant.key] = by
-        say(f"{done}/{len(mutants)} {'killed' if by else 'SURVIVED'} {mutant.file}:{mutant.line} {mutant.before} → {mutant.after} ({by})")
+        say(
+            f"{done}/{len(mutants)} {'killed' if by else 'SURVIVED'} {mutant.file}:{mutant.line} {mutant.before} → {mutant.after} ({by})"
+        )
     if not options.first:
         RESULTS.write_text(json.dumps(record(rooms, killed, before), indent=1, ensure_ascii=False) + "\n")
     counted = [killed[one.key] is not None for one in mutants]

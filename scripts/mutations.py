@@ -93,7 +93,9 @@ class _Finder:
 
     def _statements(self, body: list[ast.stmt]) -> Iterator[tuple]:
         for statement in body:
-            inner = [part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])]
+            inner = [
+                part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])
+            ]
             inner += [part for handler in getattr(statement, "handlers", []) for part in handler.body]
             last = min((part.lineno for part in inner), default=statement.end_lineno + 1) - 1
             first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
@@ -104,8 +106,12 @@ class _Finder:
             if not gpu:
                 for edit in self._of_statement(statement):
                     yield (*edit, lines)
-                yield from self._statements([part for part in inner if part in getattr(statement, "body", [])])
-            yield from self._statements([part for part in inner if part not in getattr(statement, "body", [])])
+                yield from self._statements(
+                    [part for part in inner if part in getattr(statement, "body", [])]
+                )
+            yield from self._statements(
+                [part for part in inner if part not in getattr(statement, "body", [])]
+            )
 
     def _of_statement(self, statement: ast.stmt) -> Iterator[tuple]:
         start, end = self._span(statement)
@@ -185,7 +191,9 @@ class _Finder:
             end = self._span(call.func)[1]
             yield "other function", end - len(name), end, OTHER_FUNCTION[name].encode()
         match call.args:
-            case [first, second, *_] if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
+            case [first, second, *_] if not isinstance(first, ast.Starred) and not isinstance(
+                second, ast.Starred
+            ):
                 (start, stop), (begin, end) = self._span(first), self._span(second)
                 swapped = self._text(second) + self.source[stop:begin] + self._text(first)
                 if swapped != self.source[start:end] and name != "transpose":
