@@ -1,9 +1,10 @@
 """How many of 200 small faults the tests see: `python scripts/mutants.py`, or `make mutants`.
 
-The faults (mutations.py) are drawn among the operator, the kernels, the triplets, the losses and the classifiers, as many
-from each. The tests run once without any, to see which of them run which lines. Then each fault is put into a
-process of its own, forked from one that has torch imported already, and the tests that run its line follow, the
-shortest first, until one fails. Limits are of processor time, so that a busy machine changes nothing.
+The faults (mutations.py) are drawn among the operator, the kernels, the triplets, the losses and the
+classifiers, as many from each. The tests run once without any, to see which of them run which lines. Then
+each fault is put into a process of its own, forked from one that has torch imported already, and the tests
+that run its line follow, the shortest first, until one fails. Limits are of processor time, so that a busy
+machine changes nothing.
 
 `--survivors` tries again those that nothing saw. Why one is left is in scripts/mutant_reasons.json.
 """
@@ -49,23 +50,26 @@ ROOMS = {
     ],
 }
 _OF_NODES = (
-    "baselines", "centroids", "chances", "logistic_regression", "method", "method_contract", "similar_nodes", "trainer",
+    "baselines", "centroids", "chances", "logistic_regression", "method", "method_contract", "similar_nodes",
+    "trainer",
 )  # fmt: skip
 TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_hop_mlp.py", "tests/compute/test_fused.py",
-     "tests/studies/test_cost.py", "tests/link_prediction/test_link_trainer.py", "tests/metrics/test_retrieval.py",
-     "src/kernode/hops"],
+     "tests/studies/test_cost.py", "tests/link_prediction/test_link_trainer.py",
+     "tests/metrics/test_retrieval.py", "src/kernode/hops"],
     ["tests/losses", "tests/kernels", *(f"tests/node_classification/test_{name}.py" for name in _OF_NODES),
-     "src/kernode/kernels", "src/kernode/losses", *(str(path.relative_to(ROOT)) for path in ROOMS["classifiers"])],
+     "src/kernode/kernels", "src/kernode/losses",
+     *(str(path.relative_to(ROOT)) for path in ROOMS["classifiers"])],
 ]  # fmt: skip
 IMPORTED = (
-    "faiss", "gpytorch", "graphblas", "hypothesis.extra.numpy", "pyarrow", "safetensors.torch", "scipy.optimize",
-    "scipy.sparse", "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.svm", "torch_geometric", "typer",
+    "faiss", "gpytorch", "graphblas", "hypothesis.extra.numpy", "pyarrow", "safetensors.torch",
+    "scipy.optimize", "scipy.sparse", "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.svm",
+    "torch_geometric", "typer",
 )  # fmt: skip
 
 
 def sample() -> dict[str, list[Mutant]]:
-    """As many mutants from each room, by a hash of their text: an edit elsewhere leaves the sample as it is."""
+    """As many mutants from each room, by a hash of their text: an edit elsewhere leaves the sample alone."""
 
     def drawn(mutant: Mutant) -> str:
         return hashlib.sha256(f"{SEED} {mutant.key}".encode()).hexdigest()
@@ -211,7 +215,7 @@ def without_mutants() -> tuple[dict[str, float], dict[str, dict[int, set[str]]]]
 
 
 def tests_of(mutant: Mutant, seconds: dict[str, float], tests: dict[str, dict[int, set[str]]]) -> list[str]:
-    """The tests that run the line, the shortest first; of a line that is run by importing, those of its file."""
+    """Those that run the line, the shortest first; of a line that importing runs, those of its file."""
     lines = tests.get(mutant.file, {})
     first, last = mutant.lines
     names = set().union(*(lines.get(line, set()) for line in range(first, last + 1)))
@@ -254,6 +258,7 @@ def outcomes(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str | None]]:
 
 
 def say(text: str) -> None:
+    """To a person who waits."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -312,9 +317,8 @@ def main() -> None:
         mutants = [one for one in mutants if killed.get(one.key) is None]
     for done, (mutant, by) in enumerate(outcomes(mutants), 1):
         killed[mutant.key] = by
-        say(
-            f"{done}/{len(mutants)} {'killed' if by else 'SURVIVED'} {mutant.file}:{mutant.line} {mutant.before} → {mutant.after} ({by})"
-        )
+        outcome = f"killed by {by}" if by else "SURVIVED"
+        say(f"{done}/{len(mutants)} {mutant.file}:{mutant.line} {mutant.before} → {mutant.after}: {outcome}")
     if not options.first:
         RESULTS.write_text(json.dumps(record(rooms, killed, before), indent=1, ensure_ascii=False) + "\n")
     counted = [killed[one.key] is not None for one in mutants]

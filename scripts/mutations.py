@@ -17,12 +17,14 @@ ARITHMETIC = {
 }  # fmt: skip
 COMPARISON = {
     ast.Lt: (b"<", b"<="), ast.LtE: (b"<=", b"<"), ast.Gt: (b">", b">="), ast.GtE: (b">=", b">"),
-    ast.Eq: (b"==", b"!="), ast.NotEq: (b"!=", b"=="), ast.Is: (b"is", b"is not"), ast.IsNot: (b"is not", b"is"),
+    ast.Eq: (b"==", b"!="), ast.NotEq: (b"!=", b"=="),
+    ast.Is: (b"is", b"is not"), ast.IsNot: (b"is not", b"is"),
     ast.In: (b"in", b"not in"), ast.NotIn: (b"not in", b"in"),
 }  # fmt: skip
 _PAIRS = (
-    "min max", "minimum maximum", "amin amax", "argmin argmax", "clamp_min clamp_max", "clamp_min_ clamp_max_",
-    "sum mean", "any all", "zeros ones", "new_zeros new_ones", "zeros_like ones_like", "add sub", "add_ sub_",
+    "min max", "minimum maximum", "amin amax", "argmin argmax", "clamp_min clamp_max",
+    "clamp_min_ clamp_max_", "sum mean", "any all", "zeros ones", "new_zeros new_ones",
+    "zeros_like ones_like", "add sub", "add_ sub_",
 )  # fmt: skip
 OTHER_FUNCTION = {a: b for pair in _PAIRS for a, b in (pair.split(), pair.split()[::-1])}
 
