@@ -14,6 +14,7 @@ from kernode.data import random_split
 from kernode.errors import InputError, KernodeWarning
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.node_classification import tempering
+from kernode.node_classification.abstaining import checked_threshold
 from kernode.node_classification.calibration import Calibration, fit_calibration
 from kernode.node_classification.calibration_report import calibration_lines, calibration_report
 from kernode.node_classification.model import Model
@@ -243,3 +244,16 @@ def test_many_nodes_are_tempered_a_part_of_the_grid_at_a_time(monkeypatch):
     whole = fit_temperings(p[None], truth[None])
     monkeypatch.setattr(tempering, "_AT_A_TIME", 2000)
     assert fit_temperings(p[None], truth[None]) == whole
+
+
+def test_a_threshold_is_a_probability_up_to_one():
+    assert checked_threshold(1) == 1.0
+    assert checked_threshold("0.5") == 0.5
+    for wrong in (0, 1.0001, -0.5, True, "much", None, float("nan")):
+        with pytest.raises(InputError, match="must be a probability above 0 and up to 1"):
+            checked_threshold(wrong)
+
+
+def test_where_nodes_say_nothing_the_temperature_stays_one():
+    (found,) = fit_temperings(np.full((1, 6, 3), 1 / 3), np.array([[0, 1, 2, 0, 1, 2]]))
+    assert found.temperature == pytest.approx(1)
