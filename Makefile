@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-wheel fuzz lint docs dist reproduce bench bench-check bench-results clean
+.PHONY: demo test test-slow test-wheel coverage mutants fuzz lint docs dist reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
@@ -11,7 +11,7 @@ test: .venv/.tested lint
 	$(BIN)/python -m pytest -n 2
 
 test-slow: .venv/.tested
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2
 
 # The wheel in an empty environment, and the tests outside the checkout.
 test-wheel: dist
@@ -24,6 +24,20 @@ dist: .venv/.tested
 # Coverage-guided, a minute for each reader; finds are left in fuzz-finds/. Not part of the tests.
 fuzz: .venv/.fuzzed
 	$(BIN)/python scripts/fuzz_readers.py
+
+# Which lines of src/kernode the tests run, in every process that they start; fails below 95 %. Lines that need a GPU do
+# not count. The slow tests take part that run what the others leave out.
+coverage: .venv/.tested
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2
+	$(BIN)/coverage run -m pytest -m slow tests/ranks tests/studies tests/show tests/cli
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
+
+# How many of 200 small faults the tests see.
+mutants: .venv/.tested
+	$(BIN)/python scripts/mutants.py
+	$(BIN)/python scripts/write_tables.py
 
 lint: .venv/.tested
 	$(BIN)/ruff check .

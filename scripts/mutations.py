@@ -17,12 +17,14 @@ ARITHMETIC = {
 }  # fmt: skip
 COMPARISON = {
     ast.Lt: (b"<", b"<="), ast.LtE: (b"<=", b"<"), ast.Gt: (b">", b">="), ast.GtE: (b">=", b">"),
-    ast.Eq: (b"==", b"!="), ast.NotEq: (b"!=", b"=="), ast.Is: (b"is", b"is not"), ast.IsNot: (b"is not", b"is"),
+    ast.Eq: (b"==", b"!="), ast.NotEq: (b"!=", b"=="),
+    ast.Is: (b"is", b"is not"), ast.IsNot: (b"is not", b"is"),
     ast.In: (b"in", b"not in"), ast.NotIn: (b"not in", b"in"),
 }  # fmt: skip
 _PAIRS = (
-    "min max", "minimum maximum", "amin amax", "argmin argmax", "clamp_min clamp_max", "clamp_min_ clamp_max_",
-    "sum mean", "any all", "zeros ones", "new_zeros new_ones", "zeros_like ones_like", "add sub", "add_ sub_",
+    "min max", "minimum maximum", "amin amax", "argmin argmax", "clamp_min clamp_max",
+    "clamp_min_ clamp_max_", "sum mean", "any all", "zeros ones", "new_zeros new_ones",
+    "zeros_like ones_like", "add sub", "add_ sub_",
 )  # fmt: skip
 OTHER_FUNCTION = {a: b for pair in _PAIRS for a, b in (pair.split(), pair.split()[::-1])}
 
@@ -93,7 +95,9 @@ class _Finder:
 
     def _statements(self, body: list[ast.stmt]) -> Iterator[tuple]:
         for statement in body:
-            inner = [part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])]
+            inner = [
+                part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])
+            ]
             inner += [part for handler in getattr(statement, "handlers", []) for part in handler.body]
             last = min((part.lineno for part in inner), default=statement.end_lineno + 1) - 1
             first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
@@ -104,8 +108,12 @@ class _Finder:
             if not gpu:
                 for edit in self._of_statement(statement):
                     yield (*edit, lines)
-                yield from self._statements([part for part in inner if part in getattr(statement, "body", [])])
-            yield from self._statements([part for part in inner if part not in getattr(statement, "body", [])])
+                yield from self._statements(
+                    [part for part in inner if part in getattr(statement, "body", [])]
+                )
+            yield from self._statements(
+                [part for part in inner if part not in getattr(statement, "body", [])]
+            )
 
     def _of_statement(self, statement: ast.stmt) -> Iterator[tuple]:
         start, end = self._span(statement)
@@ -185,7 +193,9 @@ class _Finder:
             end = self._span(call.func)[1]
             yield "other function", end - len(name), end, OTHER_FUNCTION[name].encode()
         match call.args:
-            case [first, second, *_] if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
+            case [first, second, *_] if not isinstance(first, ast.Starred) and not isinstance(
+                second, ast.Starred
+            ):
                 (start, stop), (begin, end) = self._span(first), self._span(second)
                 swapped = self._text(second) + self.source[stop:begin] + self._text(first)
                 if swapped != self.source[start:end] and name != "transpose":

@@ -14,6 +14,7 @@ from calibration_tables import calibration_tables
 from comparison_tables import comparison_tables
 from default_tables import default_tables
 from explanation_tables import explanation_tables
+from mutant_tables import mutant_tables
 from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
 from scale_tables import scale_tables
@@ -30,6 +31,7 @@ DOCUMENTS = (
     "docs/scale.md",
     "docs/sure.md",
     "docs/why.md",
+    "docs/testing.md",
 )
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -45,6 +47,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **without_labels_tables(),
     **similarity_tables(),
     **scale_tables(),
+    **mutant_tables(),
 }
 
 

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernode.compute import draws
 from kernode.compute.draws import DROPOUT, WEIGHTS, Draws, Dropout, below
 
 MASK = 2**64 - 1
@@ -94,3 +97,30 @@ def test_normal_draws_are_normal():
     assert torch.allclose(draws.mean(dim=0), torch.zeros(3).double(), atol=0.02)
     assert torch.allclose(draws.std(dim=0), torch.ones(3).double(), atol=0.02)
     assert (draws.abs() < 1.96).double().mean().item() == pytest.approx(0.95, abs=0.005)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_torch_mixes_words_as_numpy_does(words):
+    one, other = torch.tensor(words), torch.tensor(words)
+    assert torch.equal(draws._mix(one), draws._mix_with_torch(other))
+
+
+def test_an_epoch_may_be_a_number_on_the_device():
+    seeds, epoch = torch.tensor([5, 6]), torch.tensor(9)
+    assert Draws(seeds, epoch).epoch_on_device is epoch
+    assert int(Draws(seeds, 9).epoch_on_device) == 9
+    assert torch.equal(Draws(seeds, epoch).uniform(WEIGHTS, 20), Draws(seeds, 9).uniform(WEIGHTS, 20))
+
+
+def test_masks_too_large_to_be_remembered_are_the_same():
+    half = torch.zeros(1, dtype=torch.int16)
+    rows = 2**20 + 5
+    whole = Draws(torch.tensor([1])).keep(DROPOUT, range(rows), 1, half)
+    assert torch.equal(whole[-9:], Draws(torch.tensor([1])).keep(DROPOUT, range(rows - 9, rows), 1, half))
+
+
+@pytest.mark.parametrize("first", [0, 1, 3, 4, 10])
+def test_a_share_drops_the_entries_that_it_would_drop_within_the_whole(first):
+    dropout = Dropout(Draws(torch.tensor([1, 2]), 3), torch.tensor([0.5, 0.2]))
+    whole, share = dropout.keep_entries(0, 40), replace(dropout, first_entry=first).keep_entries(0, 17)
+    assert torch.equal(share, whole[:, first : first + 17])

@@ -107,6 +107,14 @@ def test_hop_rows_equal_rows_of_the_matrices(block, drawn, hops, powers):
         assert np.count_nonzero(expected) == np.count_nonzero(expected[:, near.columns])
 
 
+@given(with_nodes(), st.integers(1, 4), st.sampled_from(POWERS))
+def test_terms_themselves_are_rows_of_the_matrices(drawn, hops, powers):
+    graph, nodes = drawn
+    near = hop_rows(graph, hops, powers, nodes)
+    for ours, whole in zip(near.terms(), hop_matrices(graph, hops, powers), strict=True):
+        assert np.allclose(ours.toarray(), whole.toarray()[nodes][:, near.columns], atol=1e-12)
+
+
 def test_terms_come_in_blocks_of_rows(monkeypatch):
     near = hop_rows(clustered_graph(), 3, "each", np.arange(60))
     assert len(list(near._blocks())) == 1

@@ -48,3 +48,19 @@ def test_sums_and_products_are_written_as_such():
     assert Linear() + RBF() == Sum(Linear(), RBF())
     assert Linear() * RBF() == Product(Linear(), RBF())
     assert kn.kernels.Linear is Linear
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Normalized(Linear()), Linear() + Normalized(Linear())])
+def test_what_is_pulled_back_splits_a_dot_product_into_parts_of_one_side(kernel):
+    x, y = vectors(r=2, n=1), vectors(r=2, n=4, seed=1)
+    embedded = kernel.embed(y)
+    back = kernel.pull_back(x, embedded)
+    assert back.shape == (2, 4, x.shape[-1])
+    whole = kernel.embed(x) @ embedded.transpose(1, 2)
+    assert torch.allclose(x @ back.transpose(1, 2), whole, atol=1e-12)
+    assert not kernel.pull_back(torch.zeros_like(x), embedded).isnan().any()
+
+
+def test_what_is_no_dot_product_does_not_split():
+    with pytest.raises(InputError, match="RBF is no dot product of two nodes' vectors"):
+        RBF().pull_back(vectors(n=1), vectors(n=2))

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphs import vectors
 from kernode.errors import FileError, InputError, MissingExtraError
 from kernode.kernels import RBF, Linear, NodeKernel, Normalized, Polynomial, Sum, index, nearest
 from kernode.kernels.index import NodeIndex, StaleIndexError
@@ -237,3 +238,14 @@ def test_without_faiss_the_extra_is_named(monkeypatch):
 
 def test_the_docstrings_say_from_how_many_nodes_on_the_index_answers():
     assert f"{index.FROM_NODES:,} nodes" in NodeKernel.similar.__doc__
+
+
+def test_pairs_are_compared_so_many_at_a_time_that_their_vectors_fit(monkeypatch):
+    kernel, sizes = NodeKernel(Linear(), vectors(r=2, n=7, d=3)), []
+    pairs_tensor = NodeKernel.pairs_tensor
+    monkeypatch.setattr(NodeKernel, "pairs_tensor", lambda *a: sizes.append(len(a[1])) or pairs_tensor(*a))
+    rows, columns = torch.arange(7), torch.arange(7).flip(0)
+    whole = nearest.pair_values(kernel, rows, columns)
+    monkeypatch.setattr(nearest, "_VALUES", 12)  # two vectors of two replicas with three numbers
+    assert torch.equal(nearest.pair_values(kernel, rows, columns), whole)
+    assert sizes == [7, 1, 2, 2, 2]

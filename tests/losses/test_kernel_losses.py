@@ -6,7 +6,7 @@ import torch
 
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
-from kernode.losses import Hinge, Logistic, Squared
+from kernode.losses import Hinge, Joint, KernelLoss, Logistic, Squared
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.triplets import Triplets
 
@@ -60,4 +60,11 @@ def test_triplets_are_counted_from_one(wrong):
 
 
 def test_kernel_losses_are_known_by_name():
-    assert {"hinge": Hinge, "squared": Squared, "logistic": Logistic}.items() <= kernel_losses().items()
+    found = kernel_losses()
+    assert {"hinge": Hinge, "squared": Squared, "logistic": Logistic}.items() <= found.items()
+    assert all(issubclass(kind, KernelLoss) and kind is not KernelLoss for kind in found.values())
+
+
+def test_defaults_are_those_that_models_were_trained_with():
+    assert Hinge().to_json() == {"kind": "Hinge", "triplets": 10_000, "margin": 0.1}
+    assert Joint().kernel_weight == 0.1

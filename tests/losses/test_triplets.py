@@ -119,3 +119,11 @@ def test_nodes_are_sorted_by_class_and_averaging_takes_class_means():
     assert weighted.weights.tolist() == [[5, 3, 1]]
     assert weighted.class_weights.tolist() == [[5, 4, 0]]
     assert weighted.averaging.tolist() == [[[1, 0, 0], [0, 0.75, 0.25], [0, 0, 0]]]
+
+
+def test_rounding_of_weights_brings_nobody_of_the_own_class_in_as_negative():
+    weights = [3.0, 1e16]  # which add up to 1e16 + 4, so that the second seems to begin at 4
+    for order in (1, -1):
+        drawn = sampler([0, 1], [0, 1], 2, weights=weights[::order]).draw(Draws(torch.tensor([0, 1])))
+        assert torch.equal(drawn.anchor, drawn.positive)  # of one node in each class
+        assert torch.equal(drawn.negative, 1 - drawn.anchor)

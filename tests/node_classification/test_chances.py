@@ -13,6 +13,8 @@ from graphs import CLUSTERS
 from kernode.data import random_split
 from kernode.errors import InputError, KernodeWarning
 from kernode.metrics.calibration import calibration_error, error_by_chance
+from kernode.node_classification import tempering
+from kernode.node_classification.abstaining import checked_threshold
 from kernode.node_classification.calibration import Calibration, fit_calibration
 from kernode.node_classification.calibration_report import calibration_lines, calibration_report
 from kernode.node_classification.model import Model
@@ -228,3 +230,30 @@ def test_scaling_lowers_the_error_of_probabilities_that_were_too_sure():
 def test_a_calibration_survives_json():
     calibration = Calibration((Tempering(0.1, 0.2), Tempering()), Tempering(3.3, 0.01), 17)
     assert Calibration.from_json(calibration.to_json()) == calibration
+
+
+@pytest.mark.parametrize("m", [8, 100])
+def test_nobody_is_surer_than_so_many_right_answers_can_show(m):
+    p = np.tile([0.98, 0.01, 0.01], (1, m, 1))
+    (found,) = fit_temperings(p, np.zeros((1, m), int))
+    assert found.floor == pytest.approx(1 / (m + 2), rel=0.01)
+
+
+def test_many_nodes_are_tempered_a_part_of_the_grid_at_a_time(monkeypatch):
+    p, truth = made_up(2.0, 0.02, m=300)
+    whole = fit_temperings(p[None], truth[None])
+    monkeypatch.setattr(tempering, "_AT_A_TIME", 2000)
+    assert fit_temperings(p[None], truth[None]) == whole
+
+
+def test_a_threshold_is_a_probability_up_to_one():
+    assert checked_threshold(1) == 1.0
+    assert checked_threshold("0.5") == 0.5
+    for wrong in (0, 1.0001, -0.5, True, "much", None, float("nan")):
+        with pytest.raises(InputError, match="must be a probability above 0 and up to 1"):
+            checked_threshold(wrong)
+
+
+def test_where_nodes_say_nothing_the_temperature_stays_one():
+    (found,) = fit_temperings(np.full((1, 6, 3), 1 / 3), np.array([[0, 1, 2, 0, 1, 2]]))
+    assert found.temperature == pytest.approx(1)

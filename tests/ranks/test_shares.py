@@ -83,6 +83,13 @@ def test_so_does_training_by_any_other_method(variant):
         run_variant(share, variant, Run((0,), worker.PLACE), split="0.4/0.3/0.3")
 
 
+def test_who_is_alone_has_all_rows_and_the_same_operator():
+    whole = worker.graph()
+    alone = worker.operators(GraphShare.of(whole, ALONE))
+    for name, expected in worker.operators(whole).items():
+        np.testing.assert_allclose(alone[name], expected, atol=1e-12, err_msg=name)
+
+
 def shares(graph, bounds):
     """All shares of a graph, for what asks nothing of other processes but their rows."""
     found = [GraphShare.of(graph, Ranks(rank, len(bounds) - 1), bounds) for rank in range(len(bounds) - 1)]

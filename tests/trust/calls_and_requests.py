@@ -6,6 +6,11 @@ import numpy as np
 from scipy import sparse
 
 import kernode as kn
+from kernode.compute.place import Place
+from kernode.data.registry import data_set
+from kernode.link_prediction.experiment import embed_links
+from kernode.maps.layers.widths import width_of
+from kernode.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,11 @@ PAIR, EYE = [(0, 1), (1, 2)], np.eye(3)
 
 def _edges(name, edges, *says, features=EYE, labels=None, **names):
     return Call(name, lambda: kn.Graph.from_edges(edges, features, labels, **names), says)
+
+
+def _graph(node_names=None):
+    names = None if node_names is None else list(node_names)
+    return kn.Graph.from_edges(PAIR, EYE, [0, 1, 0], node_names=names)
 
 
 def _fit(name, nodes, labels, *says, **settings):
@@ -56,6 +66,22 @@ CALLS = (
          ("from_scipy",)),
     Call("a name as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph="cora"), ("kernode.load",)),
     Call("no graph", lambda: kn.NodeKernelClassifier().fit([0], [0]), ("graph=",)),
+    _edges("features for some", PAIR, "one row per node (3)", features=EYE[:, 0]),
+    _edges("names for some", PAIR, "one name per node (3)", node_names=["a"]),
+    Call("a number as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph=7), ("kernode.Graph",)),
+    Call("ragged nodes", lambda: _graph().find([[0], [0, 1]]), ("regular array", "different lengths")),
+    _fit("nodes of all kinds", [0, "a", None], [0, 1, 0], "all names (text) or all integer"),
+    Call("positions of halves", lambda: kn.positions([0.5]), ("positions must be integers from 0",)),
+    Call("nobody's number", lambda: _graph(node_names=[10, 20, 30]).find([77]), ("'77'", "Check the name")),
+    Call("a position as name", lambda: _graph(node_names=[10, 20, 30]).find([1]), ("kn.positions([1])",)),
+    Call("ragged new edges", lambda: kn.extend(_graph(), np.eye(3)[:1], edges=[(3, 0), (1,)]), ("m × 2",)),
+    Call("new edges by name", lambda: kn.extend(_graph(), EYE[:1], edges=[("x", "y")]), ("have no names",)),
+    Call("new edges to nobody", lambda: kn.extend(_graph(node_names="abc"), np.eye(3)[:1], edges=[("d", "z")],
+         names=["d"]), ("'z'", "names=")),
+    Call("a data set in capitals", lambda: data_set("Mine"), ("'Mine' cannot name a data set", "small")),
+    Call("a map without a width", lambda: width_of(kn.maps.HopMLP()), ("HopMLP", "pass outputs=")),
+    Call("patience without validation", lambda: embed_links(_graph(), "embedding", Run((0,), Place.of(32)),
+         changes={"patience": 5}), ("patience has no effect",)),
     _fit("a node beyond the graph", [0, 9], [0, 1], "node 9 is not in the graph"),
     _fit("a node without a class", [0, 1, 2], [0, 1, -1], "node 2 has no label"),
     _fit("fewer classes than nodes", [0, 1, 2], [0, 1], "3", "2"),

@@ -12,7 +12,7 @@ WARM_UP = 2  # epochs that run plainly first: they load and compile all that an 
 Record = dict[str, Tensor]
 
 
-def captured(
+def captured(  # pragma: needs a GPU
     act: Callable[[int | Tensor], Record], device: torch.device, kept: int
 ) -> Callable[[int], Record]:
     """What ``act(epoch)`` does, replayed from a capture after the first epochs.

@@ -36,6 +36,10 @@ def _mix(x: Tensor) -> Tensor:
         for words in x.view(-1).split(IN_CACHE):
             _mix_in_cache(words)
         return x
+    return _mix_with_torch(x)
+
+
+def _mix_with_torch(x: Tensor) -> Tensor:
     # torch shifts signed words arithmetically; the masks make the shifts logical.
     x ^= (x >> 30) & (2**34 - 1)
     x *= _MULTIPLY_1

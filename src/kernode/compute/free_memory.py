@@ -23,8 +23,10 @@ def free_bytes() -> int | None:
 
 def free_at(place: Place) -> int | None:
     """Bytes that may still be taken at a place, in main memory or on a GPU; None where nobody says."""
-    if place.device.type == "cpu":
-        return free_bytes()
+    return free_bytes() if place.device.type == "cpu" else _free_on_gpu(place)
+
+
+def _free_on_gpu(place: Place) -> int:  # pragma: needs a GPU
     import torch  # here: commands look at memory before they need torch
 
     free, _ = torch.cuda.mem_get_info(place.device)
@@ -34,7 +36,7 @@ def free_at(place: Place) -> int | None:
 
 def peak_at(place: Place) -> int | None:
     """The most bytes that this process, or on a GPU torch, has held so far; None where nobody says."""
-    if place.device.type != "cpu":
+    if place.device.type != "cpu":  # pragma: needs a GPU
         import torch
 
         return int(torch.cuda.max_memory_allocated(place.device))

@@ -151,5 +151,5 @@ def _out_of_memory(error: BaseException | None) -> bool:
 def _release() -> None:
     """Give back what a training that failed has held."""
     gc.collect()
-    if torch.cuda.is_available():
+    if torch.cuda.is_available():  # pragma: needs a GPU
         torch.cuda.empty_cache()

@@ -109,8 +109,9 @@ class NodeProblem(Problem):
 
     @cached_property
     def _configured(self) -> tuple[Method, Training]:
+        _require_epochs(self.epochs)
         method, training = configure(self.variant, settings_key(self.graph))
-        if not isinstance(method, Method) or not training.epochs or self.epochs == 0:
+        if not isinstance(method, Method) or not training.epochs:
             raise InputError(f"{self.variant} has no map that is trained: there is nothing to search for.")
         changes: Settings = {"epochs": self.epochs, "select_by": self.metric}
         method, training = configure(self.variant, settings_key(self.graph), **changes)
@@ -178,8 +179,7 @@ class LinkProblem(Problem):
 
     @cached_property
     def _method(self) -> tuple[LinkMethod, Training]:
-        if self.epochs == 0:
-            raise InputError("without an epoch there is nothing to search for. Give --epochs ≥ 1.")
+        _require_epochs(self.epochs)
         return configure_links(self.variant, epochs=self.epochs)
 
     @cached_property
@@ -214,3 +214,8 @@ class LinkProblem(Problem):
 def _at(history: np.ndarray, kept: np.ndarray, trials: int) -> np.ndarray:
     """Values (epochs × replicas) at each replica's kept epoch: t × r."""
     return history[kept - 1, np.arange(len(kept))].reshape(trials, -1)
+
+
+def _require_epochs(epochs: int | None) -> None:
+    if epochs == 0:
+        raise InputError("without an epoch there is nothing to search for. Give --epochs ≥ 1.")
