@@ -67,7 +67,7 @@ def test_another_calibration_is_not_passed_over(tmp_path):
 def test_a_file_of_another_format_says_which_and_what_to_do(name, tmp_path, monkeypatch):
     kind = {"checkpoint": "checkpoint", "diffusion.index": "index"}.get(name, "model")
     tensors, facts = read_tensors(GOLDEN / name, kind)
-    monkeypatch.setattr("kernode.storage.FORMAT", 2)
+    monkeypatch.setattr("kernode.storage.tensor_files.FORMAT", 2)
     path = write_tensors(tmp_path / name, kind, tensors, facts)
     monkeypatch.undo()
     with pytest.raises(
