@@ -132,7 +132,7 @@ def test_nothing_asks_for_fork():
 
 def test_the_cache_is_where_windows_keeps_such_things(monkeypatch, tmp_path):
     windows = SimpleNamespace(name="nt", environ={"LOCALAPPDATA": str(tmp_path / "AppData" / "Local")})
-    monkeypatch.setattr(storage, "os", windows)
+    monkeypatch.setattr("kernode.storage.cache.os", windows)
     assert storage.cache_folder() == tmp_path / "AppData" / "Local" / "kernode"
     windows.environ["KERNODE_CACHE"] = str(tmp_path / "own")
     assert storage.cache_folder() == tmp_path / "own"
@@ -154,7 +154,7 @@ def test_a_file_that_is_being_read_on_windows_is_replaced_a_moment_later(monkeyp
         storage.write_whole(path, b"after")
     assert path.read_bytes() == b"before"
     asked.clear()
-    monkeypatch.setattr(storage, "os", SimpleNamespace(**{**vars(os), "name": "nt"}))
+    monkeypatch.setattr("kernode.storage.whole_files.os", SimpleNamespace(**{**vars(os), "name": "nt"}))
     storage.write_whole(path, b"after")
     assert path.read_bytes() == b"after"
     assert [one.name for one in tmp_path.iterdir()] == ["model"]

@@ -43,6 +43,6 @@ def _lives(process: int) -> bool:
 def _beginning(process: int) -> str | None:
     """When a process began, where the system says so: numbers of processes are used again."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return None
