@@ -95,9 +95,10 @@ def _sweep(path: Path) -> None:
     if fcntl is None:
         return
     left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
-    for one in path.parent.iterdir():
-        if not left.fullmatch(one.name):
-            continue
+    found: list[Path] = []
+    with suppress(OSError):  # a folder that can be written to need not be readable
+        found = [one for one in path.parent.iterdir() if left.fullmatch(one.name)]
+    for one in found:
         with suppress(OSError), one.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             about = os.fstat(file.fileno())
