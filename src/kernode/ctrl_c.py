@@ -137,7 +137,7 @@ def _watch(heard: socket.socket) -> None:
     global _pressed
     with heard:
         while numbers := heard.recv(64):
-            if signal.SIGINT not in numbers:
+            if signal.SIGINT not in numbers or _is_for_others():
                 continue
             again, _pressed = _pressed, True
             time.sleep(_PATIENCE)
@@ -145,6 +145,11 @@ def _watch(heard: socket.socket) -> None:
                 _tell(f"{_finishing[-1]} Ctrl-C again ends it at once.")
                 continue
             _leave()
+
+
+def _is_for_others() -> bool:
+    """Whether somebody else answers it: a server, which ends in order."""
+    return not _finishing and signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 
 
 def _leave() -> None:

@@ -381,3 +381,10 @@ def test_a_model_that_is_replaced_is_said(kernode, graph_file):
     second = kernode("fit", graph_file, *QUICK, "--map", "gat")[1]
     assert "which replaced" not in first
     assert "clusters.safetensors, which replaced a file of that name" in second
+
+
+def test_a_model_is_no_graph(kernode, graph_file):
+    words = ("--variant", "n1", "--epochs", "1", "--replicas", "1", "-o", "m.safetensors", "--quiet")
+    assert kernode("fit", graph_file, *words)[0] == 0
+    for name in ("fit", "links", "tune", "estimate"):
+        fails(kernode(name, "m.safetensors"), 2, "m.safetensors is a model, not a graph")

@@ -125,7 +125,7 @@ GRAPHS_IN_FILES = (
         adj_data=np.array([{}], object), adj_indices=[0], adj_indptr=[0, 1], adj_shape=[1, 1], labels=[0],
         attr_matrix=np.ones((1, 1)),
     ), "'adj_data'", "never unpickled", status=FAILURE),
-    Command("data info model.safetensors", WRONG_USE, ("neither an .npz graph, a table", "nor a store")),
+    Command("data info model.safetensors", WRONG_USE, ("is a model, not a graph", "Give the graph")),
     Command("fit bare.npz", WRONG_USE, ("no node has a class", "Label some")),
     *_values(
         "fit",

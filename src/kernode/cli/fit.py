@@ -124,7 +124,7 @@ def fit(
     with timed_by(watch):
         fitted = _fitted(asked, output.silent)
     report = _report(asked, fitted, started)
-    if "accuracy_mean" in (test := report["test"]):
+    if (test := report["test"]).get("accuracy_mean") is not None:  # else no node was left to test
         note("result", f"test accuracy {test['accuracy_mean']:.2f} %", test=test, model=str(out))
     result_on_board(tensorboard, report, fitted.on.model.training.to_json())
     if profile:

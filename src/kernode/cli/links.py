@@ -159,7 +159,7 @@ def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
         outcome.model.save(out, read if asked.with_graph else None)
     with saved_already(out), timed("baselines"):
         report["baselines"] = link_baselines(outcome.split)
-    if "test" in report:
+    if report.get("test", {}).get("auc_mean") is not None:
         note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
     result_on_board(asked.tensorboard, report, outcome.model.training.to_json())
     return read, report | {
