@@ -257,3 +257,7 @@ def test_a_threshold_is_a_probability_up_to_one():
 def test_where_nodes_say_nothing_the_temperature_stays_one():
     (found,) = fit_temperings(np.full((1, 6, 3), 1 / 3), np.array([[0, 1, 2, 0, 1, 2]]))
     assert found.temperature == pytest.approx(1)
+
+
+def test_among_many_classes_a_low_temperature_leaves_numbers():
+    assert Tempering(temperature=0.01)(np.full(100, 0.01)) == pytest.approx(0.01)
