@@ -257,3 +257,16 @@ def test_a_threshold_is_a_probability_up_to_one():
 def test_where_nodes_say_nothing_the_temperature_stays_one():
     (found,) = fit_temperings(np.full((1, 6, 3), 1 / 3), np.array([[0, 1, 2, 0, 1, 2]]))
     assert found.temperature == pytest.approx(1)
+
+
+def test_among_many_classes_a_low_temperature_leaves_numbers():
+    assert Tempering(temperature=0.01)(np.full(100, 0.01)) == pytest.approx(0.01)
+
+
+def test_the_likeliest_floor_is_that_of_a_fine_grid():
+    starts, ends = np.array([[0.9, 0.9, 0.9, 0.9, 0.02], [0.9, 0.8, 0.7, 0.1, 0.05]]), np.full((2, 5), 0.4)
+    grid = np.linspace(0.01, 0.5, 5000)[:, None, None]
+    likelihood = np.log((1 - grid) * starts + grid * ends).sum(axis=-1)
+    found = tempering._best_floor(starts, ends, 0.01)
+    np.testing.assert_allclose(found, grid[likelihood.argmax(axis=0), 0, 0], atol=1e-3)
+    assert ((found > 0.02) & (found < 0.49)).any()  # not only where it ends

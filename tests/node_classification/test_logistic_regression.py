@@ -34,3 +34,11 @@ def test_a_class_that_nobody_has_is_never_answered():
 def test_words_that_are_integers_are_features_too():
     x = sparse.csr_array(np.array([[1, 0], [2, 0], [0, 1], [0, 3]]))
     assert classify(x, fit_logistic(x, np.array([1, 1, 0, 0]), 100.0)).tolist() == [1, 1, 0, 0]
+
+
+def test_one_feature_alone_is_penalised_as_well():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(30, 1))
+    labels = (x[:, 0] + random.normal(size=30) > 0).astype(int) + (x[:, 0] > 1)
+    expected = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000).fit(x, labels)
+    np.testing.assert_allclose(fit_logistic(x, labels, 0.1)[:-1].T, expected.coef_, atol=2e-3)
