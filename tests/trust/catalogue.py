@@ -322,7 +322,6 @@ MODELS = (
     Command("plot model.safetensors --plane umap --graph graph.npz", FAILURE, ("UMAP needs umap-learn",)),
     Command("tune graph.npz --variant label-propagation", WRONG_USE, ("no map that is trained",)),
     Command("tune graph.npz --epochs 0", WRONG_USE, ("without an epoch", "--epochs ≥ 1")),
-    Command("bench everything", WRONG_USE, ("'everything' is not a suite", "Choose one of")),
     Command("links graph.npz -o graph.npz", WRONG_USE, ("graph.npz",)),
     *_values(
         "gram model.safetensors graph.npz",
