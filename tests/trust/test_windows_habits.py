@@ -18,7 +18,8 @@ from kernode.cli.settings_file import read_settings
 from kernode.data import read_split
 
 PACKAGE = Path(kernode.__file__).parent
-NO_FILES = {"archive", "zipped", "self._zipped", "model", "super()", "os", "Store", "log_file"}  # whose open is another
+# Whose open is another one.
+NO_FILES = {"archive", "zipped", "self._zipped", "model", "super()", "os", "Store", "log_file"}
 
 RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
