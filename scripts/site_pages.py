@@ -2,7 +2,8 @@
 
 Documents are also read as plain Markdown, where `../src/…` leads into the repository. The site has no
 repository around it, so what documents link to outside docs/ travels with it: code as a page below source/,
-folders as lists of what is in them, anything else as it is. CHANGELOG.md and CONTRIBUTING.md become pages.
+folders as lists of what is in them, anything else as it is. CHANGELOG.md, CONTRIBUTING.md
+and SECURITY.md become pages.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 # Documents beside docs/ that are pages of the site. In place of README.md it has a front page of its own.
-OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+OUTSIDE = {name: name.lower() for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
 PAGES = OUTSIDE | {"README.md": "index.md"}
 CODE = {".py": "python", ".toml": "toml"}
 LINK = re.compile(r"\]\((?!\w+:|#)([^)\s#]+)((?:#[^)\s]*)?)\)")
