@@ -11,7 +11,7 @@ test: .venv/.tested lint
 	$(BIN)/python -m pytest -n 2
 
 test-slow: .venv/.tested
-	$(BIN)/python -m pytest -m slow -n 2
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 # The wheel in an empty environment, and the tests outside the checkout.
 test-wheel: dist

@@ -13,8 +13,10 @@ if not torch.cuda.is_available():
 else:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts, in whichever test
 
-# Two workers share two cores: one thread each, or they would wait for each other.
+# Two workers share two cores: one thread for each, and for each process that it starts, or all would wait.
 torch.set_num_threads(1)
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("kernode", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("kernode")
 

@@ -1,6 +1,7 @@
 """Ctrl-C in real processes: over within a second, one sentence, nothing half done, nobody left behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def presser(tmp_path_factory):
 EPOCH = '"event": "epoch"'
 TRAINING = '"event": "training"'
 NOTHING = "Nothing was written."
-# The words of a command, when to press, and what it says of what is kept.
+# The words of a command, when to press, and what it says of what is kept, as a pattern.
 LONG = {
     "fit, reading": (f"fit {BIG}", {"after": 0.4}, "Nothing was saved"),
     "fit, hops": (f"fit {BIG} --variant k3", {"at": TRAINING, "after": 0.1}, "Nothing was saved"),
@@ -51,7 +52,7 @@ LONG = {
     "reproduce": ("reproduce table2 --data cora --results r", {"after": 1.5}, "of 18 cells are stored"),
     "bench": ("bench step --data cora --rounds 50", {"after": 2.0}, NOTHING),
     "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
-    "shard": (f"data shard {BIG} --parts 8 -o parts", {"after": 0.3}, NOTHING),
+    "shard": (f"data shard {BIG} --parts 8 -o parts", {"after": 0.3}, f"{NOTHING}|What is done is in parts"),
     "estimate": (f"estimate {BIG} --measure", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
     "gram": ("gram cora.safetensors -o gram.npz", {"after": 0.1}, NOTHING),
@@ -74,7 +75,7 @@ def test_a_long_command_ends_within_a_second_and_says_what_is_kept(presser, whic
     assert ended["seconds"] < SECONDS
     *before, last = ended["err"].splitlines()
     assert last.startswith("kernode: interrupted. ")
-    assert sentence in last
+    assert re.search(sentence, last)
     assert "Traceback" not in ended["err"]
     assert not [line for line in before if "Interrupt" in line or "resource_tracker" in line]
     assert ended["out"] == ""
@@ -139,12 +140,14 @@ def interrupted(folder, around, times=1):
     return ended, process.communicate()[1]
 
 
+@pytest.mark.slow
 def test_who_swallows_the_interrupt_is_ended_from_beside(tmp_path):
     around = "writing_whole(pathlib.Path('half.txt')) as file"
     assert interrupted(tmp_path, around) == (130, "kernode: interrupted. a.txt is kept.\n")
     assert list(tmp_path.iterdir()) == []  # not even half of a file
 
 
+@pytest.mark.slow
 def test_what_is_brought_to_its_end_says_so_and_a_second_ctrl_c_ends_it(tmp_path):
     around = "finishing('interrupted: wait.')"
     assert interrupted(tmp_path, around) == (

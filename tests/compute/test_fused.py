@@ -141,6 +141,7 @@ def test_adam(alike):
 SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("n1", "k1", "gcn")]  # as K3 and APPNP do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["k3", "appnp", *SLOWLY])
 def test_epochs_of_a_stack(variant):
     changes = {"k3": {"triplets": 50}, "k1": {"triplets": 50, "outputs": 5}, "appnp": {"steps": 2}}

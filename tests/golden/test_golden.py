@@ -38,6 +38,7 @@ def test_what_was_released_is_not_written_again():
         write("0.1.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "case"), cases.CASES)
 def test_in_float64_every_variant_trains_to_the_old_parameters(release, case):
     found, old = cases.trained(release, case), stored(release, "parameters")

@@ -164,6 +164,7 @@ def test_rows_equal_those_of_the_whole_map(feature_map, drawn):
     assert rows.shape == (whole.shape[0], len(nodes), whole.shape[2])
 
 
+@pytest.mark.slow
 @every_map
 @settings(max_examples=12)
 @given(with_nodes())

@@ -87,6 +87,7 @@ def really_held(feature_map, graph):
     return bytes_of(tensors) + 3 * bytes_of(parameters.values()), features + building
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True])
 @every_map
 def test_bound_is_below_what_is_held(feature_map, dense):
@@ -186,6 +187,7 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.slow
 @every_map
 def test_ignored_settings_have_no_effect_and_others_have_one(feature_map):
     before = learned(feature_map, USUAL)

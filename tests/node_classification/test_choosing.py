@@ -49,6 +49,7 @@ def same(found, expected):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("splits", [1, 5])
 @pytest.mark.parametrize("runs", [1, JUDGES, 5])
 def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
@@ -95,6 +96,7 @@ def cut(during, at):
     return begin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [2, 5])
 @pytest.mark.parametrize(("during", "at"), [("search", 2), ("search", 5), ("search", 11), ("kept", 9)])
 def test_a_search_that_was_cut_goes_on_to_the_same_model(tmp_path, runs, during, at):

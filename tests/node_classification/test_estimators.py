@@ -22,6 +22,7 @@ def fitted(**settings):
     return quick(**settings).fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["auto", *kn.VARIANTS])
 def test_every_variant_learns_through_the_front_door(variant):
     method = kn.VARIANTS["k3" if variant == "auto" else variant].method

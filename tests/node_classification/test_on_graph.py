@@ -113,6 +113,7 @@ def test_answers_on_the_extended_graph_equal_recomputation(feature_map, drawn):
     assert np.array_equal(after.recomputed, np.flatnonzero(near))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always_local")
 @every_method
 @given(growth(stages=3))

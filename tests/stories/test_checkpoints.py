@@ -61,6 +61,7 @@ def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
     assert "shop.safetensors is there already, and is no checkpoint" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [3, 5, 22, 26])
 def test_ctrl_c_and_resume_give_what_one_run_gives(desk, pressing, at):
     """Ctrl-C in the first method, at the start of the second, in the sixth, and while all labels train."""

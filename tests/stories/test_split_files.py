@@ -68,6 +68,7 @@ def test_a_split_that_tests_what_it_trains_on_is_refused(desk, shop, told):
     assert "is in train and in test" in desk.kernode(f"{told} --split split.json").refusal
 
 
+@pytest.mark.slow
 def test_a_search_takes_the_same_file(desk, told):
     """Mia searches on the split of the group, and is told how to use what was found there."""
     nodes = np.arange(60)

@@ -77,6 +77,7 @@ def test_value_of_a_trial_is_the_mean_validation_accuracy_that_fit_reports(tmp_p
     assert best.value == pytest.approx(np.mean(best.runs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [0, 3])
 def test_test_labels_are_never_seen(tmp_path, folds):
     """Wrong ones change nothing: neither values nor what is drawn."""
@@ -132,6 +133,7 @@ def test_first_trial_is_the_variant_itself(tmp_path):
     assert configure("k3", **trials[0].settings) == (method, training)
 
 
+@pytest.mark.slow
 def test_batch_has_at_most_four_structures(tmp_path, monkeypatch):
     stacks, measure = [], NodeProblem.measure
 

@@ -38,9 +38,16 @@ class Apart:
             text=True,
         )
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.communicate()
+
     def files(self):
         """What they left, by path."""
-        said, _ = self._process.communicate(timeout=300)
+        said, _ = self._process.communicate(timeout=600)
         assert self._process.returncode == 0, said
         return files_in(self.folder)
 
@@ -55,39 +62,26 @@ def require_same(found, expected):
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
+@pytest.mark.slow
 def test_a_few_give_the_same_bytes_in_another_process(tmp_path, monkeypatch):
-    other = Apart(tmp_path / "there", 1, "--backwards", *FEW)
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-    trainings.main([str(tmp_path / "here"), *FEW])
-    require_same(other.files(), files_in(tmp_path / "here"))
-
-
-@pytest.fixture(scope="module")
-def at_once(tmp_path_factory):
-    """All three processes at a time."""
-    folder = tmp_path_factory.mktemp("same")
-    return [
-        Apart(folder / "whole", 1),
-        Apart(folder / "backwards", 2, "--backwards"),
-        Apart(folder / "interrupted", 3, "--interrupted", *LEARNING),
-    ]
-
-
-@pytest.fixture(scope="module")
-def whole(at_once):
-    """What every training leaves that runs to its end."""
-    return at_once[0].files()
+    with Apart(tmp_path / "there", 1, "--backwards", *FEW) as other:
+        monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+        trainings.main([str(tmp_path / "here"), *FEW])
+        require_same(other.files(), files_in(tmp_path / "here"))
 
 
 @pytest.mark.slow
-def test_every_variant_and_every_baseline_gives_the_same_bytes_in_another_process(at_once, whole):
-    assert {Path(name).parts[0] for name in whole} == {name.replace(" ", "_") for name in TRAININGS}
-    require_same(at_once[1].files(), whole)
-
-
-@pytest.mark.slow
-def test_every_variant_that_is_cut_off_again_and_again_ends_with_the_same_bytes(at_once, whole):
-    folders = {name.replace(" ", "_") for name in LEARNING}
-    require_same(
-        at_once[2].files(), {name: one for name, one in whole.items() if Path(name).parts[0] in folders}
-    )
+def test_every_variant_and_every_baseline_gives_the_same_bytes_whole_backwards_and_cut_off(tmp_path):
+    """Three processes at a time; the last is interrupted again and again, and goes on from its checkpoint."""
+    with (
+        Apart(tmp_path / "whole", 1) as one,
+        Apart(tmp_path / "backwards", 2, "--backwards") as other,
+        Apart(tmp_path / "interrupted", 3, "--interrupted", *LEARNING) as cut,
+    ):
+        whole = one.files()
+        assert {Path(name).parts[0] for name in whole} == {name.replace(" ", "_") for name in TRAININGS}
+        require_same(other.files(), whole)
+        learning = {name.replace(" ", "_") for name in LEARNING}
+        require_same(
+            cut.files(), {name: file for name, file in whole.items() if Path(name).parts[0] in learning}
+        )

@@ -21,6 +21,7 @@ def small():
     return kn.Graph.from_edges(edges, words, labels, weights=rng.random(110) + 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("self_term", ["identity", "loop", "both"])
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def _read_file(path: Path, reading: Reading) -> Table:
         columns = read_binary(path, suffix)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist. Check the path.") from error
-    except KernodeError:
+    except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
         raise
     except MemoryError as error:
         raise FileError(
