@@ -1,6 +1,8 @@
 # Every target sets itself up in .venv, from a fresh clone with only Python and pip on the machine.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests start hundreds of processes: what these import is compiled once, whatever the shell has set.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-slow test-wheel coverage mutants fuzz lint docs dist reproduce bench bench-check bench-results clean
 

@@ -172,7 +172,7 @@ def test_an_interrupt_ends_all_processes_and_keeps_what_is_done(cluster, alone, 
     assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
-    _, alive = psutil.wait_procs(children, timeout=20)
+    _, alive = psutil.wait_procs(children, timeout=60)  # Ray looks now and then whether its own are there
     assert not alive
     assert finish(start(tmp_path, *COMPARE, "--threads", "1"))["differences"] == alone[0]["differences"]
 
