@@ -35,13 +35,35 @@ def survivors() -> list[tuple[dict[str, Any], str | None]]:
 
 
 def _survivors() -> str:
-    lines = ["| where | change | why no test sees it |", "| --- | --- | --- |"]
+    """A list: lines of code are too long for a table."""
+    lines = []
     for one, why in survivors():
+        before, after = _differing(one["before"], one["after"])
         where = f"`{one['file'].removeprefix('src/kernode/')}:{one['line']}`"
-        change = f"{_code(one['before'])} → {_code(one['after'])}"
-        lines.append(f"| {where} | {change} | {why} |")
+        lines.append(f"- {where}: {_code(before)} → {_code(after)}. {str(why)[:1].upper()}{str(why)[1:]}.")
     return "\n".join(lines)
 
 
+_AROUND = 24  # characters beside a change
+
+
+def _differing(before: str, after: str) -> tuple[str, str]:
+    """What differs between two lines, with a little of what is around it."""
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+
+    def part(text: str) -> str:
+        first, last = max(0, start - _AROUND), min(len(text), len(text) - end + _AROUND)
+        return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
+
+    return part(before), part(after) if after else ""
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts share from their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
 def _code(text: str) -> str:
-    return f"`{text.replace('|', chr(92) + '|')}`" if text else "nothing"
+    return f"`{text}`" if text else "nothing"
