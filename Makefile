@@ -4,16 +4,20 @@ BIN := .venv/bin
 # Tests start hundreds of processes: what these import is compiled once, whatever the shell has set.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow test-wheel coverage mutants fuzz lint docs dist reproduce bench bench-check bench-results clean
+.PHONY: demo test run-tests test-slow test-wheel coverage mutants fuzz lint docs dist reproduce bench bench-check bench-results clean
 
 demo: .venv/.installed
 	$(BIN)/kernode fit cora
 
-test: .venv/.tested lint
+# What is looked at and what is run, at the same time.
+test: .venv/.tested
+	$(MAKE) --no-print-directory -j 2 lint run-tests
+
+run-tests: .venv/.tested
 	$(BIN)/python -m pytest -n 2
 
 test-slow: .venv/.tested
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder
 
 # The wheel in an empty environment, and the tests outside the checkout.
 test-wheel: dist

@@ -24,6 +24,17 @@ settings.load_profile("kernode")
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 
 
+# Those that take longest begin first, so that the workers of `make test-slow` end together.
+LONG = (
+    "test_examples.py", "test_torchrun.py", "test_many_trainings.py", "test_strange_graphs.py",
+    "test_oldest_versions.py", "test_same_answer.py", "test_tutorial.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+
+
 @pytest.fixture(scope="session")
 def cora():
     """Cora with its FastGCN split."""

@@ -1,11 +1,6 @@
 """``kernode fit`` as a user meets it: real files, the real entry point, real processes where it matters."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -143,6 +138,7 @@ def settings_in(part):
             yield from settings_in(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "stored"),
     [
@@ -334,36 +330,6 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
     assert status == 0
     files = [kernode.folder / f"{name}.safetensors" for name in ("whole", "two")]
     assert files[0].read_bytes() == files[1].read_bytes()
-
-
-@pytest.mark.slow
-def test_killed_run_resumes_to_the_same_model(tmp_path):
-    """A real process, killed in the middle of training, then resumed by another."""
-    base = [
-        sys.executable,
-        "-m",
-        "kernode",
-        "fit",
-        "cora",
-        "--replicas",
-        "2",
-        "--epochs",
-        "60",
-        "--threads",
-        "1",
-    ]
-    saving = [*base, "--quiet", "--checkpoint", "c", "--checkpoint-every", "5", "-o", "killed.safetensors"]
-    process = subprocess.Popen(saving, cwd=tmp_path)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "c").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "killed.safetensors").exists()
-    subprocess.run([*saving, "--resume"], cwd=tmp_path, check=True)
-    subprocess.run([*base, "--quiet", "-o", "whole.safetensors"], cwd=tmp_path, check=True)
-    killed, whole = ((tmp_path / f"{name}.safetensors").read_bytes() for name in ("killed", "whole"))
-    assert killed == whole
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,10 @@ def test_sparse_products(width):
     assert torch.allclose(*both(lambda: product(matrix, x, minus.clone())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])
 @pytest.mark.parametrize("kind", ["explicit", "factored"])
-@pytest.mark.parametrize("hops", [1, 2, pytest.param(4, marks=pytest.mark.slow)])  # interpreted: seconds each
+@pytest.mark.parametrize("hops", [1, 2, 4])  # interpreted: seconds each
 def test_hop_operator(powers, kind, hops):
     operator = HopOperator.of(clustered_graph(n=20), hops, powers, DOUBLE, kind)
     z, weights = random(20, 2, 3).requires_grad_(), random(2, hops + 1).requires_grad_()

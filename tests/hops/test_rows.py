@@ -151,6 +151,7 @@ def test_spheres_of_many_and_of_few_nodes_are_found_alike():
         assert np.array_equal(sphere, np.flatnonzero(distance == h))
 
 
+@pytest.mark.slow
 @every_map
 @settings(max_examples=12)
 @given(with_nodes())

@@ -77,6 +77,7 @@ def test_replicas_that_share_their_nodes_need_one_row_of_them(loss):
     assert torch.allclose(*shared)
 
 
+@pytest.mark.slow
 @every_kernel
 @every_loss
 def test_gradients_pass_gradcheck(loss, kernel):

@@ -96,6 +96,7 @@ def assert_equal_to_recomputation(ours, graph):
     assert np.allclose(ours.probabilities(), anew.probabilities(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is not given the weights")
 @pytest.mark.usefixtures("always_local")
 @pytest.mark.parametrize("feature_map", REACHING, ids=str)

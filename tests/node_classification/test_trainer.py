@@ -1,7 +1,5 @@
 """Training on the classes of nodes: what it sees, what it records, what it selects by."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -177,18 +175,6 @@ def test_smoother_has_nothing_to_learn_but_classifies():
     assert model.kept_epochs.tolist() == [0, 0]
     found = model.on(CLUSTERS).probabilities().argmax(axis=-1)
     assert (found == CLUSTERS.labels).mean() > 0.8
-
-
-@pytest.mark.slow
-def test_two_processes_with_the_same_threads_write_the_same_model(tmp_path):
-    """Float32, two threads, Cora: the same bits from two runs of the command."""
-    files = []
-    for name in ("a", "b"):
-        path = tmp_path / f"{name}.safetensors"
-        command = [sys.executable, "-m", "kernode", "fit", "cora", "--replicas", "3", "--epochs", "40"]
-        subprocess.run([*command, "--threads", "2", "--quiet", "-o", path], check=True, cwd=tmp_path)
-        files.append(path.read_bytes())
-    assert files[0] == files[1]
 
 
 @pytest.mark.slow

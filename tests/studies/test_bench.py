@@ -38,6 +38,8 @@ from kernode.studies.bench.systems import System
 from kernode.studies.bench.timing import interleave
 from tasks import SINGLE
 
+pytestmark = pytest.mark.slow  # they train, over and over
+
 SPLIT = split_nodes(GRAPH, "jk", [0])[0]
 CPU = torch.device("cpu")
 
@@ -58,7 +60,6 @@ def kernode(command):
 # What comes out
 
 
-@pytest.mark.slow
 def test_bench_prints_one_json_object_and_nothing_else():
     command = [sys.executable, "-m", "kernode", "bench", "--data", "cora", "--rounds", "3", "--threads", "1"]
     ended = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
@@ -159,7 +160,6 @@ def test_a_record_has_what_is_needed_to_read_it_and_no_path(saved):
     assert values["rounds"] == 2
 
 
-@pytest.mark.slow
 def test_check_passes_where_nothing_fell(kernode, saved):
     command, folder, path = saved
     doctored(path, 0.01)
@@ -170,7 +170,6 @@ def test_check_passes_where_nothing_fell(kernode, saved):
     assert (status, json.loads(out)["falls"]) == (0, [])
 
 
-@pytest.mark.slow
 def test_check_fails_and_names_what_fell(kernode, saved):
     command, folder, path = saved
     doctored(path, 100)
@@ -343,7 +342,6 @@ def large_file(tmp_path):
     return str(tmp_path / "large.npz")
 
 
-@pytest.mark.slow
 def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_file):
     measured = measure_alone(Task("pyg-gcn-epoch", large_file, rounds=2, threads=1), SINGLE)
     assert 2 * 16 < measured.peak_mb < 150  # the graph's and the model's; the imports hold several hundred
@@ -351,7 +349,6 @@ def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_f
     assert measured.ms_per_step > 0
 
 
-@pytest.mark.slow
 def test_memory_on_a_small_graph_is_small(graph_file):
     for system in ("n1-epoch", "pyg-gcn-epoch"):
         measured = measure_alone(Task(system, graph_file, threads=1), SINGLE)
@@ -359,7 +356,6 @@ def test_memory_on_a_small_graph_is_small(graph_file):
         assert measured.ms_per_step is None
 
 
-@pytest.mark.slow
 def test_what_does_not_fit_is_said_and_not_crashed_on(large_file):
     code = (
         "from kernode.studies.bench import alone, peak\n"
@@ -370,7 +366,6 @@ def test_what_does_not_fit_is_said_and_not_crashed_on(large_file):
     assert ended.stdout.strip() == "does not fit into memory", ended.stderr
 
 
-@pytest.mark.slow
 def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
     seen = []
@@ -386,7 +381,6 @@ def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp
     assert cache_folder() == tmp_path
 
 
-@pytest.mark.slow
 def test_a_fresh_process_hands_its_sentence_on():
     with pytest.raises(InputError, match="nowhere"):
         measure_alone(Task("n1", "nowhere", threads=1), SINGLE)
@@ -507,7 +501,6 @@ def test_tables_say_what_is_not_measured_and_show_what_is(tmp_path):
     assert "| \\|V\\| F | **holds** | It does. |" in tables["bench_complexity_cpu"]()
 
 
-@pytest.mark.slow
 def test_the_picture_is_drawn_from_records(tmp_path):
     pytest.importorskip("matplotlib")
     rows = tuple(

@@ -24,6 +24,8 @@ from kernode.studies.compare.report import report
 from kernode.studies.results import Results
 from tasks import DOUBLE, SINGLE
 
+pytestmark = pytest.mark.slow  # they train, over and over
+
 SPLIT = "0.5/0.25/0.25"
 HARDLY, WELL, NEVER = 1e-6, 0.05, 1e300  # learning rates: the last diverges at once
 
@@ -124,7 +126,6 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
     assert found["validation"] == picked
 
 
-@pytest.mark.slow
 def test_the_default_is_what_all_trained_to_the_end_would_have_chosen(graph, splits, monkeypatch):
     rungs = ((2, 3), (4, 2), (6, 1))
     monkeypatch.setattr(choice, "RUNGS", rungs)
@@ -177,7 +178,6 @@ def test_a_replica_that_stopped_has_no_more_history(graph, splits):
 # What is lost
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("choose_on", [0, 2])
 def test_a_diverging_candidate_is_lost_and_the_others_go_on(graph, splits, choose_on):
     found = contest(graph, small(NEVER, HARDLY, WELL), splits, DOUBLE, choose_on=choose_on)
@@ -257,7 +257,6 @@ class CaptureError(RuntimeError):
     """What a capture ends in when memory runs out within it."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 1, 0])
 def test_out_of_memory_fewer_replicas_train_at_a_time(graph, splits, monkeypatch, most):
     splits = splits[:3]
