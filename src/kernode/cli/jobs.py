@@ -129,4 +129,5 @@ class JobOptions(DeviceOptions):
             with redirect_stdout(io.StringIO()):  # where Ray tells of lost workers, of which a warning tells
                 yield
         finally:
-            ray.shutdown()
+            with redirect_stdout(io.StringIO()):  # and tells what it has kept back until now
+                ray.shutdown()
