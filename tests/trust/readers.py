@@ -273,6 +273,13 @@ def _gzip(content):
     return gzip.compress(content)
 
 
+def small_index(kernel):
+    """Nodes in two lists by three directions."""
+    n, width = kernel.vectors_at(None).shape
+    lists = np.arange(n, dtype=np.int32) % 2
+    return NodeIndex(kernel, np.eye(width, 3, dtype=np.float32), np.ones((2, 3), np.float32), lists)
+
+
 def _trained(folder):
     """Models, a checkpoint and an index of a small graph."""
     with warnings.catch_warnings():
@@ -283,13 +290,7 @@ def _trained(folder):
         model.fit(train, GRAPH.labels[train], graph=GRAPH, validation=validation)
         links = kn.LinkPredictor("kernel", epochs=1).fit(GRAPH)
     kernel, owner = model._on(None).kernel.directions, {"model": "m"}
-    n, width = kernel.vectors_at(None).shape
-    index = NodeIndex(
-        kernel,
-        np.eye(width, 3, dtype=np.float32),
-        np.ones((2, 3), np.float32),
-        np.arange(n, dtype=np.int32) % 2,
-    )
+    index = small_index(kernel)
     state = {
         name: value for name, value in read_tensors(checkpoint, "checkpoint")[0].items() if "stack" in name
     }

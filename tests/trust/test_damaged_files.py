@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from readers import small_index
 
 import kernode as kn
 from graphs import clustered_graph
@@ -80,13 +81,7 @@ def kinds(tmp_path_factory):
         links = kn.LinkPredictor("kernel", epochs=2).fit(GRAPH)
         on = model._on(None)
         kernel, owner = on.kernel.directions, {"model": "m", "graph": "g"}
-        n, width = kernel.vectors_at(None).shape
-        index = NodeIndex(
-            kernel,
-            np.eye(width, 3, dtype=np.float32),
-            np.ones((2, 3), np.float32),
-            np.arange(n, dtype=np.int32) % 2,
-        )
+        index = small_index(kernel)
         write_npz(GRAPH, folder / "graph.npz")
         np.savez_compressed(folder / "benchmark.npz", **_benchmark_arrays())
         cache._write(folder / "hops", normalized_adjacency(GRAPH))
