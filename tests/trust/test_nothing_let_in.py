@@ -19,6 +19,7 @@ from graphs import clustered_graph
 from kernode.cli.parts import parse_part
 from kernode.data import read_npz, read_table, write_npz
 from kernode.data.archive import open_archive
+from kernode.data.edge_split import split_edges
 from kernode.data.fetch import read_members
 from kernode.data.planetoid import file_names, read_folder
 from kernode.data.split_file import read_split
@@ -360,6 +361,41 @@ def test_a_model_that_names_nodes_below_zero_is_refused(tmp_path):
         assert "never writes" in refused(read_model, tmp_path / "harm")
     write_tensors(tmp_path / "harm", "model", tensors | {"train": tensors["train"] + 1000}, facts)
     assert "training nodes" in refused(lambda: read_model(tmp_path / "harm").on(GRAPH))
+
+
+def test_parameters_that_do_not_fit_are_named(tmp_path):
+    """Of nodes and of links; a module of one's own may have changed since it was trained."""
+    nodes = kn.NodeKernelClassifier("k3", hidden=4, epochs=1).fit(
+        np.arange(18), GRAPH.labels[:18], graph=GRAPH, validation=np.arange(18, 24)
+    )
+    links = kn.LinkPredictor("kernel", epochs=1).fit(GRAPH)
+    taller = torch.zeros(10, GRAPH.features.shape[1] + 1, 4)
+    kinds = (
+        (nodes, "model", lambda path: read_model(path).on(GRAPH).kernel),
+        (links, "link predictor", lambda path: read_link_model(path).on(split_edges(GRAPH, 0)).kernel),
+    )
+    for model, kind, use in kinds:
+        tensors, facts = read_tensors(model.save(tmp_path / "model"), kind)
+        first = tensors["parameters.map.weight_0"]
+        write_tensors(
+            tmp_path / "harm", kind, tensors | {"parameters.map.weight_0": taller[: len(first)]}, facts
+        )
+        said = refused(use, tmp_path / "harm")
+        assert "do not fit its HopMLP: map.weight_0 has the shape" in said
+        write_tensors(
+            tmp_path / "harm", kind, tensors | {"parameters.map.weight_0": first * torch.nan}, facts
+        )
+        assert "map.weight_0 has values that are no numbers" in refused(use, tmp_path / "harm")
+
+
+def test_probabilities_that_are_no_numbers_are_no_answer(tmp_path):
+    model = kn.NodeKernelClassifier("k3", hidden=4, epochs=1).fit(
+        np.arange(18), GRAPH.labels[:18], graph=GRAPH, validation=np.arange(18, 24)
+    )
+    tensors, facts = read_tensors(model.save(tmp_path / "model"), "model")
+    bias = torch.full_like(tensors["parameters.class_bias"], torch.inf)
+    write_tensors(tmp_path / "harm", "model", tensors | {"parameters.class_bias": bias}, facts)
+    assert "no numbers" in refused(lambda: read_model(tmp_path / "harm").on(GRAPH).probabilities())
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from kernode.graph.names import as_nodes, as_pairs
 from kernode.kernels import NodeKernel
 from kernode.link_prediction.missing import likeliest_pairs
 from kernode.metrics.ranking import link_metrics
+from kernode.training.file_checks import fitting
+from kernode.training.run import Run
 
 if TYPE_CHECKING:
     from kernode.link_prediction.model import LinkModel
@@ -43,9 +45,14 @@ class LinkModelOnGraph:
         """K(u, v) of the learned map, the mean over runs."""
         method = self.model.method
         prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
-        g = method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
+        with fitting(type(method.map).__name__, self.model.parameters, lambda: self._expected(prepared)):
+            g = method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return NodeKernel(method.kernel, g, part(self.parameters, "kernel."), self.graph.node_names)
+
+    def _expected(self, prepared: Any) -> Parameters:
+        """The parameters of one run as the method makes them."""
+        return self.model.method.initial(prepared, Run(self.model.seeds[:1], self.place).draws(), self.place)
 
     @torch.no_grad()
     def logits(self, pairs: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from torch import Tensor
 from kernode.compute.exchange import Exchange, rows_for_all
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.errors import InputError
+from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
 from kernode.graph.growth import touched
 from kernode.graph.names import as_nodes
@@ -23,6 +24,9 @@ from kernode.kernels import NodeKernel
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
+from kernode.node_classification.method import Method
+from kernode.training.file_checks import fitting
+from kernode.training.run import Run
 
 if TYPE_CHECKING:
     from kernode.node_classification.model import Model
@@ -49,7 +53,8 @@ class ModelOnGraph:
         """The learned representation of every node: r × n × d."""
         if self.known_g is not None:
             return self.known_g.to(self.place.device)
-        g = self.model.method.embed_all(self)
+        with self._fitting():
+            g = self.model.method.embed_all(self)
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
 
@@ -84,7 +89,14 @@ class ModelOnGraph:
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
-        return self.model.method.probabilities(self, indices)
+        with self._fitting():
+            found = self.model.method.probabilities(self, indices)
+        if np.isnan(found.sum()):
+            raise KernodeError(
+                f"the model has probabilities on {self.graph.name!r} that are no numbers: a feature is too "
+                "large for it. Scale the features, or train in 64 bits."
+            )
+        return found
 
     def chances(self, nodes: Any = None) -> np.ndarray:
         """Class probabilities by all runs together, calibrated where the model is: m × c, for nodes (m)."""
@@ -141,6 +153,18 @@ class ModelOnGraph:
     def parameters(self) -> Parameters:
         """The model's parameters, where they are computed with."""
         return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
+
+    def _fitting(self) -> AbstractContextManager[None]:
+        """Where computing fails, it may be for parameters that do not fit the method."""
+        method, seeds, place = self.model.method, self.model.seeds, self.place
+        if not isinstance(method, Method):
+            return nullcontext()
+
+        def expected() -> Parameters:
+            prepared = method.map.prepare(self.graph, place)
+            return method.initial(prepared, len(self.model.classes), Run(seeds[:1], place).draws(), place)
+
+        return fitting(method.title, self.model.parameters, expected)
 
     @cached_property
     def references(self) -> Tensor | None:
