@@ -22,6 +22,7 @@ from tasks import DOUBLE, SINGLE
 
 # joblib's threads stand for workers where processes would only take longer: a task cannot tell.
 WORKERS = {"backend": "threading", "n_jobs": 2}
+DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"
 
 
 def double(place, number, told=None):
@@ -226,3 +227,25 @@ def test_leaving_early_ends_the_others():
     ):
         next(some)
     assert len(started) < 50
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", DATA, "--variants", "smoother,n1", "--splits", "2", "--results", "results"),
+        ("tune", DATA, "--variant", "n1", "--trials", "1", "--epochs", "2"),
+        ("reproduce", "table1", "--data", "cora", "--results", "results", "--replicas", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("option", [(), ("--deterministic",)])
+def test_studies_repeat_themselves_on_a_gpu_where_that_is_asked_for(words, option, told, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        room.Surroundings,
+        "here",
+        contextmanager(lambda self: (yield seen.append(self.deterministic) or SINGLE)),
+    )
+    told(*words, *option, "--device", "cpu", "--quiet")
+    assert seen
+    assert set(seen) == {bool(option)}

@@ -116,7 +116,7 @@ def compare(
         todo = list(matches(_read(tables, data), list(chosen.values()), splits, split, choosing))
         if any(store.find(match) is None for match in todo):
             check_writable(store.folder / "result.json")
-        with shown_on_board(tensorboard):
+        with device.computing(), shown_on_board(tensorboard):
             played = _played(todo, store, place, device, output.silent)
     figures: dict[str, dict[str, Any]] = {}
     for match, found in zip(todo, played, strict=True):

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli.options import RUN, DeviceOptions
+from kernode.cli.options import RUN, RepeatableOptions
 from kernode.errors import InputError, KernodeError, MissingExtraError, warn
 
 BACKENDS = ("loky", "dask", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobOptions(DeviceOptions):
+class JobOptions(RepeatableOptions):
     """Where many trainings are computed."""
 
     jobs: Annotated[

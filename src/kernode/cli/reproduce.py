@@ -145,6 +145,7 @@ def _run(cells: list[Cell], store: Any, device: JobOptions, quiet: bool) -> None
 
     with (
         kept(in_store),
+        device.computing(),
         device.workers(),
         progress("reproduce", quiet=quiet, counted=False) as begin,
     ):

@@ -100,7 +100,7 @@ def tune(
             require_labels(read, graph.label)
             problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
         in_file = f"What is done is in {study}; the same command goes on from there."
-        with kept(lambda: in_file), device.workers(), shown_on_board(tensorboard):
+        with kept(lambda: in_file), device.computing(), device.workers(), shown_on_board(tensorboard):
             found = search(
                 problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
                 watch=begin(trials),
