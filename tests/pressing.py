@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
-LIMIT = 60.0  # seconds until an event, and from Ctrl-C to the end
+LIMIT = 60.0  # seconds after which a command is killed that hears nothing
 
 
 class Ended(NamedTuple):
@@ -27,16 +27,14 @@ def press(warm, folder, *words, after=0.0, at=None):
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)
     process = warm.start(folder, *words, *(["--log-file", log.name] if at else []))
-    limit = time.monotonic() + LIMIT
+    timer = Timer(LIMIT, os.killpg, (process, signal.SIGKILL))
+    timer.start()
     while at and not (log.exists() and at in log.read_text()) and _lives(process):
-        assert time.monotonic() < limit, f"no {at}"
         time.sleep(0.005)
     time.sleep(after)
     alive, pressed = _lives(process), time.monotonic()
     if alive:
         os.killpg(process, signal.SIGINT)
-    timer = Timer(LIMIT, os.killpg, (process, signal.SIGKILL))
-    timer.start()
     said = warm.end(process)
     timer.cancel()
     return Ended(alive, time.monotonic() - pressed, *said, _orphans(process))
