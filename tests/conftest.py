@@ -7,6 +7,7 @@ from hypothesis import settings
 
 import kernode as kn
 from kernode.cli import main
+from warm import Warm
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported: its kernels then run on the CPU
@@ -39,6 +40,14 @@ def pytest_collection_modifyitems(items):
 def cora():
     """Cora with its FastGCN split."""
     return kn.load("cora", split="fastgcn")
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory):
+    """Runs `kernode …` in processes of their own, which begin at once."""
+    cache = tmp_path_factory.mktemp("cache")
+    with Warm(KERNODE_CACHE=str(cache), MPLCONFIGDIR=str(cache / "mpl")) as found:
+        yield found
 
 
 @pytest.fixture

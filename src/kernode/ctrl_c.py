@@ -97,7 +97,10 @@ def said() -> None:
 
 @contextmanager
 def answered_promptly() -> Iterator[None]:
-    """While this lasts, Ctrl-C ends this process within a second; for the main thread of a command."""
+    """While this lasts, Ctrl-C ends this process within a second; for the main thread of a command.
+
+    After it Ctrl-C ends the process at once: its work is done.
+    """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield  # it is ignored, or somebody else's
         return
@@ -111,6 +114,7 @@ def answered_promptly() -> Iterator[None]:
         yield
     finally:
         if not _pressed:  # else the end of the process is watched, too
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is left is Python's end, which prints it
             signal.set_wakeup_fd(before)
             there.close()
             sys.unraisablehook = unraisable

@@ -10,27 +10,24 @@ import time
 import pytest
 
 import kernode as kn
-from graphs import clustered_graph
 from kernode import ctrl_c
-from kernode.data import write_npz
-from pressing import Presser, environment
+from pressing import press
+from warm import environment
 
 SECONDS = 2.0  # 1 on a machine that does nothing else
 BIG = "synthetic:nodes=60000,degree=10,features=32"
+MORE = "synthetic:nodes=300000,degree=10,features=32"
 
 
 @pytest.fixture(scope="module")
-def presser(tmp_path_factory):
-    """A folder with a graph, a trained model of Cora, and whoever presses Ctrl-C there."""
+def folder(tmp_path_factory):
+    """A trained model of Cora is in it."""
     folder = tmp_path_factory.mktemp("folder")
-    write_npz(clustered_graph(n=90), folder / "clusters.npz")
     graph, split = kn.load("cora", split="fastgcn")
     model = kn.NodeKernelClassifier("n1", epochs=3, replicas=2)
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
     model.save(folder / "cora.safetensors")
-    found = Presser(folder, KERNODE_CACHE=str(tmp_path_factory.mktemp("cache")))
-    yield found
-    found.close()
+    return folder
 
 
 EPOCH = '"event": "epoch"'
@@ -52,7 +49,7 @@ LONG = {
     "reproduce": ("reproduce table2 --data cora --results r", {"after": 1.5}, "of 18 cells are stored"),
     "bench": ("bench step --data cora --rounds 50", {"after": 2.0}, NOTHING),
     "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
-    "shard": (f"data shard {BIG} --parts 8 -o parts", {"after": 0.3}, f"{NOTHING}|What is done is in parts"),
+    "shard": (f"data shard {MORE} --parts 8 -o parts", {"after": 0.3}, f"{NOTHING}|What is done is in parts"),
     "estimate": (f"estimate {BIG} --measure", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
     "gram": ("gram cora.safetensors -o gram.npz", {"after": 0.1}, NOTHING),
@@ -67,20 +64,20 @@ LONG = {
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes there")  # noqa: PTH112
 @pytest.mark.parametrize("which", LONG)
-def test_a_long_command_ends_within_a_second_and_says_what_is_kept(presser, which):
+def test_a_long_command_ends_within_a_second_and_says_what_is_kept(warm, folder, which):
     words, when, sentence = LONG[which]
-    ended = presser.press(*words.split(), **when)
-    assert ended["alive"], ended  # else there was nothing to interrupt
-    assert ended["status"] == 130, ended
-    assert ended["seconds"] < SECONDS
-    *before, last = ended["err"].splitlines()
+    ended = press(warm, folder, *words.split(), **when)
+    assert ended.alive, ended  # else there was nothing to interrupt
+    assert ended.status == 130, ended
+    assert ended.seconds < SECONDS
+    *before, last = ended.err.splitlines()
     assert last.startswith("kernode: interrupted. ")
     assert re.search(sentence, last)
-    assert "Traceback" not in ended["err"]
+    assert "Traceback" not in ended.err
     assert not [line for line in before if "Interrupt" in line or "resource_tracker" in line]
-    assert ended["out"] == ""
-    assert ended["orphans"] == 0
-    hidden = [path for path in presser.folder.rglob(".*") if not path.name.startswith(".unfinished")]
+    assert ended.out == ""
+    assert ended.orphans == 0
+    hidden = [path for path in folder.rglob(".*") if not path.name.startswith(".unfinished")]
     assert not hidden  # files that are being written have such names
 
 
@@ -104,6 +101,21 @@ def started(*words, folder, code=None):
         [sys.executable, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
         env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
+
+
+def test_ctrl_c_while_python_ends_after_its_work_says_nothing(tmp_path):
+    code = """
+import atexit, time
+from kernode.ctrl_c import answered_promptly
+atexit.register(lambda: (print("ready", flush=True), time.sleep(60)))
+with answered_promptly():
+    pass
+"""
+    process = started(folder=tmp_path, code=code)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == ""
+    assert process.returncode == -signal.SIGINT
 
 
 WAITING = """

@@ -9,7 +9,6 @@ import time
 
 import pytest
 from trainings import GRAPH
-from warm import Warm
 
 import kernode as kn
 from kernode.data import write_npz
@@ -87,13 +86,6 @@ def while_writing(count, seconds):
             seen |= {path.name for path in folder.iterdir() if BEING_WRITTEN.fullmatch(path.name)}
 
     return wait
-
-
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    """Processes that begin at once."""
-    with Warm(KERNODE_CACHE=str(tmp_path_factory.mktemp("cache"))) as found:
-        yield found
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(COMMANDS)), ids=COMMANDS)

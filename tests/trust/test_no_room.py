@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pytest
 from trainings import GRAPH
-from warm import Warm
 
 from kernode.data import write_npz
 
@@ -63,14 +62,6 @@ class Desk:
     def files(self):
         """Content by name."""
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.name != "filler"}
-
-
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    """Processes that begin at once."""
-    cache = tmp_path_factory.mktemp("cache")
-    with Warm(KERNODE_CACHE=str(cache), MPLCONFIGDIR=str(cache / "mpl")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from contextlib import closing
 
 import pytest
 from trainings import GRAPH, without_times
-from warm import Warm
 
 from kernode.data import write_npz
 from kernode.studies.results import read_record
@@ -63,13 +62,6 @@ class Together:
             assert status == 0, err
         assert not [path for path in self.folder.rglob(".*") if path.is_file()]
         return [json.loads(out) for _, out, _ in ends]
-
-
-@pytest.fixture(scope="module")
-def warm():
-    """Processes that begin at once."""
-    with Warm() as found:
-        yield found
 
 
 @pytest.fixture

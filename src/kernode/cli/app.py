@@ -67,7 +67,7 @@ def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
         take_place(sys.argv[1:])
-        with noting_files() as files, kept(lambda: _said_of(files)), whole_output():
+        with noting_files() as files, kept(lambda: _said_of(files())), whole_output():
             status = _run()
         log_file.end(status)
         raise SystemExit(status)

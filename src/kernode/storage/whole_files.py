@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,7 +25,7 @@ _RANDOM = 8  # bytes in the name that a file has while it is written
 _FORSAKEN = 60.0  # seconds after which an empty file is nobody's
 _others_write = False
 _unfinished: set[Path] = set()
-_whole: dict[Path, None] | None = None
+_noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -65,14 +65,15 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         if fcntl is None:
             _take_place(beside, path)
         _sync_folder(path.parent)
-        if _whole is not None:
-            _whole.setdefault(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
+            beside.stat()
+            if _noted is not None:
+                _noted.pop(beside, None)
             beside.unlink()
         _unfinished.discard(beside)
 
@@ -86,18 +87,24 @@ def _drop_unfinished(sentence: str) -> None:
 
 
 @contextmanager
-def noting_files() -> Iterator[Mapping[Path, None]]:
-    """While this lasts, every file that has been written whole, in this order."""
-    global _whole
-    before, _whole = _whole, {}
+def noting_files() -> Iterator[Callable[[], list[Path]]]:
+    """Give what lists every file that has been written whole while this lasts, in this order.
+
+    It looks when it is asked: Ctrl-C may come between a rename and whatever notes that it was done.
+    """
+    global _noted
+    noted: dict[Path, Path] = {}
+    before, _noted = _noted, noted
     try:
-        yield _whole
+        yield lambda: [*dict.fromkeys(path for beside, path in [*noted.items()] if not beside.exists())]
     finally:
-        _whole = before
+        _noted = before
 
 
 def _take_place(beside: Path, path: Path) -> None:
     """Rename a file over another, which Windows refuses while somebody reads that: for a moment, mostly."""
+    if _noted is not None:
+        _noted[beside] = path
     for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
         try:
             beside.replace(path)

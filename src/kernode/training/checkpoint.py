@@ -213,7 +213,8 @@ class Keeping:
             return
         if not self.history[-1]["loss"].isfinite().any():
             return  # diverged: the file keeps the last state that was good
-        self.checkpoint.save(self.state, self.history, self.facts)
+        with finishing("interrupted: the checkpoint is being written."):  # a slow disk takes its time
+            self.checkpoint.save(self.state, self.history, self.facts)
         self.written = len(self.history)
 
 

@@ -50,7 +50,7 @@ class CheckpointOptions:
             files = [checkpoint.part(name) for name in parts]
             there = [one for one in files if one.path.exists()]
             if not there:
-                return "Nothing was saved: no epoch was done yet."
+                return "Nothing was saved: no checkpoint was written yet."
             return f"{held(there)}: the same command with --resume goes on."
 
         with kept(in_files):
