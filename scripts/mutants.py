@@ -57,7 +57,8 @@ TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_hop_mlp.py", "tests/compute/test_fused.py",
      "tests/studies/test_cost.py", "tests/link_prediction/test_link_trainer.py",
      "tests/metrics/test_retrieval.py", "src/kernode/hops"],
-    ["tests/losses", "tests/kernels", *(f"tests/node_classification/test_{name}.py" for name in _OF_NODES),
+    ["tests/losses", "tests/kernels", "tests/trust/test_nothing_let_in.py",
+     *(f"tests/node_classification/test_{name}.py" for name in _OF_NODES),
      "src/kernode/kernels", "src/kernode/losses",
      *(str(path.relative_to(ROOT)) for path in ROOMS["classifiers"])],
 ]  # fmt: skip
@@ -137,7 +138,8 @@ def run_tests(targets: list[str], watch: _Watch) -> int:
     import pytest
 
     # Plain assertions: pytest would import for itself, and without the mutant, what it looks for doctests in.
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain"]
+    # No marker is asked for: slow tests see mutants, too.
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "-m", ""]
     return int(pytest.main([*options, *targets], plugins=[watch]))
 
 

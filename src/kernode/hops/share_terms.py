@@ -101,10 +101,8 @@ class _Terms:
         """left · right, whose rows lie with all ranks; where there is a mask, its entries alone."""
         total = sparse.csr_array(left.shape, dtype=np.result_type(left.dtype, right.dtype))
         for done, (at, block) in enumerate(self.share.each(right)):
-            total = total + _masked(left[:, at], block, mask)
+            total = total + _masked(left[:, at], block, mask)  # a sum of sparse matrices stores no zeros
             tell(what, done + 1, self.share.ranks.size)
-        total = total.tocsr()
-        total.eliminate_zeros()
         total.sort_indices()
         return total
 
