@@ -47,6 +47,25 @@ def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
     assert {"result", "hops", "diffusion"} <= names
 
 
+COMPARE = ("compare", "--variants", "smoother,n1", "--splits", "2", "--results", "results")
+TUNE = ("tune", "--trials", "2", "--batch", "1", "--epochs", "2")
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        pytest.param(COMPARE, ["n1"], marks=pytest.mark.slow, id="compare"),
+        pytest.param(TUNE, ["training", "training-2"], id="tune"),
+    ],
+)
+def test_every_training_of_a_study_has_curves(kernode, graph_file, words, runs):
+    assert kernode(*words, graph_file, "--quiet", "--tensorboard", "board")[0] == 0
+    for name in runs:
+        found, _ = events(kernode.folder / "board" / name)
+        assert [step for step, _ in found["loss/mean"]][:2] == [1, 2]
+    assert {path.name for path in (kernode.folder / "board").iterdir()} == set(runs)
+
+
 def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
     for _ in range(2):
         assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
