@@ -50,7 +50,10 @@ class Warm:
         self._process.stdout.close()
 
     def start(self, folder, *words, before=""):
-        """Begin a command, as the leader of its session; ``before`` is Python that its process runs first."""
+        """Begin a command, as the leader of its session; ``before`` is Python that its process runs first.
+
+        The command has begun when this returns.
+        """
         return self._ask(folder=str(folder), words=[str(word) for word in words], before=before)
 
     def end(self, process):
@@ -70,7 +73,7 @@ class Warm:
         return json.loads(self._process.stdout.readline())
 
 
-def _become(folder, words, before):
+def _become(begun, folder, words, before):
     """In the new process: the command."""
     os.chdir(folder)
     sys.argv = ["kernode", *words]
@@ -79,6 +82,7 @@ def _become(folder, words, before):
         exec(before, {})
         from kernode.__main__ import main
 
+        os.close(begun)
         main()
     except SystemExit as end:
         status = end.code or 0
@@ -95,13 +99,18 @@ def _become(folder, words, before):
 
 
 def _forked(asked, streams):
+    begins, begun = os.pipe()
     process = os.fork()
     if process == 0:
+        os.close(begins)
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
         for number, file in enumerate(streams):
             os.dup2(file.fileno(), number)
-        _become(**asked)
+        _become(begun, **asked)
+    os.close(begun)
+    os.read(begins, 1)  # nothing, when the other end is closed
+    os.close(begins)
     return process
 
 
