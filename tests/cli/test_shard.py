@@ -75,6 +75,21 @@ def test_what_cannot_be_sharded_is_one_sentence_and_leaves_nothing(kernode, tabl
     assert not (kernode.folder / "store").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-o parts/store.json",
+        "-o m.safetensors --checkpoint parts/c.safetensors",
+        "--log-file parts/store.json",
+    ],
+)
+def test_nothing_is_written_over_the_files_of_a_store(kernode, words):
+    assert kernode("data", "shard", "cora", "--parts", "2", "-o", "parts")[0] == 0
+    before = {path.name: path.read_bytes() for path in (kernode.folder / "parts").iterdir()}
+    fails(kernode("fit", "parts", "--variant", "n1", *words.split()), 2, "parts", "Give another")
+    assert {path.name: path.read_bytes() for path in (kernode.folder / "parts").iterdir()} == before
+
+
 def test_a_finished_store_is_refused_before_anything_is_read(kernode):
     kernode("data", "shard", "cora", "--parts", "1", "-o", "store", "--quiet")
     fails(kernode("data", "shard", "nowhere.npz", "--parts", "1", "-o", "store"), 2, "is a finished store")

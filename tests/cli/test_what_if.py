@@ -57,3 +57,68 @@ def test_the_smallest_is_searched_for(kernode, model, what):
 )
 def test_wrong_use_is_one_sentence(kernode, model, options, words):
     fails(kernode("what-if", model, 0, *options), 2, words)
+
+
+NODES = {
+    "id": [f"n{i}" for i in range(40)],
+    "year": [1990 + i % 2 * 9 + i % 7 for i in range(40)],
+    "venue": ["ABC"[i % 3] for i in range(40)],
+    "on": [f"20{10 + i % 9}-03-0{1 + i % 9}" for i in range(40)],
+    "open": [("yes", "no", None)[i % 3] for i in range(40)],
+    "topic": ["xy"[i % 2] for i in range(40)],
+}
+EDGES = {"source": [f"n{i}" for i in range(38)], "target": [f"n{i + 2}" for i in range(38)]}
+
+
+@pytest.fixture(scope="module")
+def of_tables(tmp_path_factory):
+    """A model of a graph that was read from tables."""
+    graph = kn.read_table(EDGES, NODES, label="topic")
+    fitted = kn.NodeKernelClassifier("n1", epochs=20, random_state=0)
+    fitted.fit(graph.node_names, np.array(graph.class_names)[graph.labels], graph=graph)
+    return str(fitted.save(tmp_path_factory.mktemp("model") / "m.safetensors", with_graph=True))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("year", 2003), ("year", 99_999), ("venue", "B"), ("on", "2012-12-31"), ("open", "no"), ("open", None)],
+)
+def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, column, value):
+    """The answer is that about the graph of the tables with this value."""
+    told = json.loads(
+        kernode("what-if", of_tables, "n4", "--set", f"{column}={'' if value is None else value}", "--json")[
+            1
+        ]
+    )
+    model = kn.load_model(of_tables)
+    values = [*NODES[column]]
+    values[4] = value
+    other = kn.read_table(EDGES, NODES | {column: values}, like=kn.read_table(EDGES, NODES, label="topic"))
+    expected = model.predict_proba(["n4"], graph=other)[0]
+    assert [*told["after"].values()] == pytest.approx(expected, abs=1e-5)
+    assert model.what_if("n4", columns={column: value}).after == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--set", "year=many"), "column 'year': 'many' is not a number"),
+        (("--set", "year=1999", "--set", "year=2000"), "given twice for 'year'"),
+        (("--set", "venue=Z"), "column 'venue' has no 'Z'. Choose one of 'A', 'B', 'C'"),
+        (("--set", "place=1"), "column 'place'. Choose one of 'year'"),
+        (("--set", "year"), "--set must be COLUMN=VALUE"),
+        (("--set", "venue=A", "--set", "venue=A=1"), "would change twice"),
+        (("--set", "venue=A=inf"), "must be a finite number"),
+    ],
+)
+def test_what_no_table_could_hold_is_one_sentence(kernode, of_tables, options, words):
+    fails(kernode("what-if", of_tables, "n4", *options), 2, words)
+
+
+def test_a_year_is_not_taken_for_so_many_deviations(of_tables, model):
+    with pytest.raises(kn.InputError, match="was not read from tables"):
+        kn.load_model(model).what_if(0, columns={"year": 1})
+    model = kn.load_model(of_tables)
+    with pytest.raises(kn.InputError, match=r"'year' is standardised: mean .* never beyond ±5. Got 2000"):
+        model.what_if("n4", features={"year": 2000})
+    assert model.what_if("n4", features={"venue=A": 1, "venue=B": 0}).after

@@ -188,6 +188,9 @@ def test_columns_of_edges_that_play_no_role_are_said(read):
     notes = read(pairs=pairs, ends=ends).notes
     assert "e.csv: ignored 'note' and 'strength'; weight='strength' would take it as the weight" in notes
     assert "e.csv: ignored 'note'" in read(pairs=pairs, ends=ends, weight="strength").notes
+    guessed = read(pairs=pairs, ends=("source", "target", "note", "w"))
+    assert "e.csv: took 'w' as weight" in guessed.notes
+    assert not any("as weight" in note for note in read(pairs=pairs, ends=ends, weight="strength").notes)
 
 
 def test_two_columns_that_could_be_the_label(desk):

@@ -261,13 +261,23 @@ def check_writable(path: Path | None) -> None:
 
 def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
     """Refuse, before anything is computed, to write over what is read, or two results into one file."""
-    given = {Path(one).resolve() for one in read if one is not None and Path(one).is_file()}
+    there = [Path(one).resolve() for one in read if one is not None and Path(one).exists()]
+    given = {one for one in there if one.is_file()}
+    stores = {one for one in there if one.is_dir() and _is_store(one)}
     for path in written:
         if path is None:
             continue
         if path.resolve() in given:
             raise InputError(f"{path} is in use by this command and would be overwritten. Give another file.")
+        if store := stores.intersection(path.resolve().parents):
+            raise InputError(f"{path} would be a file of the store {store.pop()}. Give another place.")
         given.add(path.resolve())
+
+
+def _is_store(folder: Path) -> bool:
+    from kernode.data.store import is_store
+
+    return is_store(str(folder))
 
 
 def check_folder(path: Path) -> None:

@@ -105,6 +105,9 @@ class LogFile(logging.Handler):
             os.close(file)
 
 
+_FIRST = b'{"time": "'  # of every line
+
+
 def _check(path: Path, arguments: Mapping[str, Any]) -> None:
     """Refuse what is no log: lines would be added to somebody's data."""
     if path.is_dir():
@@ -117,7 +120,8 @@ def _check(path: Path, arguments: Mapping[str, Any]) -> None:
     if not path.is_file():
         return
     with suppress(OSError), path.open("rb") as file:  # where it cannot be read it may still be written
-        if file.read(1) not in (b"", b"{", b"\n"):
+        start = file.read(64).lstrip(b"\n")[: len(_FIRST)]  # of a line that may have been cut
+        if not _FIRST.startswith(start):
             raise InputError(f"--log-file {path} is there, and is no log. Give another file.")
 
 

@@ -31,7 +31,9 @@ def what_if(
     set_to: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="FEATURE=VALUE of the node, as `kernode explain` names it; may be repeated."
+            "--set",
+            help="COLUMN=VALUE, as the node's table has it; of other graphs FEATURE=NUMBER, as `kernode "
+            "explain` names it. May be repeated.",
         ),
     ] = None,
     smallest: Annotated[
@@ -48,7 +50,7 @@ def what_if(
     cora.safetensors 35 --smallest edges[/]
     """
     from kernode.graph.edits import Edit
-    from kernode.node_classification.what_if import column_of, smallest_change
+    from kernode.node_classification.what_if import changed_features, smallest_change
     from kernode.node_classification.what_if import what_if as answer
 
     if smallest is not None and (add or remove or set_to):
@@ -65,7 +67,12 @@ def what_if(
             edit = Edit(
                 tuple((v, one_node(on.graph, one, "--add")) for one in add or ()),
                 tuple((v, one_node(on.graph, one, "--remove")) for one in remove or ()),
-                {(v, column_of(on.graph, name)): value for name, value in map(_setting, set_to or ())},
+                {
+                    (v, column): value
+                    for column, value in changed_features(
+                        on.graph, *_settings(on.graph, set_to or [])
+                    ).items()
+                },
             )
             found, search = answer(on, v, edit), None
         else:
@@ -83,10 +90,42 @@ def what_if(
     _print(found)
 
 
-def _setting(text: str) -> tuple[str, float]:
-    name, sign, value = text.rpartition("=")
+def _settings(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Features as the model sees them, and columns of the node's table as that has them."""
+    features: dict[str, float] = {}
+    columns: dict[str, Any] = {}
+    for text in given:
+        name, value, of_table = _setting(graph, text)
+        if name in features or name in columns:
+            raise InputError(f"--set is given twice for {name!r}. Give it once.")
+        if of_table:
+            columns[name] = value or None  # nothing: the value is missing
+        else:
+            features[name] = _number(text, value)
+    return features, columns
+
+
+def _setting(graph: Graph, text: str) -> tuple[str, str, bool]:
+    """A name, its value, and whether it is a column of a table, all of whose features change with it."""
+    from kernode.data.tables.conditions import column_named
+    from kernode.node_classification.explaining import feature_names
+
+    feature, sign, number = text.rpartition("=")
+    if graph.encoding is None:
+        return feature, number if sign else "", False
+    table = [column.name for column in graph.encoding.columns]
+    if feature in feature_names(graph) and feature not in table:  # topic=art of a category, a degree
+        return feature, number, False
+    if not sign:
+        raise InputError(f"--set must be COLUMN=VALUE. Got {text!r}.")
+    column = next((name for name in table if text.startswith(f"{name}=")), text.partition("=")[0])
+    column_named(graph, column)  # or says those that there are
+    return column, text.removeprefix(f"{column}="), True
+
+
+def _number(text: str, value: str) -> float:
     try:
-        return name, float(value) if sign else float("")
+        return float(value)
     except ValueError:
         raise InputError(f"--set must be FEATURE=NUMBER. Got {text!r}.") from None
 

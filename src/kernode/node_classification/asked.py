@@ -105,16 +105,24 @@ class Asked:
         return explain_pair(known, u, v, top)
 
     def what_if(
-        self, node: Any, *, add: Any = (), remove: Any = (), features: Any = None, graph: Graph | None = None
+        self,
+        node: Any,
+        *,
+        add: Any = (),
+        remove: Any = (),
+        features: Any = None,
+        columns: Any = None,
+        graph: Graph | None = None,
     ) -> WhatIf:
         """The answer about a node if edges or features were others, without training again.
 
         ``add`` and ``remove`` are nodes that it would have an edge with, or no more, or pairs of nodes for
-        edges between any two; ``features`` maps columns, by name or number, to values of the node. Nearest
-        centroids stay as they were trained. ``before`` and ``after`` hold the probabilities.
+        edges between any two; ``features`` maps features, by name or number, to numbers as the model sees
+        them, and ``columns`` those of the node's table to values as the table has them. Nearest centroids
+        stay as they were trained. ``before`` and ``after`` hold the probabilities.
         """
         known = self._on(graph)
-        at = as_edit(known.graph, node, add, remove, features)
+        at = as_edit(known.graph, node, add, remove, features, columns)
         return what_if(known, *at)
 
     def smallest_change(self, node: Any, what: What = "edges", *, graph: Graph | None = None) -> Smallest:

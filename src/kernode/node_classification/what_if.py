@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from kernode.compute.stack import part
 from kernode.compute.threads import cpu_threads
+from kernode.data.tables.new_values import as_features
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.edits import Edit
@@ -76,8 +77,10 @@ def what_if(on: ModelOnGraph, node: int, edit: Edit) -> WhatIf:
     return _Asked(on, node).result(edit)
 
 
-def as_edit(graph: Graph, node: Any, add: Any, remove: Any, features: Any) -> tuple[int, Edit]:
-    """A node and what changes about it, as people hand them over: nodes and columns by name or number."""
+def as_edit(
+    graph: Graph, node: Any, add: Any, remove: Any, features: Any, columns: Any = None
+) -> tuple[int, Edit]:
+    """A node and what changes about it, as people hand them over: nodes and features by name or number."""
     (v,) = graph.find(as_nodes(np.atleast_1d(np.asanyarray(node)))).tolist()
 
     def pairs(given: Any) -> tuple[tuple[int, int], ...]:
@@ -90,8 +93,32 @@ def as_edit(graph: Graph, node: Any, add: Any, remove: Any, features: Any) -> tu
             found.append((at[0], at[1]))
         return tuple(found)
 
-    set_to = {(v, column_of(graph, name)): float(value) for name, value in (features or {}).items()}
-    return v, Edit(pairs(add), pairs(remove), set_to)
+    set_to = changed_features(graph, features or {}, columns or {})
+    return v, Edit(pairs(add), pairs(remove), {(v, column): value for column, value in set_to.items()})
+
+
+def changed_features(
+    graph: Graph, features: Mapping[Any, float], columns: Mapping[str, Any]
+) -> dict[int, float]:
+    """Columns of X and what a node would have there.
+
+    ``features`` are numbers as the model sees them, ``columns`` values as the table has them.
+    """
+    bounds = None if graph.encoding is None else graph.encoding.feature_bounds
+    found = as_features(graph, columns)
+    for name, value in features.items():
+        column, number = column_of(graph, name), float(value)
+        if column in found:
+            raise InputError(f"feature {name!r} would change twice. Give it, or its column, once.")
+        if not np.isfinite(number):
+            raise InputError(f"feature {name!r} must be a finite number. Got {value}.")
+        if bounds is not None and abs(number) > bounds[column]:
+            raise InputError(
+                f"feature {name!r} is {graph.encoding.feature_units[column]}, and never beyond "
+                f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features."
+            )
+        found[column] = number
+    return found
 
 
 def column_of(graph: Graph, name: Any) -> int:
@@ -101,7 +128,7 @@ def column_of(graph: Graph, name: Any) -> int:
         if name in names:
             return list(names).index(name)
         near = difflib.get_close_matches(name, names, 1)
-        hint = f" Is it {near[0]!r}?" if near else ""
+        hint = f" Is it {near[0]!r}?" if near else " Explanations of its nodes name features."
         raise InputError(f"{graph.name!r} has no feature {name!r}.{hint}")
     if not 0 <= name < graph.n_features:
         raise InputError(f"{graph.name!r} has features 0 to {graph.n_features - 1}. Got {name}.")

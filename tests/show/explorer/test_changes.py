@@ -46,6 +46,8 @@ def test_features_of_tables_are_changed_by_their_names(table_client, table_model
     found = post(table_client, "what-if", {"name": "a/b", "features": {"venue=KDD": 1.0, "venue=ICML": 0.0}})
     expected = table_model.what_if("a/b", features={"venue=KDD": 1.0, "venue=ICML": 0.0})
     assert as_chances(found["after"]) == chances(table_model, expected.after)
+    found = post(table_client, "what-if", {"name": "a/b", "columns": {"venue": "KDD"}})
+    assert as_chances(found["after"]) == chances(table_model, expected.after)
 
 
 def test_a_new_node_gets_the_class_that_extend_gives_it(client, model):

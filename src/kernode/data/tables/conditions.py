@@ -41,14 +41,14 @@ def nodes_where(graph: Graph, conditions: Mapping[str, Any]) -> np.ndarray:
         )
     kept = np.ones(graph.n_nodes, dtype=bool)
     for name, wanted in conditions.items():
-        column, start = _column(graph, name)
+        column, start = column_named(graph, name)
         part: Any = graph.features[:, start : start + len(column.feature_names)]
         values = part.toarray() if sparse.issparse(part) and not isinstance(column, Text) else part
         kept &= _met(column, values, wanted)
     return kept
 
 
-def _column(graph: Graph, name: str) -> tuple[Column, int]:
+def column_named(graph: Graph, name: str) -> tuple[Column, int]:
     """A column by its name, and where it begins in X."""
     start = 1  # after the constant
     for column in graph.encoding.columns:
@@ -69,7 +69,7 @@ def _met(column: Column, x: Any, wanted: Any) -> np.ndarray:
     if isinstance(wanted, tuple):
         raise InputError(f"column {column.name!r} is a {column.kind} and has no order. Give one value.")
     if isinstance(column, Category):
-        return np.asarray(x[:, _place(column, str(wanted), column.values)]) > 0
+        return np.asarray(x[:, place_of(column, str(wanted), column.values)]) > 0
     if isinstance(column, Text):
         return _has_word(column, x, str(wanted))
     if isinstance(column, Flag):
@@ -119,14 +119,15 @@ def _encoded(column: Column, value: Any) -> float:
     return float(x[0])
 
 
-def _place(column: Column, wanted: str, known: tuple[str, ...]) -> int:
+def place_of(column: Column, wanted: str, known: tuple[str, ...]) -> int:
+    """Which of a column's numbers a value or a word has."""
     if wanted not in known:
         raise InputError(f"column {column.name!r} has no {wanted!r}. Choose one of {_few(list(known))}.")
     return known.index(wanted)
 
 
 def _has_word(column: Text, x: Any, word: str) -> np.ndarray:
-    found = x[:, [_place(column, word.lower(), column.words)]]
+    found = x[:, [place_of(column, word.lower(), column.words)]]
     return (found.toarray() if sparse.issparse(found) else np.asarray(found))[:, 0] > 0
 
 

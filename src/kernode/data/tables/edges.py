@@ -75,9 +75,11 @@ def read_edges(
     """
     table = _with_first_edge(table, listed)
     source, target, notes = find_ends(table, source, target, weight, listed)
-    weight = choose(table, weight, "weight", WEIGHTS if guess else ())
     if guess:
-        notes = (*notes, *ignored_note(table, (source, target, weight)))
+        weight, noted = find_weight(table, weight)
+        notes = (*notes, *noted, *ignored_note(table, (source, target, weight)))
+    else:
+        weight = choose(table, weight, "weight", ())
     ends, ids = coded_ids(table, [source, target])
     lacking = (ends[:, 0] < 0) | (ends[:, 1] < 0)
     if lacking.any():
@@ -189,6 +191,13 @@ def _listed_share(table: Table, column: str, listed: Any) -> float:
         return 0.0
     there = places(ids.take(np.unique(codes[codes >= 0])), listed) >= 0
     return float(there.mean()) if _OF_MANY * there.sum() >= len(listed) else 0.0
+
+
+def find_weight(table: Table, given: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The column of the weights, if there is one, and a note where nobody named it."""
+    found = choose(table, given, "weight", WEIGHTS)
+    guessed = given is None and found is not None
+    return found, (f"{table.name}: took {found!r} as weight",) if guessed else ()
 
 
 def ignored_note(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:

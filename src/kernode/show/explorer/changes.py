@@ -18,22 +18,27 @@ from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.node_classification.explaining import explain_node
-from kernode.node_classification.what_if import column_of, what_if
+from kernode.node_classification.what_if import changed_features, column_of, what_if
 from kernode.show.explorer.answers import chances, class_name, explanation
 from kernode.show.explorer.view import View
 
 
 def changed(
-    view: View, name: str, add: Sequence[str], remove: Sequence[str], features: Mapping[str, float]
+    view: View,
+    name: str,
+    add: Sequence[str],
+    remove: Sequence[str],
+    features: Mapping[str, float],
+    columns: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The chances of a node's classes if it had other edges or features, beside those it has."""
     at, graph = view.names.find(name), view.on.graph
-    if not (add or remove or features):
-        raise InputError("nothing would change. Give edges to add or to remove, or features.")
+    if not (add or remove or features or columns):
+        raise InputError("nothing would change. Give edges to add or to remove, features, or columns.")
     edit = Edit(
         tuple((at, view.names.find(one)) for one in add),
         tuple((at, view.names.find(one)) for one in remove),
-        {(at, column_of(graph, column)): value for column, value in features.items()},
+        {(at, column): value for column, value in changed_features(graph, features, columns).items()},
     )
     with _in_silence():
         found = what_if(view.on, at, edit)

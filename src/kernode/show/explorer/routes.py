@@ -29,6 +29,7 @@ Features = Annotated[dict[Given, Number], Field(max_length=MOST_FEATURES)]
 Edges = Annotated[list[Given], Field(max_length=MOST_EDGES)]
 Vector = Annotated[list[Number], Field(max_length=10_000)]
 Value = Annotated[str, Field(max_length=100_000)] | bool | Number | Vector | None
+Columns = Annotated[dict[Given, Value], Field(max_length=MOST_FEATURES)]
 
 
 class WhatIf(BaseModel):
@@ -45,6 +46,10 @@ class WhatIf(BaseModel):
             "from tables they are standardised, which `unit` of /api/node and /api/features says of each."
         ),
     ] = {}
+    columns: Annotated[
+        Columns,
+        Field(description="Of a graph from tables: values that it would have, as the table has them."),
+    ] = {}
 
 
 class NewNode(BaseModel):
@@ -52,9 +57,7 @@ class NewNode(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(min_length=1, max_length=_LONGEST)] = "new node"
-    columns: Annotated[
-        dict[Given, Value], Field(max_length=MOST_FEATURES, description="Of a graph from tables: its row.")
-    ] = {}
+    columns: Annotated[Columns, Field(description="Of a graph from tables: its row.")] = {}
     features: Annotated[Features, Field(description="Of any other: features by name; the others are 0.")] = {}
     edges: Annotated[Edges, Field(description="Nodes that it has an edge with, of weight 1.")] = []
     k: Annotated[int, Field(ge=1, le=MOST_SIMILAR, description="So many similar nodes.")] = 10
@@ -170,7 +173,8 @@ def router(view: View, quick: Lane, long: Lane) -> APIRouter:
     async def what_if(asked: WhatIf) -> Response:
         if view.no_change is not None:
             raise InputError(view.no_change)
-        return await replied(long, changes.changed, asked.name, asked.add, asked.remove, asked.features)
+        given = (asked.name, asked.add, asked.remove, asked.features, asked.columns)
+        return await replied(long, changes.changed, *given)
 
     @api.post("/new-node", summary="The class of a node that is not in the graph; nothing is stored")
     async def new_node(asked: NewNode) -> Response:

@@ -15,7 +15,7 @@ from kernode.data.store.from_tables.parquet import ParquetTable
 from kernode.data.tables.choose import choose, require
 from kernode.data.tables.columns.encoding import Features
 from kernode.data.tables.columns.unknown import UnknownLabels
-from kernode.data.tables.edges import SOURCES, TARGETS, WEIGHTS, find_ends, ignored_note
+from kernode.data.tables.edges import SOURCES, TARGETS, find_ends, find_weight, ignored_note
 from kernode.data.tables.files import IDS
 from kernode.data.tables.nodes import WEAK
 from kernode.data.tables.to_graph import label_column, require_text
@@ -76,8 +76,8 @@ class Roles:
                 raise NotBoundedError(f"{option}= needs all of the graph. Leave it out.")
         of_edges, of_nodes = ParquetTable(Path(edges)), ParquetTable(Path(nodes))
         ends, notes = _ends(of_edges, source, target, weight)
-        weight = choose(of_edges.head, weight, "weight", WEIGHTS)
-        notes = (*notes, *ignored_note(of_edges.head, (*ends, weight)))
+        weight, noted = find_weight(of_edges.head, weight)
+        notes = (*notes, *noted, *ignored_note(of_edges.head, (*ends, weight)))
         id = _id(of_nodes, id)
         features = [features] if isinstance(features, str) else features
         column, label_notes = label_column(of_nodes.head, label, features, guess=True)

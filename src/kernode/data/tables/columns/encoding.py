@@ -59,6 +59,13 @@ class Encoding(Recipe):
         of_columns = (unit for column in self.columns for unit in column.feature_units)
         return ("always 1", *of_columns, *(self.structure.feature_units if self.structure else ()))
 
+    @property
+    def feature_bounds(self) -> tuple[float, ...]:
+        """How far from 0 numbers in every column of X get."""
+        of_columns = (column.furthest for column in self.columns for _ in column.feature_names)
+        place = len(self.structure.feature_names) if self.structure else 0
+        return (1.0, *of_columns, *[np.inf] * place)
+
     def describe(self) -> tuple[str, ...]:
         """A line for every column."""
         structure = (str(self.structure),) if self.structure else ()
@@ -123,7 +130,7 @@ class Encoding(Recipe):
     def unreadable(self, table: Any) -> dict[str, np.ndarray]:
         """Rows of a table whose value in a column of numbers, dates or flags is none, by column."""
         return {
-            column.name: np.flatnonzero(_unreadable(column, table[column.name]))
+            column.name: np.flatnonzero(not_of_its_kind(column, table[column.name]))
             for column in self.columns
             if type(column) in _READERS
         }
@@ -141,8 +148,10 @@ _READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {
 }
 
 
-def _unreadable(column: Column, values: Any) -> np.ndarray:
-    """Which values are there, but are not of the column's kind: booleans."""
+def not_of_its_kind(column: Column, values: Any) -> np.ndarray:
+    """Which values are there, but are no number, date or flag where the column holds such: booleans."""
+    if type(column) not in _READERS:
+        return np.zeros(len(values), bool)
     with _readable(column.name, values, column.kind):
         return _READERS[type(column)](values)
 
@@ -178,7 +187,7 @@ def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[C
         with _readable(name, values, wanted.kind):
             column = wanted.learn(name, values)
             reason = _says_nothing(column, values)
-        if type(column) in _READERS and _unreadable(column, values).all() and len(values):
+        if type(column) in _READERS and not_of_its_kind(column, values).all() and len(values):
             raise InputError(
                 f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
             )

@@ -35,6 +35,7 @@ class Column(Recipe):
     """A column of the table by its name."""
 
     kind: ClassVar[str] = ""  # what users call it
+    furthest: ClassVar[float] = np.inf  # that its numbers get from 0
     name: str
 
     @classmethod
@@ -65,6 +66,7 @@ class Number(Column):
     """(x − mean) / scale, cut at ±5; a second number marks missing values where there were any."""
 
     kind: ClassVar[str] = "number"
+    furthest: ClassVar[float] = _FURTHEST
     mean: float
     scale: float
     marks_missing: bool
@@ -268,6 +270,7 @@ class Vector(Column):
     """A list of numbers in each cell, each standardised as if it were a column of its own."""
 
     kind: ClassVar[str] = "vector"
+    furthest: ClassVar[float] = _FURTHEST
     mean: tuple[float, ...]
     scale: tuple[float, ...]
 
