@@ -87,6 +87,15 @@ def test_what_is_no_ordinary_file_is_not_replaced(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
 
 
+def test_a_link_is_replaced_and_what_it_led_to_stays(tmp_path):
+    (tmp_path / "model").write_bytes(b"of last year")
+    (tmp_path / "newest").symlink_to("model")
+    storage.write_whole(tmp_path / "newest", b"of this year")
+    assert (tmp_path / "model").read_bytes() == b"of last year"
+    assert (tmp_path / "newest").read_bytes() == b"of this year"
+    assert not (tmp_path / "newest").is_symlink()
+
+
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = storage.write_tensors(tmp_path / "x", "model", TENSORS, FACTS)
     before = path.read_bytes()
