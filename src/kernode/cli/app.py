@@ -16,11 +16,11 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
-from kernode.cli.console import harmless, warned
+from kernode.cli.console import warned
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
-from kernode.cli.streams import whole_output
+from kernode.cli.streams import harmless, whole_output
 from kernode.ctrl_c import Interrupted, kept, pressed, said
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from kernode.cli.streams import write_data
+from kernode.cli.streams import harmless, write_data
 from kernode.compute.free_memory import peak_at
 from kernode.errors import InputError, KernodeWarning
 from kernode.progress import Listener, heard_by, note
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kernode.compute.place import Place
 
 
-# Control characters but for the line break and the tabulator, C1's among them.
-_OBEYED = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
 _LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
 
 
@@ -69,15 +67,6 @@ class Begin(Protocol):
 
     def __call__(self, total: float, name: str = "") -> Advance:
         """After so many steps it is done; ``name`` is what takes them."""
-
-
-def harmless(text: str) -> str:
-    r"""A text without what a terminal would obey: a name in somebody's file may hold such characters.
-
-    >>> harmless("ann\x1b[2J")
-    'ann�[2J'
-    """
-    return text.translate(_OBEYED)
 
 
 class _Console(Console):

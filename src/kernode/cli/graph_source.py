@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from kernode.cli.console import harmless, say
+from kernode.cli.console import say
+from kernode.cli.streams import harmless
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
