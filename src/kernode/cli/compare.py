@@ -183,9 +183,9 @@ def _choosing(given: str) -> int:
     try:
         found = int(given)
     except ValueError:
-        found = -1
-    if found < 0:
-        raise InputError(f"--choose-on must be a number of splits, or all. Got {given!r}.")
+        found = 0
+    if found < 1:
+        raise InputError(f"--choose-on must be a number of splits, 1 or more, or all. Got {given!r}.")
     return found
 
 
