@@ -171,6 +171,7 @@ SPLITS = (
         ("mine", "split must be", "0.6/0.2/0.2", "'mine'"),
         ("nan/nan/nan", "three numbers ≥ 0"),
         ("public", "Only cora, citeseer and pubmed", "use jk"),
+        ("1/0/0 --variant k3 --quiet", "--selection best needs validation nodes", "pass --selection last."),
         ("400-per-class", "The class '0' has 10 nodes", "Ask for fewer"),
     ),
 )  # fmt: skip
@@ -218,6 +219,7 @@ OPTIONS = (
         ("--precision 16", "32 or 64"),
         ("--threads 1000000", "threads must be an integer up to 1,024"),
         ("--device tpu", "'cpu' or 'cuda'", "'tpu'"),
+        ("--device mps", "Pass --device cpu or --device auto."),
         ("--triplets 1000000000000", "triplets must be an integer up to"),
         ("--patience 0", "patience must be an integer ≥ 1"),
         ("--averaging 1", "averaging must be a number in [0, 1)"),
@@ -306,6 +308,7 @@ MODELS = (
         "explain model.safetensors --graph graph.npz",
         ("1 --top 0", "--top must be an integer ≥ 1"),
         ("1 --class purple", "'purple' is no class of this model", "Choose of 0, 1, 2"),
+        ("1 --class 1 --against 1", "'1' cannot be told from itself", "another class for --against."),
     ),
     *_values(
         "what-if model.safetensors 1 --graph graph.npz",

@@ -18,6 +18,7 @@ from rich.markup import escape
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import warned
+from kernode.cli.graph_source import as_typed
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
@@ -73,7 +74,7 @@ def main() -> None:
         log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
-        _fail(str(error), error.exit_status)
+        _fail(as_typed(str(error)), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
         _fail(str(Interrupted()), Interrupted.exit_status)
     except BrokenPipeError:  # whoever was reading has enough
