@@ -263,7 +263,16 @@ def check_folder(path: Path) -> None:
     """The same for a folder that files will be written to."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file. Give the name of a folder.")
-    check_writable(path / "file")
+    existing = next(one for one in (path, *path.absolute().parents) if one.exists())
+    if not existing.is_dir():
+        raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
+    if not os.access(existing, os.W_OK):
+        what = (
+            f"no file can be written in {path}"
+            if existing == path
+            else f"{path} cannot be made in {existing}"
+        )
+        raise InputError(f"{what}. Give another folder.")
 
 
 def peak_memory_mb(place: Place) -> float | None:
