@@ -113,7 +113,7 @@ TABLES = (
           "cannot be an id"),
     _file("Excel", "edges.xlsx", b"PK\x03\x04", "edges.xlsx is neither", "Convert it"),
     _file("CSV called gzip", "edges.csv.gz", EDGES, "edges.csv.gz cannot be read", status=FAILURE),
-    Command("fit folder.csv", FAILURE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
+    Command("fit folder.csv", WRONG_USE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
 )  # fmt: skip
 
 GRAPHS_IN_FILES = (
@@ -144,6 +144,8 @@ GRAPHS_IN_FILES = (
 
 SPLITS = (
     Command("fit graph.npz --split nowhere.json", FAILURE, ("nowhere.json does not exist",)),
+    Command("fit graph.npz --split s.json", WRONG_USE, ("s.json is a folder",), {"s.json/x": ""}, "a folder"),
+    Command("fit graph.npz --split s.npz", WRONG_USE, ("s.npz is a folder",), {"s.npz/x": ""}, "a folder"),
     _split("no JSON", "s.json is not JSON", "Write it again", text="{train: [1]", status=FAILURE),
     _split("brackets", "s.json is not JSON", text="[" * 100_000, status=FAILURE),
     _split("a list", "s.json must hold an object", "train, validation and test", text="[1, 2]"),
@@ -178,7 +180,12 @@ SPLITS = (
 
 SETTINGS = (
     Command("fit graph.npz --settings nowhere.toml", FAILURE, ("nowhere.toml does not exist",)),
-    Command("fit graph.npz --settings folder", FAILURE, ("folder cannot be read", "Check"), {"folder/x": ""}),
+    Command(
+        "fit graph.npz --settings folder",
+        WRONG_USE,
+        ("folder is a folder", "name of a file"),
+        {"folder/x": ""},
+    ),
     _settings("no TOML", "variant: k3", "s.toml is not TOML", "line 1, column 8"),
     _settings("bytes", b"\xff\xfe\x00", "s.toml is not TOML"),
     _settings("brackets", f"x = {'[' * 5000}", "s.toml is not TOML"),
@@ -273,7 +280,7 @@ MODELS = (
     Command("predict m.safetensors", FAILURE, ("m.safetensors is damaged",), {"m.safetensors": b""}),
     Command("predict nodes.csv graph.npz", FAILURE, ("nodes.csv is damaged, or no model file",
             "give another")),
-    Command("predict folder", FAILURE, ("folder is a folder", "a model file"), {"folder/x": ""}),
+    Command("predict folder", WRONG_USE, ("folder is a folder", "a model file"), {"folder/x": ""}),
     Command("predict tables.safetensors edges.csv --nodes o.csv", WRONG_USE,
             ("o.csv, row 1: there is no column 'age'", "It has id, height"), {"o.csv": "id,height\nn1,3\n"}),
     *_values(
