@@ -125,6 +125,11 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
     differing = sorted(name for name in facts if written.get(name) != facts[name])
     if not differing:
         return
+    if "nodes" in written and "data" not in written:
+        raise InputError(
+            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Finish that "
+            "run with 0.1.0, or give another checkpoint file to start anew."
+        )
     seeds, asked, said = written.get("seeds"), facts.get("seeds", []), []
     first = seeds[0] if isinstance(seeds, list) and seeds else None  # nobody knows a fresh one otherwise
     if first is not None and len(seeds) != len(asked):
