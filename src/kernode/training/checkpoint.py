@@ -131,21 +131,22 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
             "run with 0.1.0, or give another checkpoint file to start anew."
         )
     seeds, asked, said = written.get("seeds"), facts.get("seeds", []), []
-    first = seeds[0] if isinstance(seeds, list) and seeds else None  # nobody knows a fresh one otherwise
-    if first is not None and len(seeds) != len(asked):
-        held = len(seeds)
+    seeds = seeds if isinstance(seeds, list) else []
+    if seeds and len(seeds) != len(asked):
+        runs = len(seeds)
         said.append(
-            f"it holds {held} run{'s' * (held != 1)}, not {len(asked)} (replicas={held}, --replicas {held})"
+            f"it holds {runs} run{'s' * (runs != 1)}, not {len(asked)} (replicas={runs}, --replicas {runs})"
         )
         # What more or fewer runs have besides is theirs: the nodes they train on, and their seeds.
-        differing = [name for name in differing if name != "data" and (name != "seeds" or first != asked[0])]
+        same = ("data", "seeds") if seeds[:1] == asked[:1] else ("data",)
+        differing = [name for name in differing if name not in same]
     if differing:
         verb = "differ" if len(differing) > 1 or differing[0] in ("data", "seeds") else "differs"
         said.append(f"its {' and '.join(filter(None, (', '.join(differing[:-1]), differing[-1])))} {verb}")
-    known = f" Its first seed is {first} (random_state={first}, --seed {first})."
+    # Nobody knows a fresh seed otherwise.
+    first = f" Its first seed is {seeds[0]} (random_state={seeds[0]}, --seed {seeds[0]})." if seeds else ""
     raise InputError(
-        f"{path} belongs to another run: {', and '.join(said)}."
-        f"{known if 'seeds' in differing and first is not None else ''} "
+        f"{path} belongs to another run: {', and '.join(said)}.{first if 'seeds' in differing else ''} "
         "Give the same settings, or another checkpoint file."
     )
 
