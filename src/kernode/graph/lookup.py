@@ -141,7 +141,7 @@ def require_one_reading(lookup: Lookup, given: Any, y: np.ndarray, labels: np.nd
         return False
     if given.min() < 0 or given.max() >= lookup.n:
         return False
-    as_names = _agree(y, labels[lookup.find(given.astype(str))])
+    as_names = _agree(y, labels[lookup.find(given, sure=True)])
     if _agree(y, labels[given]) and not as_names:
         raise InputError(
             f"nodes as names of {lookup.of} contradict its classes, and as positions they agree. "
