@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import kernode as kn
@@ -21,12 +22,23 @@ MORE = "synthetic:nodes=300000,degree=10,features=32"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A trained model of Cora is in it."""
+    """Trained models are in it: of Cora, of its links, and of tables, with edges that arrive."""
     folder = tmp_path_factory.mktemp("folder")
     graph, split = kn.load("cora", split="fastgcn")
     model = kn.NodeKernelClassifier("n1", epochs=3, replicas=2)
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
     model.save(folder / "cora.safetensors")
+    kn.LinkPredictor("kernel", epochs=1).fit(graph).save(folder / "links.safetensors")
+    n = 6000
+    edges = [f"n{i},n{i * step % n}\n" for i in range(n) for step in (7, 11, 13)]
+    (folder / "edges.csv").write_text("source,target\n" + "".join(edges))
+    (folder / "nodes.csv").write_text("id,age,team\n" + "".join(f"n{i},{i},t{i % 3}\n" for i in range(n)))
+    (folder / "more.csv").write_text("source,target\n" + "".join(f"n{i},n{i * 17 % n}\n" for i in range(n)))
+    tables = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="team")
+    model = kn.NodeKernelClassifier("n1", epochs=1).fit(
+        np.arange(100), tables.labels[:100], graph=tables, validation=np.arange(100, 200)
+    )
+    model.save(folder / "tables.safetensors", with_graph=True)
     return folder
 
 
@@ -55,6 +67,10 @@ LONG = {
     "gram": ("gram cora.safetensors -o gram.npz", {"after": 0.1}, NOTHING),
     "predict": ("predict cora.safetensors -o p.csv", {"after": 0.05}, NOTHING),
     "explain": ("explain cora.safetensors 35", {"after": 0.05}, NOTHING),
+    "what-if": ("what-if cora.safetensors 35 --smallest edges", {"after": 0.5}, NOTHING),
+    "embed": ("embed cora.safetensors -o vectors.csv", {"after": 0.05}, NOTHING),
+    "missing": ("missing links.safetensors", {"after": 0.1}, NOTHING),
+    "extend": ("extend tables.safetensors --edges more.csv --all -o e.csv", {"after": 0.1}, NOTHING),
     "plot": ("plot cora.safetensors embedding -o pictures", {"after": 1.2}, NOTHING),
     "report": ("report cora.safetensors -o report.html", {"after": 1.2}, NOTHING),
     "serve": ("serve cora.safetensors --port 0", {"after": 1.2}, NOTHING),

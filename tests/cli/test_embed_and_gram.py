@@ -207,3 +207,22 @@ def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tm
     model = kn.NodeKernelClassifier("n1", epochs=1).fit(np.arange(45), PLAIN.labels[:45], graph=graph)
     path = model.save(tmp_path / "odd.safetensors")
     fails(command("gram", path, tmp_path / "odd.npz", "-o", tmp_path / "k.parquet"), 2, "called 'node'")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        *((("predict", "MODEL", "DATA"), kind) for kind in ("csv", "parquet", "json")),
+        *((("embed", "MODEL", "DATA"), kind) for kind in ("npz", "parquet", "csv")),
+        *((("gram", "MODEL", "DATA"), kind) for kind in ("npz", "parquet")),
+        (("data", "convert", "DATA"), "npz"),
+    ],
+)
+def test_extensions_are_known_whatever_their_case(command, trained, tmp_path, words, kind):
+    _, path, data = trained["named"]
+    given = [{"MODEL": path, "DATA": data}.get(word, word) for word in words]
+    for out in (tmp_path / f"out.{kind}", tmp_path / f"OUT.{kind.upper()}"):
+        status, _, err = command(*given, "-o", out)
+        assert status == 0, err
+    usual, loud = (path.read_bytes() for path in sorted(tmp_path.iterdir(), reverse=True))
+    assert usual == loud

@@ -266,7 +266,10 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--seed", "99999999999999999999"), ("the seed must be",)),
         (("--hop-weights", "nan"), ("hop_weights must be",)),
         (("--hidden", "16,,4"), ("--hidden must be",)),
-        (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
+        (
+            ("--patience", "3", "--selection", "last"),
+            ("patience belongs to --selection best. Leave it out with --selection last.",),
+        ),
         (("--checkpoint-every", "0", "--checkpoint", "c"), ("--checkpoint-every must be",)),
         (("-o", "x" * 300), ("too long for the name of a file",)),
     ],

@@ -65,7 +65,10 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
         (("--resume",), ("--resume needs --checkpoint",)),
         (("--checkpoint", ".", "--resume"), ("is a folder",)),
         (("--replicas", "0"), ("replicas must be",)),
-        (("--patience", "3", "--selection", "last"), ("patience belongs to selection='best'",)),
+        (
+            ("--patience", "3", "--selection", "last"),
+            ("patience belongs to --selection best. Leave it out with --selection last.",),
+        ),
         (("--margin", "3"), ("No such option: --margin",)),
     ],
 )

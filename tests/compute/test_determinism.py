@@ -16,9 +16,6 @@ from kernode.node_classification.variants import VARIANTS
 from kernode.studies.tasks import Surroundings
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-UNORDERED = {
-    "jk"
-}  # layers of another library, which may add up as threads come: refused in a sentence, if so
 
 
 def test_it_lasts_as_long_as_it_is_asked_for():
@@ -112,10 +109,5 @@ def test_a_gpu_gives_the_same_bytes_twice(name, tmp_path):
         return model.save(path)
 
     with deterministic():
-        try:
-            first, second = (trained(tmp_path / f"{i}.safetensors").read_bytes() for i in range(2))
-        except RuntimeError as error:
-            if name in UNORDERED and "does not have a deterministic implementation" in str(error):
-                pytest.skip(str(error))
-            raise
+        first, second = (trained(tmp_path / f"{i}.safetensors").read_bytes() for i in range(2))
     assert first == second

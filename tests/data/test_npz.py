@@ -199,7 +199,7 @@ def test_object_arrays_are_never_unpickled(save, tmp_path):
 def test_a_missing_file_and_a_folder_are_one_sentence(tmp_path):
     with pytest.raises(FileError, match=r"none\.npz does not exist"):
         read_npz(tmp_path / "none.npz")
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(InputError, match="is a folder"):
         read_npz(tmp_path)
 
 

@@ -355,7 +355,7 @@ def test_files_that_are_no_tables(tmp_path):
     with pytest.raises(FileError, match=r"broken\.arrow cannot be read"):
         kn.read_table(arrow)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(FileError, match=r"folder\.csv is a folder"):
+    with pytest.raises(InputError, match=r"folder\.csv is a folder"):
         kn.read_table(tmp_path / "folder.csv")
     with pytest.raises(InputError, match="edges must be a file's path"):
         kn.read_table(17)

@@ -71,6 +71,15 @@ def test_a_checkpoint_goes_on_to_the_same_model():
     np.testing.assert_allclose(found, files.fit_from(None).predict_proba(np.arange(240)), rtol=1e-10)
 
 
+def test_a_checkpoint_of_0_1_0_does_not_go_on_and_stays_as_it_is(tmp_path):
+    old = cases.HERE / "0.1.0" / "checkpoint"
+    copy = tmp_path / "checkpoint"
+    copy.write_bytes(old.read_bytes())
+    with pytest.raises(kn.KernodeError, match=r"checkpoint of kernode 0\.1\.0, from which .* not go on"):
+        files.fit_from(kn.Checkpoint(copy, resume=True))
+    assert copy.read_bytes() == old.read_bytes()
+
+
 def test_an_index_gives_the_same_neighbours():
     pytest.importorskip("faiss")
     assert (files.index_answers(cases.HERE / PRESENT) == stored(PRESENT, "answers")["index"]).all()

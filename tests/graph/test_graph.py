@@ -118,6 +118,8 @@ def test_nodes_are_found_by_name_and_by_index():
     assert numbered.find(kn.positions([0, 1])).tolist() == [0, 1]
     with pytest.raises(InputError, match=r"called '1'.*kn.positions\(\[1\]\)"):
         numbered.find([1])
+    with pytest.raises(InputError, match=r"called '01'\. Check the name\.$"):  # text is no position
+        numbered.find(["01"])
     with pytest.raises(InputError, match="have no names"):
         kn.Graph.from_edges([(0, 1)], np.eye(3)).find(["a"])
 

@@ -100,7 +100,7 @@ def test_a_checkpoint_of_another_run_is_still_refused(desk):
     """Noor changed the seed and kept the file."""
     line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
     assert desk.kernode(line).status == 0
-    assert "belongs to another run (" in desk.kernode(f"{line} --seed 3 --resume").refusal
+    assert "belongs to another run: its " in desk.kernode(f"{line} --seed 3 --resume").refusal
 
 
 def test_in_python_it_is_the_same(desk, shop):

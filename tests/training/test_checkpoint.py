@@ -1,6 +1,7 @@
 """Training that is interrupted goes on as if nothing had happened, and nothing else goes on from its file."""
 
 import os
+import re
 import signal
 from dataclasses import replace
 
@@ -111,13 +112,22 @@ def test_resume_may_train_longer_but_not_something_else(path):
     assert np.array_equal(resumed.history["loss"], trained(JOINT, longer).history["loss"])
     other_loss = replace(JOINT, loss=replace(JOINT.loss, kernel_weight=0.3))
     for method, training, more, differing in (
-        (other_loss, SHORT, {}, "method"),
-        (JOINT, replace(SHORT, dropout=0.1), {}, "training"),
-        (JOINT, SHORT, {"seeds": (4,)}, "seeds"),
-        (JOINT, SHORT, {"nodes": labelled_nodes(split_seeds=(3,))}, "data"),
-        (JOINT, SHORT, {"graph": clustered_graph(n=120, seed=1)}, "graph"),
+        (other_loss, SHORT, {}, "its method differs"),
+        (other_loss, replace(SHORT, dropout=0.1), {}, "its method and training differ"),
+        (JOINT, replace(SHORT, dropout=0.1), {}, "its training differs"),
+        (
+            JOINT,
+            SHORT,
+            {"seeds": (4,)},
+            r"its seeds differ\. Its first seed is 0 \(.*\)",
+        ),
+        (JOINT, SHORT, {"seeds": (0, 1)}, r"it holds 1 run, not 2 \(replicas=1, --replicas 1\)"),
+        (JOINT, SHORT, {"nodes": labelled_nodes(split_seeds=(3,))}, "its data differ"),
+        (JOINT, SHORT, {"graph": clustered_graph(n=120, seed=1)}, "its graph differs"),
     ):
-        with pytest.raises(InputError, match=rf"belongs to another run \({differing}.* differ\)"):
+        with pytest.raises(
+            InputError, match=rf"^{re.escape(str(path))} belongs to another run: {differing}\. "
+        ):
             trained(method, training, **more, checkpoint=Checkpoint(path, resume=True))
 
 
@@ -177,8 +187,6 @@ def test_a_seed_that_nobody_chose_is_in_the_file(path):
         return model.fit(nodes, CLUSTERS.labels[nodes], **asked)
 
     seed = fit(None, False).seeds_[0]
-    with pytest.raises(
-        InputError, match=rf"seeds differ\)\. Its first seed is {seed} \(random_state={seed},"
-    ):
+    with pytest.raises(InputError, match=rf"seeds differ\. Its first seed is {seed} \(random_state={seed},"):
         fit(None, True)
     assert fit(seed, True).seeds_ == (seed,)

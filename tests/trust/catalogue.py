@@ -113,7 +113,7 @@ TABLES = (
           "cannot be an id"),
     _file("Excel", "edges.xlsx", b"PK\x03\x04", "edges.xlsx is neither", "Convert it"),
     _file("CSV called gzip", "edges.csv.gz", EDGES, "edges.csv.gz cannot be read", status=FAILURE),
-    Command("fit folder.csv", FAILURE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
+    Command("fit folder.csv", WRONG_USE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
 )  # fmt: skip
 
 GRAPHS_IN_FILES = (
@@ -144,6 +144,8 @@ GRAPHS_IN_FILES = (
 
 SPLITS = (
     Command("fit graph.npz --split nowhere.json", FAILURE, ("nowhere.json does not exist",)),
+    Command("fit graph.npz --split s.json", WRONG_USE, ("s.json is a folder",), {"s.json/x": ""}, "a folder"),
+    Command("fit graph.npz --split s.npz", WRONG_USE, ("s.npz is a folder",), {"s.npz/x": ""}, "a folder"),
     _split("no JSON", "s.json is not JSON", "Write it again", text="{train: [1]", status=FAILURE),
     _split("brackets", "s.json is not JSON", text="[" * 100_000, status=FAILURE),
     _split("a list", "s.json must hold an object", "train, validation and test", text="[1, 2]"),
@@ -171,13 +173,19 @@ SPLITS = (
         ("mine", "split must be", "0.6/0.2/0.2", "'mine'"),
         ("nan/nan/nan", "three numbers ≥ 0"),
         ("public", "Only cora, citeseer and pubmed", "use jk"),
+        ("1/0/0 --variant k3 --quiet", "--selection best needs validation nodes", "pass --selection last."),
         ("400-per-class", "The class '0' has 10 nodes", "Ask for fewer"),
     ),
 )  # fmt: skip
 
 SETTINGS = (
     Command("fit graph.npz --settings nowhere.toml", FAILURE, ("nowhere.toml does not exist",)),
-    Command("fit graph.npz --settings folder", FAILURE, ("folder cannot be read", "Check"), {"folder/x": ""}),
+    Command(
+        "fit graph.npz --settings folder",
+        WRONG_USE,
+        ("folder is a folder", "name of a file"),
+        {"folder/x": ""},
+    ),
     _settings("no TOML", "variant: k3", "s.toml is not TOML", "line 1, column 8"),
     _settings("bytes", b"\xff\xfe\x00", "s.toml is not TOML"),
     _settings("brackets", f"x = {'[' * 5000}", "s.toml is not TOML"),
@@ -218,6 +226,7 @@ OPTIONS = (
         ("--precision 16", "32 or 64"),
         ("--threads 1000000", "threads must be an integer up to 1,024"),
         ("--device tpu", "'cpu' or 'cuda'", "'tpu'"),
+        ("--device mps", "Pass --device cpu or --device auto."),
         ("--triplets 1000000000000", "triplets must be an integer up to"),
         ("--patience 0", "patience must be an integer ≥ 1"),
         ("--averaging 1", "averaging must be a number in [0, 1)"),
@@ -247,7 +256,8 @@ OPTIONS = (
         ("--variants k3,k9", "'k9' is not a variant to compare"),
         ("--splits 1", "from 2 to 1000"),
         ("--against k1", "--against must be one of the variants"),
-        ("--choose-on some", "a number of splits, or all"),
+        ("--choose-on some", "a number of splits, 1 or more, or all"),
+        ("--choose-on 0", "a number of splits, 1 or more, or all"),
         ("graph.npz", "the same name", "Rename"),
         ("--results nodes.csv", "nodes.csv is not a folder"),
     ),
@@ -270,7 +280,7 @@ MODELS = (
     Command("predict m.safetensors", FAILURE, ("m.safetensors is damaged",), {"m.safetensors": b""}),
     Command("predict nodes.csv graph.npz", FAILURE, ("nodes.csv is damaged, or no model file",
             "give another")),
-    Command("predict folder", FAILURE, ("folder is a folder", "a model file"), {"folder/x": ""}),
+    Command("predict folder", WRONG_USE, ("folder is a folder", "a model file"), {"folder/x": ""}),
     Command("predict tables.safetensors edges.csv --nodes o.csv", WRONG_USE,
             ("o.csv, row 1: there is no column 'age'", "It has id, height"), {"o.csv": "id,height\nn1,3\n"}),
     *_values(
@@ -305,6 +315,7 @@ MODELS = (
         "explain model.safetensors --graph graph.npz",
         ("1 --top 0", "--top must be an integer ≥ 1"),
         ("1 --class purple", "'purple' is no class of this model", "Choose of 0, 1, 2"),
+        ("1 --class 1 --against 1", "'1' cannot be told from itself", "another class for --against."),
     ),
     *_values(
         "what-if model.safetensors 1 --graph graph.npz",

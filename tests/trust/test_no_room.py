@@ -169,7 +169,8 @@ def test_a_file_that_grows_too_large_leaves_the_previous_one(around, kind):
     assert around.files() == before
 
 
-NOBODY = "import os; os.setgid(65534); os.setuid(65534)"
+# zipfile asks for an encoding that nobody may be able to read where Python is root's own.
+NOBODY = "import os, encodings.cp437; os.setgid(65534); os.setuid(65534)"
 
 
 @pytest.mark.parametrize("kind", ["model", "predictions, json", "graph", "picture"])
@@ -187,6 +188,32 @@ def test_a_read_only_folder_is_said_before_anything_is_computed(around, kind):
     assert "Traceback" not in err
     assert "can be written" in err or "cannot be written" in err
     assert around.files() == before
+
+
+READ_ONLY = {  # where nothing can be written, and how it is called
+    f"plot {MODEL} losses -o ro": "no file can be written in ro",
+    f"plot {MODEL} losses -o ro/new": "ro/new cannot be made in {ro}",
+    f"{FIT} --tensorboard ro/board": "ro/board cannot be made in {ro}",
+    "data shard ../clusters.npz --parts 2 -o ro/parts": "ro/parts cannot be made in {ro}",
+    "compare ../clusters.npz --variants k3,n1 --results ro": "no file can be written in ro",
+    "bench step --data cora --results ro": "no file can be written in ro",
+    f"predict {MODEL} -o ro/p.csv": "ro/p.csv: no file can be written in {ro}",
+    f"predict {MODEL} --log-file ro/log": "--log-file ro/log cannot be written (Permission denied)",
+}
+
+
+@pytest.mark.parametrize("line", READ_ONLY)
+def test_a_folder_that_cannot_be_written_to_is_a_wrong_call_and_called_by_its_name(around, line):
+    for folder in (around.folder, *around.folder.parents):
+        if folder.stat().st_uid == os.getuid() and len(folder.parts) > 2:
+            folder.chmod(0o755)
+    around.folder.chmod(0o777)
+    read_only = around.folder / "ro"
+    read_only.mkdir(mode=0o555)
+    status, out, err = around.run(line, before=NOBODY if os.getuid() == 0 else "")
+    assert (status, out) == (2, ""), err
+    assert err.startswith(f"kernode: {READ_ONLY[line].format(ro=read_only)}. Give another ")
+    assert err.count("\n") == 1
 
 
 def test_a_folder_that_vanished_while_it_trained_is_made_again_or_said(around):

@@ -413,24 +413,54 @@ def test_a_study_whose_values_are_no_json_is_refused(tmp_path):
     assert not (tmp_path / "touched").exists()
 
 
-def test_names_do_not_command_the_terminal(tmp_path, monkeypatch, command):
+COMMANDS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+
+
+@pytest.fixture
+def named_to_harm(tmp_path, monkeypatch, command):
+    """A folder with models of a graph whose names and classes are commands to a terminal."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-    rows = "".join(f"n{i}\x1b]0;owned\x07,n{(i + 1) % 12}\x1b]0;owned\x07\n" for i in range(12))
+    rows = "".join(f"n{i}\x1b]0;owned\x07,n{(i + 1) % 24}\x1b]0;owned\x07\n" for i in range(24))
     (tmp_path / "e.csv").write_text(f"source,target\n{rows}")
-    classes = "".join(f"n{i}\x1b]0;owned\x07,{i % 2}\x1b[2J,{i}\n" for i in range(12))
+    classes = "".join(f"n{i}\x1b]0;owned\x07,{i % 2}\x9b2J,{i}\n" for i in range(24))
     (tmp_path / "n.csv").write_text(f"id,team,age\n{classes}")
+    (tmp_path / "more.csv").write_text("source,target\nn0\x1b]0;owned\x07,n5\x1b]0;owned\x07\n")
     line = "fit e.csv --nodes n.csv --label team --variant n1 --epochs 1 -o m --with-graph"
     code, out, err = command(*line.split())
     assert code == 0, err
+    return out + err
+
+
+def test_names_do_not_command_the_terminal(named_to_harm, command):
     said = [
-        out,
-        err,
+        named_to_harm,
         *command("similar", "m", "n1\x1b]0;owned\x07")[1:],
         *command("similar", "m", "\x1b[2J")[1:],
     ]
     assert "owned" in "".join(said)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "".join(said))
+    assert not re.search(COMMANDS, "".join(said))
+
+
+@pytest.mark.parametrize("line", ["predict m", "extend m --edges more.csv --all", "missing links -k 7"])
+@pytest.mark.parametrize("json", [False, True])
+def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command, monkeypatch, line, json):
+    pty = pytest.importorskip("pty")
+    if line.startswith("missing"):
+        kn.LinkPredictor("kernel", epochs=1).fit(read_table("e.csv", "n.csv")).save("links", with_graph=True)
+    words = [*line.split(), *(["--json"] if json else [])]
+    code, piped, err = command(*words)
+    assert code == 0, err
+    assert (r"\u001b]0;owned" if json else "\x1b]0;owned\x07") in piped
+    master, slave = pty.openpty()
+    with open(slave, "w", encoding="utf-8") as terminal, open(master, "rb") as screen:  # noqa: PTH123 (numbers)
+        monkeypatch.setattr("sys.stdout", terminal)
+        assert command(*words)[0] == 0
+        shown = screen.read1().decode().replace("\r\n", "\n")
+    assert "owned" in shown
+    assert not re.search(COMMANDS, shown)
+    if not json:
+        assert shown == re.sub(COMMANDS, "\ufffd", piped)
 
 
 # What runs or unpacks, and where it may stand: why is said there.

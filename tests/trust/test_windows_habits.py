@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import kernode
+from commands import fails
 from kernode import storage
 from kernode.cli.console import data_name
 from kernode.cli.settings_file import read_settings
@@ -101,6 +102,19 @@ def test_a_name_that_the_locale_cannot_write_is_answered_with_what_to_set(tmp_pa
     done = run([("data", "info", edges)], tmp_path, utf_8=False)
     assert done.returncode == 2
     assert b"PYTHONUTF8=1" in done.stderr
+
+
+@pytest.mark.skipif(sys.getfilesystemencoding() != "utf-8", reason="about file systems whose names are UTF-8")
+def test_a_name_that_is_no_utf_8_is_shown_and_to_be_changed(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"n\xff\x1b.csv")
+    edges, _ = tables(tmp_path / "data")
+    try:
+        edges.rename(tmp_path / name)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    for words in (("data", "info"), ("predict",)):
+        fails(command(*words, name), 2, r"n\xff�.csv: the name is not text in UTF-8. Rename the file.")
 
 
 def test_text_files_are_opened_with_an_encoding_and_written_as_bytes():

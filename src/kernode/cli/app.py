@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Collection
@@ -16,11 +17,12 @@ from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
-from kernode.cli.console import harmless, warned
+from kernode.cli.console import warned
+from kernode.cli.graph_source import as_typed
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
-from kernode.cli.streams import whole_output
+from kernode.cli.streams import harmless, whole_output
 from kernode.ctrl_c import Interrupted, kept, pressed, said
 from kernode.errors import KernodeError
 from kernode.node_classification.descriptions import DESCRIPTIONS
@@ -72,7 +74,7 @@ def main() -> None:
         log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
-        _fail(str(error), error.exit_status)
+        _fail(as_typed(str(error)), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
         _fail(str(Interrupted()), Interrupted.exit_status)
     except BrokenPipeError:  # whoever was reading has enough
@@ -85,9 +87,7 @@ def main() -> None:
         if hasattr(error, "format_message"):  # typer's: an option or argument that there is not
             _fail_use(error)
         if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
-            _fail(
-                "a file's name is not in the encoding of this locale. Set PYTHONUTF8=1, or a UTF-8 LC_ALL.", 2
-            )
+            _fail(_said_of_a_name(), 2)
         if os.environ.get("KERNODE_DEBUG"):
             raise
         if isinstance(error, MemoryError) or "allocate" in str(error):
@@ -120,6 +120,15 @@ def _said_of(files: Collection[Path]) -> str:
         return "Nothing was written."
     others = f" and {len(shown) - 3} others" if len(shown) > 3 else ""
     return f"Written by then: {', '.join(shown[:3])}{others}."
+
+
+def _said_of_a_name() -> str:
+    """About a file whose name is no text: here, or anywhere."""
+    if sys.getfilesystemencoding().lower() != "utf-8":
+        return "a file's name is not in the encoding of this locale. Set PYTHONUTF8=1, or a UTF-8 LC_ALL."
+    words = (word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word))
+    shown = os.fsencode(next(words, "a file")).decode("utf-8", "backslashreplace")
+    return f"{shown}: the name is not text in UTF-8. Rename the file."
 
 
 def _fail(sentence: str, status: int, error: Exception | None = None) -> None:

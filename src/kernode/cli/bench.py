@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli.console import check_writable, print_json, progress
+from kernode.cli.console import check_folder, print_json, progress
 from kernode.cli.options import DeviceOptions, OutputOptions
 from kernode.cli.reports.bench import print_falls, print_suite
 from kernode.errors import InputError
@@ -47,7 +47,7 @@ def bench(
     """
     names, sets = _sorted_out(suites or [], data or [])
     if results is not None:
-        check_writable(results / "bench.json")
+        check_folder(results)
 
     from kernode.compute.place import Place
     from kernode.studies.bench import record

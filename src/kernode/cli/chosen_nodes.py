@@ -76,7 +76,7 @@ def names_of(graph: Graph, nodes: np.ndarray) -> np.ndarray:
 
 def check_place(path: Path, extensions: Iterable[str]) -> None:
     """Say before anything is computed that a file cannot be written, or is of no known kind."""
-    if path.suffix not in extensions:
+    if path.suffix.lower() not in extensions:
         raise InputError(f"{path}: the extension must be one of {', '.join(extensions)}.")
     check_writable(path)
 

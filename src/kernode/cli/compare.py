@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernode.cli.console import Begin, check_writable, print_json, progress, telling
+from kernode.cli.console import Begin, check_folder, print_json, progress, telling
 from kernode.cli.curves import check_board, shown_on_board
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
@@ -115,7 +115,7 @@ def compare(
         place, store = device.place(), Results.of(results)
         todo = list(matches(_read(tables, data), list(chosen.values()), splits, split, choosing))
         if any(store.find(match) is None for match in todo):
-            check_writable(store.folder / "result.json")
+            check_folder(store.folder)
         with device.computing(), shown_on_board(tensorboard):
             played = _played(todo, store, place, device, output.silent)
     figures: dict[str, dict[str, Any]] = {}
@@ -183,9 +183,9 @@ def _choosing(given: str) -> int:
     try:
         found = int(given)
     except ValueError:
-        found = -1
-    if found < 0:
-        raise InputError(f"--choose-on must be a number of splits, or all. Got {given!r}.")
+        found = 0
+    if found < 1:
+        raise InputError(f"--choose-on must be a number of splits, 1 or more, or all. Got {given!r}.")
     return found
 
 

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from kernode.cli.streams import write_data
+from kernode.cli.streams import harmless, write_data
 from kernode.compute.free_memory import peak_at
 from kernode.errors import InputError, KernodeWarning
 from kernode.progress import Listener, heard_by, note
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kernode.compute.place import Place
 
 
-# Control characters but for the line break and the tabulator, C1's among them.
-_OBEYED = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
 _LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
 
 
@@ -69,15 +67,6 @@ class Begin(Protocol):
 
     def __call__(self, total: float, name: str = "") -> Advance:
         """After so many steps it is done; ``name`` is what takes them."""
-
-
-def harmless(text: str) -> str:
-    r"""A text without what a terminal would obey: a name in somebody's file may hold such characters.
-
-    >>> harmless("ann\x1b[2J")
-    'ann�[2J'
-    """
-    return text.translate(_OBEYED)
 
 
 class _Console(Console):
@@ -284,7 +273,16 @@ def check_folder(path: Path) -> None:
     """The same for a folder that files will be written to."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file. Give the name of a folder.")
-    check_writable(path / "file")
+    existing = next(one for one in (path, *path.absolute().parents) if one.exists())
+    if not existing.is_dir():
+        raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
+    if not os.access(existing, os.W_OK):
+        what = (
+            f"no file can be written in {path}"
+            if existing == path
+            else f"{path} cannot be made in {existing}"
+        )
+        raise InputError(f"{what}. Give another folder.")
 
 
 def peak_memory_mb(place: Place) -> float | None:

@@ -127,7 +127,7 @@ def convert(
     """
     from kernode.data import write_npz
 
-    if out.suffix != ".npz":
+    if out.suffix.lower() != ".npz":
         raise InputError(f"{out}: a graph is written as FILE.npz.")
     check_writable(out)
     check_apart((out,), (graph.data, graph.nodes))

@@ -53,7 +53,7 @@ def embed(
         rows = source.nodes if only is None else chosen(graph, only, "--only")
         matrix = _vectors(source.kernel, graph, rows)
         # A number in a CSV takes some 12 characters in 32 bits and 20 in 64.
-        width = matrix.dtype.itemsize * (3 if out.suffix == ".csv" else 1)
+        width = matrix.dtype.itemsize * (3 if out.suffix.lower() == ".csv" else 1)
         check_room(out, len(rows) * len(matrix.columns) * width)
         size = write_matrix(out, matrix, begin(len(rows)))
     report = {

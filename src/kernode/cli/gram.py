@@ -87,7 +87,7 @@ def _gram(kernel: NodeKernel, graph: Graph, rows: np.ndarray, columns: np.ndarra
 
 
 def _check_table(out: Path, matrix: Matrix) -> None:
-    if out.suffix != ".parquet":
+    if out.suffix.lower() != ".parquet":
         return
     from kernode.cli.matrix_file import MOST_COLUMNS
 

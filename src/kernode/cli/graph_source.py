@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from kernode.cli.console import harmless, say
+from kernode.cli.console import say
+from kernode.cli.streams import harmless
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +69,23 @@ _KEYWORDS = (
 
 def _as_option(found: re.Match[str]) -> str:
     return f"--{found[1]}{' ' if found[2] else ''}"
+
+
+def as_typed(sentence: str) -> str:
+    """Advice about settings in Python as one types it after a command.
+
+    >>> as_typed("no CUDA device is available here. Pass device='cpu' or device='auto'.")
+    'no CUDA device is available here. Pass --device cpu or --device auto.'
+    >>> as_typed("Give another class for against=.")
+    'Give another class for --against.'
+    """
+    return re.sub(
+        r"(?<![\w=(-])(device|selection|objective|against)=(?:'(\w+)')?(?=[\s.,;]|$)", _typed, sentence
+    )
+
+
+def _typed(found: re.Match[str]) -> str:
+    return f"--{found[1]}{f' {found[2]}' if found[2] else ''}"
 
 
 def parse_features(text: str) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import math
@@ -132,7 +133,11 @@ def _opened(path: Path) -> int:
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(f"--log-file {path} cannot be written ({reason}). Give another file.") from None
+        wrong = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
+        kind = (
+            InputError if wrong or error.errno == errno.EROFS else FileError
+        )  # a full disk is nobody's slip
+        raise kind(f"--log-file {path} cannot be written ({reason}). Give another file.") from None
     with suppress(OSError):
         if path.is_file() and path.stat().st_size and _last_byte(path) != b"\n":
             os.write(file, b"\n")

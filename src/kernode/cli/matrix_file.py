@@ -47,7 +47,7 @@ def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
             advance(done, "rows")
 
     with writing_whole(path) as file:
-        WRITERS[path.suffix](file, matrix, told())
+        WRITERS[path.suffix.lower()](file, matrix, told())
     return path.stat().st_size
 
 

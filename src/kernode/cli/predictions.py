@@ -21,7 +21,7 @@ Table = dict[str, list[Any]]  # column by column
 
 def check_suffix(path: Path | None) -> None:
     """Raise unless a file's name says how to write it."""
-    if path is not None and path.suffix not in _WRITERS:
+    if path is not None and path.suffix.lower() not in _WRITERS:
         raise InputError(f"{path}: the extension must be one of {', '.join(_WRITERS)}.")
 
 
@@ -70,7 +70,7 @@ def write_table(path: Path, table: Table) -> None:
     """Write a table as its file's name says."""
     from kernode.storage import write_whole
 
-    write_whole(path, _WRITERS[path.suffix](table))
+    write_whole(path, _WRITERS[path.suffix.lower()](table))
 
 
 def rows_of(table: Table) -> list[dict[str, Any]]:

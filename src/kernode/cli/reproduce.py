@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import Advance, check_writable, print_json, progress, say
+from kernode.cli.console import Advance, check_folder, print_json, progress, say
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import OutputOptions, ResultsOption
 from kernode.cli.reports.reproduce import print_report
@@ -82,7 +82,7 @@ def reproduce(
     _check(cells)
     to_run = [] if stored else missing(cells, store)
     if to_run:
-        check_writable(store.folder / "result.json")
+        check_folder(store.folder)
         _run(to_run, store, device, output.silent)
     values = report(tables, store)
     if sets != DATASETS:
@@ -108,7 +108,7 @@ def _copy(folder: Path, json: bool) -> None:
     from kernode.storage import write_whole
     from kernode.studies.reproduce.settings import SHIPPED
 
-    check_writable(folder / "table1.toml")
+    check_folder(folder)
     there = [path.name for path in sorted(SHIPPED.glob("*.toml")) if (folder / path.name).exists()]
     if there:
         raise InputError(f"{folder / there[0]} is there already. Give another folder, or move it away.")
@@ -177,7 +177,7 @@ class _Watch:
 def _draw(tables: list[Any], store: Any, folder: Path) -> list[str]:
     from kernode.studies.reproduce.pictures import draw_all
 
-    check_writable(folder / "picture.png")
+    check_folder(folder)
     figures = next((table for table in tables if table.name == "figures"), None)
     if figures is None:
         raise InputError("--pictures needs the figures among the tables: name figures too.")

@@ -46,6 +46,8 @@ def with_settings(
 
 def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
     """The variant that a file names, and its settings, all of which the variant has."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a file.")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

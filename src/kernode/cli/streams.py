@@ -20,6 +20,18 @@ _READABLE = {
     "×": "x", "−": "-", "≥": ">=", "→": "->", "·": "-", "–": "-", "…": "...", "’": "'",
 }  # fmt: skip
 
+# Control characters but for the line break and the tabulator, C1's among them.
+_OBEYED = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
+
+
+def harmless(text: str) -> str:
+    r"""A text without what a terminal would obey: a name in somebody's file may hold such characters.
+
+    >>> harmless("ann\x1b[2J")
+    'ann�[2J'
+    """
+    return text.translate(_OBEYED)
+
 
 def _readable(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
@@ -102,9 +114,14 @@ def _whole(raw: _Raw, stream: TextIO) -> io.TextIOWrapper:
 
 
 def write_data(text: str) -> None:
-    """Data on stdout: UTF-8 whatever the terminal has, every byte, and lines that end as they are."""
+    """Data on stdout: UTF-8 whatever the terminal has, every byte, and lines that end as they are.
+
+    On a terminal nobody reads bytes, and names in them must not command it.
+    """
     if sys.stdout is None:
         raise FileError("stdout is closed, and data is to be written to it. Give a file instead.")
+    if sys.stdout.isatty():
+        text = harmless(text)
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:  # a notebook's, which takes any text

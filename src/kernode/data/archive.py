@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 
 from kernode.compute.free_memory import free_bytes, readable
-from kernode.errors import FileError
+from kernode.errors import FileError, InputError
 from kernode.storage import writing_whole
 
 # What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
@@ -133,6 +133,8 @@ def _compare_crc(content: IO[bytes]) -> None:
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open an NPZ file for reading."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a file.")
     try:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError as error:

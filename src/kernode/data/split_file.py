@@ -97,6 +97,8 @@ def _of_arrays(path: Path, graph: Graph) -> dict[str, Columns]:
 
 
 def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a file.")
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:

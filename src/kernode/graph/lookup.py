@@ -69,7 +69,7 @@ class Lookup:
         if nodes.dtype.kind in "UT" and nodes.size:
             return self._named(nodes.astype(str))
         if nodes.dtype.kind in "iu" and not isinstance(nodes, Positions) and self.has_integer_names:
-            return self._named(nodes.astype(str)) if sure else self._named_by_integers(nodes)
+            return self._named(nodes.astype(str), integers=True) if sure else self._named_by_integers(nodes)
         return checked_nodes(nodes, self.n).view(Positions)
 
     def name(self, node: int) -> str:
@@ -90,7 +90,7 @@ class Lookup:
 
     def _named_by_integers(self, nodes: np.ndarray) -> Positions:
         """Integers as names, which is said where they could be positions of others."""
-        at = self._named(nodes.astype(str))
+        at = self._named(nodes.astype(str), integers=True)
         others = np.flatnonzero(np.ravel(at != nodes))
         if len(others) and nodes.min() >= 0 and nodes.max() < self.n:
             warn(  # always in the same words, so that it is heard once
@@ -99,17 +99,17 @@ class Lookup:
             )
         return at
 
-    def _named(self, wanted: np.ndarray) -> Positions:
+    def _named(self, wanted: np.ndarray, *, integers: bool = False) -> Positions:
         if self.names is None:
             raise InputError(f"the nodes of {self.of} have no names. Give indices instead of text.")
         names, order = self._sorted
         at = np.minimum(np.searchsorted(names, wanted), len(names) - 1)
         missing = wanted[names[at] != wanted]
         if missing.size:
-            raise InputError(self._no_such(str(missing.flat[0])))
+            raise InputError(self._no_such(str(missing.flat[0]), integers))
         return order[at].astype(np.int64).view(Positions)
 
-    def _no_such(self, name: str) -> str:
+    def _no_such(self, name: str, integers: bool) -> str:
         assert self.names is not None
         sentence = f"no node of {self.of} is called {name!r}."
         if not name.isdecimal():
@@ -117,7 +117,7 @@ class Lookup:
         padded = self.names[np.char.lstrip(self.names, "0") == name]
         if len(padded):
             return f"{sentence} Did you mean the text {str(padded[0])!r}? Integers lose their leading zeros."
-        if int(name) < self.n:
+        if integers and int(name) < self.n:  # text was never meant as a position
             return f"{sentence} Its names are integers; for positions from 0 write kn.positions([{name}])."
         return f"{sentence} Check the name."
 
@@ -141,7 +141,7 @@ def require_one_reading(lookup: Lookup, given: Any, y: np.ndarray, labels: np.nd
         return False
     if given.min() < 0 or given.max() >= lookup.n:
         return False
-    as_names = _agree(y, labels[lookup.find(given.astype(str))])
+    as_names = _agree(y, labels[lookup.find(given, sure=True)])
     if _agree(y, labels[given]) and not as_names:
         raise InputError(
             f"nodes as names of {lookup.of} contradict its classes, and as positions they agree. "

@@ -119,8 +119,8 @@ class HopCost:
         if free is not None and need > free:
             raise InputError(
                 f"{self.hops} hops on this graph take about {readable(need)} of memory to build and "
-                f"{readable(free)} are free. Use fewer hops, or powers='plain' (unmasked powers of Ā), "
-                "which needs no more than the graph itself."
+                f"{readable(free)} are free. Use fewer hops, or powers='plain' (--powers plain), "
+                "the unmasked powers of Ā, which need no more than the graph itself."
             )
 
 

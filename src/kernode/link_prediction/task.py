@@ -84,7 +84,7 @@ def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | No
     pairs = given if linked is None else given[linked]
     if not len(pairs) or pairs.max() >= graph.n_nodes or not is_edge(graph.adjacency, pairs).all():
         return
-    if is_edge(graph.adjacency, graph.find(pairs.astype(str))).mean() < 0.5:
+    if is_edge(graph.adjacency, graph.lookup.find(pairs, sure=True)).mean() < 0.5:
         raise InputError(
             f"most linked pairs are no edges of {graph.name!r} by name, and as positions they all are: write "
             "kn.positions(pairs), or give the names as text where names are meant."

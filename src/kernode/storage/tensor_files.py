@@ -40,9 +40,10 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
 
     path, wanted = Path(path), " or ".join(kinds)
     if path.is_dir():
-        raise FileError(f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.")
+        raise InputError(f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.")
     if not path.is_file():
         raise FileError(f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.")
+    str(path).encode()  # safetensors would call a file damaged whose name is no text
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))

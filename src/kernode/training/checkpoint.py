@@ -101,25 +101,11 @@ class Checkpoint:
             self.check()
             return []
         saved, written = read_tensors(self.path, "checkpoint")
+        _require_same_run(self.path, facts, written)
         with complete(self.path):
-            return self._filled(state, facts, saved, written)
+            return self._filled(state, saved)
 
-    def _filled(
-        self,
-        state: dict[str, Tensor],
-        facts: dict[str, Any],
-        saved: dict[str, Tensor],
-        written: dict[str, Any],
-    ) -> list[dict[str, Tensor]]:
-        differing = sorted(name for name in facts if written.get(name) != facts[name])
-        if differing:
-            seed = next(iter(written.get("seeds") or []), None)  # nobody knows a fresh one otherwise
-            first = f" Its first seed is {seed} (random_state={seed}, --seed {seed})."
-            raise InputError(
-                f"{self.path} belongs to another run ({', '.join(differing)} differ)."
-                f"{first if 'seeds' in differing and seed is not None else ''} "
-                "Give the same settings, or another checkpoint file."
-            )
+    def _filled(self, state: dict[str, Tensor], saved: dict[str, Tensor]) -> list[dict[str, Tensor]]:
         for name, values in _restacked(saved, state).items():
             if values.shape != state[name].shape or values.dtype != state[name].dtype:
                 raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(state[name].shape)}")
@@ -132,6 +118,37 @@ class Checkpoint:
         }
         epochs = len(next(iter(columns.values())))
         return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
+
+
+def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]) -> None:
+    """Raise where a file is of another training than the one that is to go on, and say what differs."""
+    differing = sorted(name for name in facts if written.get(name) != facts[name])
+    if not differing:
+        return
+    if "nodes" in written and "data" not in written:
+        raise InputError(
+            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Finish that "
+            "run with 0.1.0, or give another checkpoint file to start anew."
+        )
+    seeds, asked, said = written.get("seeds"), facts.get("seeds", []), []
+    seeds = seeds if isinstance(seeds, list) else []
+    if seeds and len(seeds) != len(asked):
+        runs = len(seeds)
+        said.append(
+            f"it holds {runs} run{'s' * (runs != 1)}, not {len(asked)} (replicas={runs}, --replicas {runs})"
+        )
+        # What more or fewer runs have besides is theirs: the nodes they train on, and their seeds.
+        same = ("data", "seeds") if seeds[:1] == asked[:1] else ("data",)
+        differing = [name for name in differing if name not in same]
+    if differing:
+        verb = "differ" if len(differing) > 1 or differing[0] in ("data", "seeds") else "differs"
+        said.append(f"its {' and '.join(filter(None, (', '.join(differing[:-1]), differing[-1])))} {verb}")
+    # Nobody knows a fresh seed otherwise.
+    first = f" Its first seed is {seeds[0]} (random_state={seeds[0]}, --seed {seeds[0]})." if seeds else ""
+    raise InputError(
+        f"{path} belongs to another run: {', and '.join(said)}.{first if 'seeds' in differing else ''} "
+        "Give the same settings, or another checkpoint file."
+    )
 
 
 def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -93,7 +93,7 @@ class GraphOptions(TableOptions):
     data: Annotated[str, typer.Argument(help=DATA_HELP)]
 
     def __post_init__(self) -> None:
-        if Path(self.data).suffix == ".safetensors":
+        if Path(self.data).suffix.lower() == ".safetensors":
             raise InputError(
                 f"{self.data} is a model, not a graph. Give the graph; kernode predict, similar and explain "
                 "take models."

@@ -93,7 +93,7 @@ def _read_file(path: Path, reading: Reading) -> Table:
     if suffix not in SUFFIXES:
         raise InputError(f"{path} is no table. Its name must end in one of {', '.join(SUFFIXES)}.")
     if path.is_dir():
-        raise FileError(f"{path} is a folder. Give the file in it.")
+        raise InputError(f"{path} is a folder. Give the file in it.")
     tell(f"reading {path.name}", 0, 1)
     try:
         if suffix in TEXT:
