@@ -364,8 +364,8 @@ def test_command_says_what_was_lost_and_compares_the_rest(told, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--choose-on", "few"], "--choose-on must be a number of splits, or all"),
-        (["--choose-on", "-1"], "--choose-on must be a number of splits, or all"),
+        (["--choose-on", "few"], "--choose-on must be a number of splits, 1 or more, or all"),
+        (["--choose-on", "-1"], "--choose-on must be a number of splits, 1 or more, or all"),
         (["--split", "five-per-class"], "nodes per class are written 20-per-class"),
         (["--split", "5/0-per-class"], "--split must have training, validation and test nodes"),
         (["--split", "50-per-class"], "too few for 50 that train, 30 that validate"),

@@ -306,6 +306,20 @@ def test_tables_that_unfold_to_more_than_the_memory_are_refused(tmp_path):
             assert "unfolds to more than" in refused(read_table, path)
 
 
+def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
+    """A column that is all null has a length, and nothing else."""
+    import pyarrow as pa
+
+    path, few, many = tmp_path / "e.arrow", 54_321, 2**38
+    columns = pa.table({"source": pa.nulls(few), "target": pa.nulls(few)})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, columns.schema) as made:
+        made.write_table(columns)
+    lengths = (np.int64(length).tobytes() for length in (few, many))
+    path.write_bytes(path.read_bytes().replace(*lengths))
+    with little_memory(2**33):
+        assert "has 274,877,906,944 rows" in refused(read_table, path)
+
+
 def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):
     import pyarrow as pa
 

@@ -121,7 +121,7 @@ class _Unfolded:
     left: int | None
 
     def read(self, count: int) -> bytes:
-        block: bytes = self.stream.read(count)
+        block: bytes = self.stream.read_buffer(count).to_pybytes()  # read() loses memory where it fails
         if self.left is not None:
             self.left -= len(block)
             if self.left < 0:
