@@ -55,7 +55,7 @@ def fuzz_apart(name: str, seconds: int, memory: int, keep: Path) -> tuple[int, b
         command = [sys.executable, str(HERE), "--one", name, "--folder", folder, "--", *options]
         own = os.environ | {"KERNODE_CACHE": f"{folder}/cache", "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=own)
-    said = done.stdout + done.stderr
+    said = f"{done.stdout}{done.stderr}\nIt ended with {done.returncode}."
     counted = re.search(r"stat::number_of_executed_units:\s*(\d+)", said)
     return int(counted[1]) if counted else 0, done.returncode == 0 and counted is not None, said
 
