@@ -122,3 +122,5 @@ def test_a_year_is_not_taken_for_so_many_deviations(of_tables, model):
     with pytest.raises(kn.InputError, match=r"'year' is standardised: mean .* never beyond ±5. Got 2000"):
         model.what_if("n4", features={"year": 2000})
     assert model.what_if("n4", features={"venue=A": 1, "venue=B": 0}).after
+    years = (2003, np.int64(2003), np.float32(2003), "2003")
+    assert len({model.what_if("n4", columns={"year": year}).after for year in years}) == 1

@@ -133,10 +133,8 @@ def _opened(path: Path) -> int:
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         reason = error.strerror or str(error)
-        wrong = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
-        kind = (
-            InputError if wrong or error.errno == errno.EROFS else FileError
-        )  # a full disk is nobody's slip
+        slip = isinstance(error, PermissionError | NotADirectoryError | FileExistsError)
+        kind = InputError if slip or error.errno == errno.EROFS else FileError  # a full disk is no slip
         raise kind(f"--log-file {path} cannot be written ({reason}). Give another file.") from None
     with suppress(OSError):
         if path.is_file() and path.stat().st_size and _last_byte(path) != b"\n":

@@ -67,12 +67,7 @@ def what_if(
             edit = Edit(
                 tuple((v, one_node(on.graph, one, "--add")) for one in add or ()),
                 tuple((v, one_node(on.graph, one, "--remove")) for one in remove or ()),
-                {
-                    (v, column): value
-                    for column, value in changed_features(
-                        on.graph, *_settings(on.graph, set_to or [])
-                    ).items()
-                },
+                changed_features(on.graph, v, *_settings(on.graph, set_to or [])),
             )
             found, search = answer(on, v, edit), None
         else:

@@ -18,7 +18,7 @@ from kernode.compute.threads import cpu_threads
 from kernode.data.tables.new_values import as_features
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.edits import Edit
+from kernode.graph.edits import Edit, Pair
 from kernode.graph.names import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
 from kernode.node_classification.centroids import references
@@ -93,14 +93,13 @@ def as_edit(
             found.append((at[0], at[1]))
         return tuple(found)
 
-    set_to = changed_features(graph, features or {}, columns or {})
-    return v, Edit(pairs(add), pairs(remove), {(v, column): value for column, value in set_to.items()})
+    return v, Edit(pairs(add), pairs(remove), changed_features(graph, v, features or {}, columns or {}))
 
 
 def changed_features(
-    graph: Graph, features: Mapping[Any, float], columns: Mapping[str, Any]
-) -> dict[int, float]:
-    """Columns of X and what a node would have there.
+    graph: Graph, node: int, features: Mapping[Any, float], columns: Mapping[str, Any]
+) -> dict[Pair, float]:
+    """Entries of X, by node and column, and what would stand there.
 
     ``features`` are numbers as the model sees them, ``columns`` values as the table has them.
     """
@@ -118,7 +117,7 @@ def changed_features(
                 f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features."
             )
         found[column] = number
-    return found
+    return {(node, column): number for column, number in found.items()}
 
 
 def column_of(graph: Graph, name: Any) -> int:

@@ -37,6 +37,7 @@ def as_features(graph: Graph, values: Mapping[str, Any]) -> dict[int, float]:
 def _encoded(column: Column, value: Any) -> list[float]:
     import pyarrow as pa
 
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     if isinstance(column, Category) and value is not None:
         place_of(column, str(value), column.values)  # a value that nobody had would be zeros, unsaid
     as_it_is = value is None or isinstance(value, bool | int | float | list | tuple)

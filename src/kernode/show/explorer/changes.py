@@ -38,7 +38,7 @@ def changed(
     edit = Edit(
         tuple((at, view.names.find(one)) for one in add),
         tuple((at, view.names.find(one)) for one in remove),
-        {(at, column): value for column, value in changed_features(graph, features, columns).items()},
+        changed_features(graph, at, features, columns),
     )
     with _in_silence():
         found = what_if(view.on, at, edit)
