@@ -1,29 +1,53 @@
-"""What a user hears in one sentence that says what, where and how to fix it: errors, and warnings."""
+"""Errors and warnings: one sentence that says what is wrong, where, and how to fix it.
+
+An error also carries a ``code`` and ``fields`` for programs and tests, so that nobody has to read the sentence.
+The sentence names no option of the command line: where ``fields`` hold the ``setting`` that is wrong, a command
+adds its own option.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 
 class KernodeError(Exception):
-    """Something failed that the user should hear about in one sentence (exit status 1)."""
+    """A failure in one sentence (exit status 1).
+
+    - ``code``: the kind of error, such as "setting", "unknown-node" or "too-large".
+    - ``fields``: what it is about, by name, such as ``setting="hops", value=0``.
+
+    >>> error = InputError("hops must be an integer ≥ 1. Got 0.", "setting", setting="hops", value=0)
+    >>> error.code, error.fields, str(error)
+    ('setting', {'setting': 'hops', 'value': 0}, 'hops must be an integer ≥ 1. Got 0.')
+    """
 
     exit_status = 1
+    code = "failed"
+
+    def __init__(self, sentence: str = "", code: str | None = None, **fields: Any) -> None:
+        super().__init__(sentence)
+        self.code, self.fields = code or type(self).code, fields
 
 
 class InputError(KernodeError, ValueError):
     """The call, the file or the option is wrong, and the sentence says how to right it (exit status 2)."""
 
     exit_status = 2
+    code = "input"
 
 
 class FileError(KernodeError, OSError):
     """A file is missing, damaged or not what it claims to be (exit status 1)."""
 
+    code = "file"
+
 
 class MissingExtraError(KernodeError, ImportError):
     """An optional dependency is not installed, and the sentence names the extra (exit status 1)."""
+
+    code = "extra"
 
 
 class KernodeWarning(UserWarning):
