@@ -1,4 +1,4 @@
-"""Errors tested by what they are, not by how they are worded: ``with refused("setting", setting="hops"): …``."""
+"""Errors tested by what they are, not by their words: ``with refused("setting", setting="hops"): …``."""
 
 from contextlib import contextmanager
 

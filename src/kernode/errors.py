@@ -1,8 +1,8 @@
 """Errors and warnings: one sentence that says what is wrong, where, and how to fix it.
 
-An error also carries a ``code`` and ``fields`` for programs and tests, so that nobody has to read the sentence.
-The sentence names no option of the command line: where ``fields`` hold the ``setting`` that is wrong, a command
-adds its own option.
+An error also carries a ``code`` and ``fields`` for programs and tests, so that nobody has to read the
+sentence. The sentence names no option of the command line: where ``fields`` hold the ``setting`` that is
+wrong, a command adds its own option.
 """
 
 from __future__ import annotations
