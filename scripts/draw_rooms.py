@@ -33,7 +33,7 @@ ROOMS = {
     "metrics": ("accuracy, ranking, retrieval", ""),
     "compute": ("places, sparse products, draws, Adam, GPU", ""),
     "storage": ("whole files", ""),
-    "recipe": ("parts as JSON", ""),
+    "config": ("parts as JSON", ""),
     "progress": ("who is told", ""),
     "ctrl_c": ("answered within a second, with what is kept", ""),
     "errors": ("one sentence each", ""),

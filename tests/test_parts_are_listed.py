@@ -4,13 +4,13 @@ import pytest
 
 import parts
 from kernode import kernels, losses, maps
+from kernode.config import Config
 from kernode.kernels import BaseKernel
 from kernode.link_prediction.method import LinkMethod
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.variants import VARIANTS
-from kernode.recipe import Recipe
 
 
 def is_abstract(kind):
@@ -25,7 +25,7 @@ def within(part):
     """A part and those that it is made of."""
     yield part
     for value in vars(part).values():
-        if isinstance(value, Recipe):
+        if isinstance(value, Config):
             yield from within(value)
 
 
@@ -51,7 +51,7 @@ def test_every_exported_part_is_listed(room, kind, listed):
 
 def test_every_part_that_files_know_is_listed():
     """Exported or not: what a model file can name has a contract."""
-    known = {kind for kind in Recipe.kinds.values() if kind.__module__.startswith("kernode.")}
+    known = {kind for kind in Config.kinds.values() if kind.__module__.startswith("kernode.")}
     rooms = (FeatureMap, BaseKernel, Loss, losses.LinkCrossEntropy, NodeMethod, LinkMethod)
     in_rooms = {kind for kind in known if issubclass(kind, rooms)}
     # What others are made of has a contract through them.

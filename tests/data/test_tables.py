@@ -12,12 +12,12 @@ from pyarrow import feather, parquet
 from scipy import sparse
 
 import kernode as kn
+from kernode.config import Config
 from kernode.data import load_graph, read_npz, write_npz
 from kernode.data.tables.columns import Category, Date, Encoding, Flag, Number, Text, Vector
 from kernode.data.tables.columns.guess import guess_kind
 from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, KernodeError, KernodeWarning
-from kernode.recipe import Recipe
 
 EDGES = "source,target\na,b\nb,c\nc,a\nc,d\n"
 NODES = "id,year,venue,topic\na,1999,NIPS,x\nb,2001,ICML,y\nc,2005,NIPS,\nd,2007,ICML,x\n"
@@ -244,7 +244,7 @@ def test_everything_done_to_columns_survives_json_and_npz(tmp_path):
     }
     edges = {"source": list("abc"), "target": list("def")}
     graph = kn.read_table(edges, nodes, positions=8)
-    again = Recipe.from_json(graph.encoding.to_json())
+    again = Config.from_json(graph.encoding.to_json())
     assert isinstance(again, Encoding)
     assert again == graph.encoding
     write_npz(graph, tmp_path / "g.npz")

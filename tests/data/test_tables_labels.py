@@ -3,8 +3,8 @@
 import pytest
 
 import kernode as kn
+from kernode.config import Config
 from kernode.errors import InputError, KernodeWarning
-from kernode.recipe import Recipe
 
 
 def read(classes, ids=None, **options):
@@ -53,7 +53,7 @@ def test_exactly_the_given_texts_are_not_known(unknown, names):
 def test_what_is_not_known_is_stored_and_said():
     first = read([0, 1, 2, -1])
     assert "nodes: took '-1' in column 'label' as not known (1 row); to keep it" in " ".join(first.notes)
-    assert Recipe.from_json(first.encoding.to_json()) == first.encoding
+    assert Config.from_json(first.encoding.to_json()) == first.encoding
     nodes = {"id": ["a", "b"], "x": [1, 2], "label": [-1, 1]}
     assert kn.read_table({"source": ["a"], "target": ["b"]}, nodes, like=first).labels.tolist() == [-1, 1]
     grown = kn.extend(first, {"id": ["a", "b"], "x": [1, 2], "label": [-1, 9]}, None)

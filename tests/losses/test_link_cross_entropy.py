@@ -8,9 +8,9 @@ import torch
 
 from graphs import CLUSTERS, vectors
 from kernode.compute.draws import Draws
+from kernode.config import Config
 from kernode.data.edge_split import split_edges
 from kernode.losses import LinkCrossEntropy
-from kernode.recipe import Recipe
 
 TRAINING = split_edges(CLUSTERS, 0).graph
 SEEDS = torch.tensor([3, 4])
@@ -44,4 +44,4 @@ def test_loss_of_given_pairs_is_that_of_both_kinds():
 
 
 def test_settings_travel_as_json():
-    assert Recipe.from_json(json.loads(json.dumps(LinkCrossEntropy().to_json()))) == LinkCrossEntropy()
+    assert Config.from_json(json.loads(json.dumps(LinkCrossEntropy().to_json()))) == LinkCrossEntropy()

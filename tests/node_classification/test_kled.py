@@ -11,11 +11,11 @@ from sklearn.svm import SVC
 
 import kernode as kn
 from graphs import clustered_graph, graphs
+from kernode.config import Config
 from kernode.errors import InputError
 from kernode.node_classification import kled as room
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED, diffuse, normalized_columns
-from kernode.recipe import Recipe
 from kernode.training.settings import Training
 from tasks import labelled_nodes, node_task
 
@@ -198,7 +198,7 @@ def test_heavy_graphs_get_only_the_scales_whose_sums_end():
 
 def test_settings_travel_as_json():
     kled = KLED(scales=(0.5, 3.0), classifiers=("svc",), penalty=2.0)
-    assert Recipe.from_json(json.loads(json.dumps(kled.to_json()))) == kled
+    assert Config.from_json(json.loads(json.dumps(kled.to_json()))) == kled
 
 
 @pytest.mark.parametrize(

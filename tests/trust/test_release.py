@@ -74,4 +74,4 @@ def test_wheel_and_sdist_hold_what_is_tracked_and_no_path_of_this_machine(tmp_pa
         "the wheel lacks kernode/new.py",
         "the sdist lacks src/kernode/new.py",
     ]
-    assert len(build_release.faults(sdist, wheel, files - {"src/kernode/recipe.py"})) == 2
+    assert len(build_release.faults(sdist, wheel, files - {"src/kernode/config.py"})) == 2

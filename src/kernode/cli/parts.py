@@ -6,8 +6,8 @@ import ast
 import dataclasses
 from typing import Any
 
+from kernode.config import Config
 from kernode.errors import InputError
-from kernode.recipe import Recipe
 
 
 def parse_part(text: str, base: type, what: str) -> Any:
@@ -38,9 +38,9 @@ def parse_part(text: str, base: type, what: str) -> Any:
     return part
 
 
-def known_parts(base: type) -> dict[str, type[Recipe]]:
+def known_parts(base: type) -> dict[str, type[Config]]:
     """Every part of a kind that can be built, by its name."""
-    kinds = {name: kind for name, kind in Recipe.kinds.items() if issubclass(kind, base)}
+    kinds = {name: kind for name, kind in Config.kinds.items() if issubclass(kind, base)}
     return {
         name: kinds[name] for name in sorted(kinds) if not name.startswith("_") and _is_whole(kinds[name])
     }
@@ -104,7 +104,7 @@ class _Reader:
             raise InputError(f"--{self.what}: a setting of {kind.__name__} is wrong ({error}).") from None
 
     def settings(
-        self, kind: type[Recipe], args: list[ast.expr], keywords: list[ast.keyword]
+        self, kind: type[Config], args: list[ast.expr], keywords: list[ast.keyword]
     ) -> dict[str, Any]:
         """Arguments by the names of the part's fields; all that it needs, and no others."""
         fields = [field for field in dataclasses.fields(kind) if field.init]

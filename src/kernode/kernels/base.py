@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from kernode.compute.stack import Parameters
+from kernode.config import Config
 from kernode.errors import InputError
-from kernode.recipe import Recipe
 
 NONE: Parameters = {}
 
 
 @dataclass(frozen=True)
-class BaseKernel(Recipe):
+class BaseKernel(Config):
     """k_base(x, y), for a stack of r replicas at once.
 
     :meth:`embed` does what depends on one node alone, once; :meth:`pairs` and :meth:`gram` take

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import Parameters, part
+from kernode.config import require_part
 from kernode.kernels.base import NONE, BaseKernel
-from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from kernode.compute.fused import fused
 from kernode.compute.stack import Parameters, stacked_rows
+from kernode.config import require_part
 from kernode.kernels.base import NONE, BaseKernel
-from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from kernode.compute.draws import NOISE, Draws, Dropout
 from kernode.compute.pair_products import pair_products
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
+from kernode.config import Config, require_part
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
-from kernode.recipe import Recipe, require_part
 from kernode.training.settings import OF_LEARNING, Training
 
 
 @dataclass(frozen=True)
-class LinkMethod(Recipe):
+class LinkMethod(Config):
     """P(link u-v) = σ(K(u, v)), with s_G = 1 on edges and 0 elsewhere (Eq. 14).
 
     - ``scaled``: σ(a K + b) instead, with a and b learned: a normalised kernel needs room beyond ±1.

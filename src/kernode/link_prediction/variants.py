@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernode.config import take_fields
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel, Linear, Normalized
 from kernode.link_prediction import tuned_settings
@@ -16,7 +17,6 @@ from kernode.link_prediction.tuned_settings import Tuned
 from kernode.maps import GCN, HopMLP
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS
 from kernode.maps.module import require_map
-from kernode.recipe import take_fields
 from kernode.training.settings import Training, require_effect
 
 # A hidden width of 0 is no hidden layer.

@@ -16,15 +16,15 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, one_each
 from kernode.compute.stack import Parameters
+from kernode.config import Config
 from kernode.kernels import BaseKernel
 from kernode.losses.nodes_by_class import NodesByClass
-from kernode.recipe import Recipe
 
 Objective = Literal["kernel", "softmax", "joint"]
 
 
 @dataclass(frozen=True)
-class Loss(Recipe):
+class Loss(Config):
     """What is minimised while the classes of nodes are learned, for a stack of r replicas at once.
 
     Like a map, a frozen dataclass of settings with two pure functions: what the training nodes fix

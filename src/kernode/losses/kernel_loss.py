@@ -12,11 +12,11 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, stacked_rows
+from kernode.config import Config
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.triplets import Triplets, TripletSampler
-from kernode.recipe import Recipe
 
 
 class TripletInputs(NamedTuple):
@@ -79,6 +79,6 @@ class KernelLoss(Loss):
 def kernel_losses() -> dict[str, type[KernelLoss]]:
     """Every kernel loss there is, by its name in lower case: "hinge", "squared", …; defining one adds it."""
     kinds = (
-        kind for kind in Recipe.kinds.values() if issubclass(kind, KernelLoss) and kind is not KernelLoss
+        kind for kind in Config.kinds.values() if issubclass(kind, KernelLoss) and kind is not KernelLoss
     )
     return {kind.__name__.lower(): kind for kind in kinds}

@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from kernode.compute.draws import Draws
+from kernode.config import Config
 from kernode.graph import Graph
 from kernode.losses.edge_pairs import EdgePairs
-from kernode.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class LinkCrossEntropy(Recipe):
+class LinkCrossEntropy(Config):
     """``−log σ(K)`` on edges and ``−log(1 − σ(K))`` on as many sampled pairs: the mean of the two means."""
 
     def prepare(self, graph: Graph, device: torch.device, others: np.ndarray | None) -> EdgePairs:

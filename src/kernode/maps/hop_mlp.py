@@ -14,6 +14,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.config import LATER
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -27,7 +28,6 @@ from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_b
 from kernode.maps.layers.sizes import hops_trained
 from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
-from kernode.recipe import LATER
 
 Term = Literal["identity", "loop", "both"]
 

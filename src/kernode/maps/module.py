@@ -16,6 +16,7 @@ from torch.func import functional_call
 from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.config import require_part
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
@@ -23,7 +24,6 @@ from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.sizes import dense_held
 from kernode.maps.layers.widths import width_of
-from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import part
+from kernode.config import require_part
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.diffused_components import DiffusedComponents
-from kernode.recipe import require_part
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.replicas import whole
+from kernode.config import require_part, take_fields
 from kernode.errors import InputError
 from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap
-from kernode.recipe import require_part, take_fields
 
 _MOST_LAYERS = 1000
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.config import require_part, take_fields
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -28,7 +29,6 @@ from kernode.node_classification.label_propagation import (
     spread,
 )
 from kernode.node_classification.method import Method, NodeMethod
-from kernode.recipe import require_part, take_fields
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 

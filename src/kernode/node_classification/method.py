@@ -13,6 +13,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
+from kernode.config import Config, require_part, take_fields
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -25,7 +26,6 @@ from kernode.maps.base import StagedMap
 from kernode.maps.module import require_map
 from kernode.node_classification.centroids import centroid_scores, reference_scores
 from kernode.node_classification.changes import changed_loss, hidden_widths, with_objective
-from kernode.recipe import Recipe, require_part, take_fields
 from kernode.training.loop import Trained
 from kernode.training.settings import OF_LEARNING, Training
 from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
@@ -40,7 +40,7 @@ PER_REPLICA = (*TRAINING_PER_REPLICA, *Joint.per_replica, *Hinge.per_replica)
 
 
 @dataclass(frozen=True)
-class NodeMethod(Recipe):
+class NodeMethod(Config):
     """What learns the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
 
     has_kernel: ClassVar[bool] = False  # whether its model is asked for K(u, v)

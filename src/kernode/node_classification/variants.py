@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kernode.config import take_fields
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
@@ -36,7 +37,6 @@ from kernode.node_classification.kled import KLED
 from kernode.node_classification.label_propagation import LabelPropagation
 from kernode.node_classification.method import Method, NodeMethod
 from kernode.node_classification.tuned_settings import Tuned
-from kernode.recipe import take_fields
 from kernode.training.settings import Training, require_effect
 
 AUTO = "auto"

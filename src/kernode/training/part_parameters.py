@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
+from kernode.config import Config
 from kernode.errors import InputError
-from kernode.recipe import Recipe
 
 
 class PartParameters(BaseEstimator):
@@ -18,7 +18,7 @@ class PartParameters(BaseEstimator):
     with the new setting in the place of the old one, for a part is a value that nothing changes.
     """
 
-    _PARTS: ClassVar[dict[str, type[Recipe]]]  # parameters that are parts, and what they must be
+    _PARTS: ClassVar[dict[str, type[Config]]]  # parameters that are parts, and what they must be
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; ``deep``: also those of parts, as ``kernel__gamma``."""
@@ -42,7 +42,7 @@ class PartParameters(BaseEstimator):
 
     def _require_part(self, name: str, setting: str) -> None:
         given, kind = getattr(self, name), self._PARTS[name]
-        if isinstance(given, Recipe):
+        if isinstance(given, Config):
             return
         if setting in self._get_param_names():
             way = f"set {setting}= itself"
@@ -57,7 +57,7 @@ class PartParameters(BaseEstimator):
 
 def _settings(prefix: str, part: Any) -> dict[str, Any]:
     """All settings of a part, by their paths."""
-    if not isinstance(part, Recipe):
+    if not isinstance(part, Config):
         return {}
     found: dict[str, Any] = {}
     for field in dataclasses.fields(part):
@@ -66,7 +66,7 @@ def _settings(prefix: str, part: Any) -> dict[str, Any]:
     return found
 
 
-def _changed(part: Recipe, path: str, value: Any, called: str) -> Recipe:
+def _changed(part: Config, path: str, value: Any, called: str) -> Config:
     """A part with one setting replaced, however deep it is."""
     name, _, rest = path.partition("__")
     known = [field.name for field in dataclasses.fields(part)]
@@ -75,15 +75,15 @@ def _changed(part: Recipe, path: str, value: Any, called: str) -> Recipe:
         raise InputError(f"{called}, {type(part).__name__}, has no setting {name!r}. {has}.")
     if rest:
         inner = getattr(part, name)
-        if not isinstance(inner, Recipe):
+        if not isinstance(inner, Config):
             raise InputError(f"{called}__{name} is {inner!r}, which has no setting {rest!r}.")
         value = _changed(inner, rest, value, f"{called}__{name}")
     return dataclasses.replace(part, **{name: value})
 
 
-def _kinds_with(kind: type[Recipe], setting: str) -> list[type[Recipe]]:
+def _kinds_with(kind: type[Config], setting: str) -> list[type[Config]]:
     return [
         one
-        for one in Recipe.kinds.values()
+        for one in Config.kinds.values()
         if issubclass(one, kind) and setting in {field.name for field in dataclasses.fields(one)}
     ]

@@ -14,9 +14,9 @@ import torch
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.threads import Threads
+from kernode.config import Config
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.recipe import Recipe
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 
@@ -59,7 +59,7 @@ class Run:
         return Draws(torch.tensor(self.seeds[replicas], dtype=torch.int64, device=self.place.device))
 
     def facts(
-        self, graph: Graph, method: Recipe, training: Training, data: Iterable[np.ndarray]
+        self, graph: Graph, method: Config, training: Training, data: Iterable[np.ndarray]
     ) -> dict[str, Any]:
         """What two runs must share for one to continue the other's checkpoint; epochs may grow."""
         facts = {

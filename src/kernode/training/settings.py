@@ -12,8 +12,8 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
+from kernode.config import LATER, Config
 from kernode.errors import InputError
-from kernode.recipe import LATER, Recipe
 
 MOST_EPOCHS = 10_000_000
 _RATES = ("dropout", "input_dropout")
@@ -32,7 +32,7 @@ def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str)
 
 
 @dataclass(frozen=True)
-class Training(Recipe):
+class Training(Config):
     """How a method is trained. Values that the paper does not state are marked."""
 
     epochs: int = 200

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from kernode.config import Config
 from kernode.graph import Graph
 from kernode.node_classification.experiment import settings_key
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.variants import CHOICES, candidates, configure
-from kernode.recipe import Recipe
 from kernode.studies.compare.contestants import Contestant
 from kernode.training.settings import PER_REPLICA, Training
 
-Part = TypeVar("Part", bound=Recipe)
+Part = TypeVar("Part", bound=Config)
 
 
 @dataclass(frozen=True)
@@ -76,16 +76,16 @@ def _merged(parts: list[Part]) -> Part:
 
 def _structure(value: Any) -> Any:
     """A part without what may differ between replicas."""
-    if not isinstance(value, Recipe):
+    if not isinstance(value, Config):
         return value
     own = _per_replica(value)
     names = [field.name for field in fields(value) if field.name not in own]
     return type(value), {name: _structure(getattr(value, name)) for name in names}
 
 
-def _per_replica(part: Recipe) -> tuple[str, ...]:
+def _per_replica(part: Config) -> tuple[str, ...]:
     return PER_REPLICA if isinstance(part, Training) else getattr(part, "per_replica", ())
 
 
 def _plain(value: Any) -> Any:
-    return value.to_json() if isinstance(value, Recipe) else value
+    return value.to_json() if isinstance(value, Config) else value

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from kernode.config import Config
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized
 from kernode.link_prediction.method import LinkMethod
@@ -13,7 +14,6 @@ from kernode.losses import Joint, KernelLoss, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap
 from kernode.node_classification.method import Method, NodeMethod
-from kernode.recipe import Recipe
 from kernode.training.settings import Training
 
 _ABSENT = ("none", "classes")  # TOML has no null: no such thing, or as many as there are classes
@@ -59,7 +59,7 @@ def node_method(values: Mapping[str, Any], where: str) -> tuple[NodeMethod, Trai
     """A method for classes, and how it is trained."""
     row = Values(values, where)
     name = row.take("map")
-    kind = Recipe.kinds.get(name)
+    kind = Config.kinds.get(name)
     if kind is not None and issubclass(kind, NodeMethod):  # a method without a map, such as KLED
         method: NodeMethod = kind(**row.fields_of(kind))
         row.finish()
@@ -103,7 +103,7 @@ def link_method(values: Mapping[str, Any], where: str) -> tuple[LinkMethod, Trai
 
 
 def _map(name: str, row: Values) -> FeatureMap:
-    kind = Recipe.kinds.get(name)
+    kind = Config.kinds.get(name)
     if kind is None or not issubclass(kind, FeatureMap):
         raise InputError(f"{row.where}: {name!r} is not a map. Name a class of kernode.maps, such as HopMLP.")
     return kind(**row.fields_of(kind))

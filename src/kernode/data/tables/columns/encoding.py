@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernode.config import Config
 from kernode.data.tables.columns.doubts import not_numbers
 from kernode.data.tables.columns.guess import guess_kind
 from kernode.data.tables.columns.kinds import KINDS, Column, Date, Flag, Number, Text
@@ -19,7 +20,6 @@ from kernode.data.tables.columns.unknown import UnknownLabels
 from kernode.data.tables.columns.values import days, have_times, numbers, unreadable_flags
 from kernode.errors import InputError
 from kernode.progress import tell
-from kernode.recipe import Recipe
 
 Features = Sequence[str] | Mapping[str, str | None]
 _ALL_SAME = "every value is the same"
@@ -27,7 +27,7 @@ _SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 
 
 @dataclass(frozen=True)
-class Encoding(Recipe):
+class Encoding(Config):
     """Columns of tables by their roles, and what the feature columns become.
 
     X holds a constant 1 before all else: maps have no bias and may scale rows, and beside a constant

@@ -1,6 +1,6 @@
 """Kinds of columns: how each is learned from a table, and how it then turns values into numbers.
 
-A column is a frozen recipe. ``learn`` looks at the values of one table; ``encode`` does the same to any
+A column is a frozen config. ``learn`` looks at the values of one table; ``encode`` does the same to any
 other, so that what was learned can be stored in a model. A value that is missing, or that a column has
 never seen, becomes zeros. To add a kind, write these two.
 """
@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from kernode.config import Config
 from kernode.data.tables.columns.values import categories, days, flags, numbers, texts, vectors
-from kernode.recipe import Recipe
 
 MOST_CATEGORIES = 1000  # the commonest values of a column that get a column of their own
 MOST_WORDS = 5000
@@ -31,7 +31,7 @@ def _standardised(mean: float, scale: float) -> str:
 
 
 @dataclass(frozen=True)
-class Column(Recipe):
+class Column(Config):
     """A column of the table by its name."""
 
     kind: ClassVar[str] = ""  # what users call it

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from kernode.config import Config
 from kernode.data.tables.columns.values import MOSTLY, PLAIN_NUMBER, texts
-from kernode.recipe import Recipe
 
 _BLANK = "[ \t\u00a0\u2009\u202f]"
 _APOSTROPHE = "['\u2019]"
@@ -44,7 +44,7 @@ def _body(decimal: str) -> str:
 
 
 @dataclass(frozen=True)
-class Notation(Recipe):
+class Notation(Config):
     """How the values of a column are written."""
 
     column: str

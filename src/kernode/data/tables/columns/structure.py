@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.recipe import Recipe
+from kernode.config import Config
 
 _WORD = 64  # signs that one hash gives
 
 
 @dataclass(frozen=True)
-class Structure(Recipe):
+class Structure(Config):
     """log(1 + degree), standardised, and random-projection positions.
 
     A node's name gives it a row of random signs, R. Its position is what of it and its neighbours arrives

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kernode.config import Config
 from kernode.data.tables.columns.values import MISSING
 from kernode.errors import InputError
-from kernode.recipe import Recipe
 
 # A class may well be called "none" or "-".
 _USUAL = tuple(text for text in MISSING if text not in ("none", "-", "?", ""))
@@ -16,7 +16,7 @@ _WORDS = ("unknown", "unlabeled", "unlabelled", "not known")
 
 
 @dataclass(frozen=True)
-class UnknownLabels(Recipe):
+class UnknownLabels(Config):
     """Such texts; an empty cell always means it.
 
     >>> import pyarrow as pa

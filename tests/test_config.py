@@ -6,30 +6,30 @@ from dataclasses import dataclass
 import pytest
 
 from kernode import kernels
+from kernode.config import Config, take_fields
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap, HopMLP
-from kernode.recipe import Recipe, take_fields
 
 
 @pytest.fixture(autouse=True)
 def own_kinds(monkeypatch):
     """What a test defines is forgotten after it."""
-    monkeypatch.setattr(Recipe, "kinds", dict(Recipe.kinds))
+    monkeypatch.setattr(Config, "kinds", dict(Config.kinds))
 
 
 def test_defining_a_class_is_enough_for_files_to_know_it():
     @dataclass(frozen=True)
-    class Shape(Recipe):
+    class Shape(Config):
         sides: tuple[int, ...] = (1, 2)
-        inner: Recipe | None = None
+        inner: Config | None = None
 
     shape = Shape((3, 4), Shape())
     values = json.loads(json.dumps(shape.to_json()))
     assert values == {
         "kind": "Shape", "sides": [3, 4], "inner": {"kind": "Shape", "sides": [1, 2], "inner": None}
     }  # fmt: skip
-    assert Recipe.from_json(values) == shape
+    assert Config.from_json(values) == shape
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_defining_a_class_is_enough_for_files_to_know_it():
 )
 def test_a_setting_of_another_type_is_refused_whoever_checks_it(settings, said):
     @dataclass(frozen=True)
-    class Gauge(Recipe):
+    class Gauge(Config):
         flag: bool = True
         count: int | None = None
         rate: "float" = 1
@@ -66,14 +66,14 @@ def test_a_second_class_of_the_same_name_is_refused_and_the_first_still_serves()
     with pytest.raises(
         InputError,
         match=r"^'Linear' is the name of kernode\.kernels\.linear\.Linear in files already\. "
-        r"Give test_recipe\..*\.Linear another name\.$",
+        r"Give test_config\..*\.Linear another name\.$",
     ):
 
         @dataclass(frozen=True)
         class Linear(BaseKernel):
             """Another dot product."""
 
-    assert Recipe.kinds["Linear"] is kernels.Linear
+    assert Config.kinds["Linear"] is kernels.Linear
     assert BaseKernel.from_json({"kind": "Linear"}) == kernels.Linear()
 
 
@@ -94,9 +94,9 @@ def test_the_same_definition_run_again_replaces_itself():
 
 def test_unknown_kinds_and_kinds_of_another_room_are_refused():
     with pytest.raises(InputError, match=r"'Nothing' is not a known part\. Import the module"):
-        Recipe.from_json({"kind": "Nothing"})
+        Config.from_json({"kind": "Nothing"})
     with pytest.raises(InputError, match="None is not a known part"):
-        Recipe.from_json({})
+        Config.from_json({})
     with pytest.raises(InputError, match="'HopMLP' is not a known BaseKernel"):
         BaseKernel.from_json(HopMLP().to_json())
 

@@ -17,7 +17,7 @@ LATER = {"later": True}
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class Config:
     """A frozen dataclass of settings that files know by its name: maps, kernels, losses, methods.
 
     A new kind needs no registration: defining the class is enough, and importing it is what a model
@@ -25,21 +25,21 @@ class Recipe:
     map cannot have the name of a kernel, either.
     """
 
-    kinds: ClassVar[dict[str, type[Recipe]]] = {}
+    kinds: ClassVar[dict[str, type[Config]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        known = Recipe.kinds.get(cls.__name__)
+        known = Config.kinds.get(cls.__name__)
         # The same definition run again, as in a notebook, replaces itself.
         if known is not None and _place(known) != _place(cls):
             raise InputError(
                 f"{cls.__name__!r} is the name of {_place(known)} in files already. "
                 f"Give {_place(cls)} another name."
             )
-        Recipe.kinds[cls.__name__] = cls
+        Config.kinds[cls.__name__] = cls
         if "__post_init__" in vars(cls):
             cls.__post_init__ = _checked(cls.__post_init__)  # type: ignore[method-assign, assignment]
-        cls.__repr__ = Recipe.__repr__  # type: ignore[method-assign] # else each dataclass writes its own
+        cls.__repr__ = Config.__repr__  # type: ignore[method-assign] # else each dataclass writes its own
 
     def __post_init__(self) -> None:
         require_types(self)
@@ -63,7 +63,7 @@ class Recipe:
         settings = dict(values)
         kind = cls.kinds.get(settings.pop("kind", ""))
         if kind is None or not issubclass(kind, cls):
-            what = "part" if cls is Recipe else cls.__name__
+            what = "part" if cls is Config else cls.__name__
             raise InputError(
                 f"{values.get('kind')!r} is not a known {what}. Import the module that defines it, or "
                 "update kernode where a later version has it."
@@ -125,7 +125,7 @@ def _is_number(value: Any, kinds: Any) -> bool:
     return bool(-_LARGEST <= value < _LARGEST) if isinstance(value, int | np.integer) else not np.isnan(value)
 
 
-def require_part(name: str, value: Any, kind: type[Recipe], example: str) -> None:
+def require_part(name: str, value: Any, kind: type[Config], example: str) -> None:
     """Raise unless a value is a part of this kind; ``example`` is one as it is written."""
     if isinstance(value, kind):
         return
@@ -137,7 +137,7 @@ def require_part(name: str, value: Any, kind: type[Recipe], example: str) -> Non
     raise InputError(f"{name} must be a part such as {example}. Got {value!r}.")
 
 
-def _required(kind: type[Recipe]) -> str:
+def _required(kind: type[Config]) -> str:
     """Settings without a default, as a call would name them."""
     return ", ".join(
         f"{field.name}=…"
@@ -159,7 +159,7 @@ def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """A part as an object, also among others, and numpy's numbers as Python's."""
-    if isinstance(value, Recipe):
+    if isinstance(value, Config):
         return value.to_json()
     if isinstance(value, np.generic):
         return value.item()
@@ -169,5 +169,5 @@ def _plain(value: Any) -> Any:
 def _built(value: Any) -> Any:
     """What a plain value stood for: a piece for an object, a tuple for a list."""
     if isinstance(value, dict):
-        return Recipe.from_json(value)
+        return Config.from_json(value)
     return tuple(_built(item) for item in value) if isinstance(value, list | tuple) else value
