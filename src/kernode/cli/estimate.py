@@ -44,8 +44,9 @@ def estimate(
     changes = method.changes() | training.changes()
 
     from kernode.data.sizes import GraphSizes, look_up
-    from kernode.node_classification.halving import rungs
-    from kernode.node_classification.variants import WORDS, candidates
+    from kernode.models.halving import rungs
+    from kernode.tasks.classes.configure import candidates
+    from kernode.tasks.classes.variants import WORDS
     from kernode.studies import cost
     from kernode.training.run import Run
 

@@ -20,7 +20,7 @@ from kernode.hops.matrices import hop_matrices
 from kernode.maps import HopMLP
 from kernode.maps.layers.features import placed_features
 from kernode.maps.neighbour_sum import NeighbourSum, Shares
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
 _MOST_ENTRIES = 5_000_000  # of the hop operator
@@ -29,7 +29,7 @@ _NODES = 2**12  # whose product is computed at a time
 _DENSE_NUMBERS = 2**18  # of the features of the nodes that one explanation looks at
 
 
-def keep_for_explanations(on: ModelOnGraph) -> None:
+def keep_for_explanations(on: NodeModelOnGraph) -> None:
     """Have explanations of a model on a graph read what they would compute again and again."""
     feature_map = getattr(on.model.method, "map", None)
     if not isinstance(feature_map, NeighbourSum):

@@ -10,7 +10,7 @@ from kernode.compute.place import Place
 from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.variants import VARIANTS
+from kernode.tasks.classes.variants import VARIANTS
 from kernode.studies.bench.ours import stepper
 from kernode.studies.bench.rivals import RIVALS, Rival
 from kernode.studies.bench.timing import Step

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernode.losses import Hinge, Joint, KernelLoss, Loss, Softmax
-from kernode.node_classification.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.training.settings import Training
 
 
