@@ -13,9 +13,9 @@ from kernode.errors import InputError, warn
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.graph.lookup import Positions
-    from kernode.tasks.links.model import LinkModel
     from kernode.tasks.classes.model import NodeModel
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
+    from kernode.tasks.links.model import LinkModel
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,9 @@ def similar(
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
     wanted = conditions(where or [], "--where")
+    from kernode.explain.similar import restricted
     from kernode.graph import positions
     from kernode.graph.share import GraphShare
-    from kernode.explain.similar import restricted
     from kernode.tasks.classes.on_graph import similar_in_shares
 
     with progress("similar", quiet=output.silent):
@@ -107,8 +107,8 @@ def similar(
 
 def _ready(on: NodeModelOnGraph, path: Path, exact: bool | None) -> Path | None:
     """Read the index beside a model, or make it where it is asked for; its path, None where there is none."""
-    from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
     from kernode.explain.similar import index_path, load_index, save_index
+    from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
 
     place = index_path(path)
     by_default = exact is None and on.graph.n_nodes >= FROM_NODES and is_installed()

@@ -14,8 +14,8 @@ from kernode.cli.options import AskedModelOptions, OutputOptions
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.graph import Graph
     from kernode.explain.what_if import Smallest, WhatIf
+    from kernode.graph import Graph
 
 
 def what_if(
@@ -49,9 +49,9 @@ def what_if(
     Example: [bold]kernode what-if cora.safetensors 35 --remove 1137466[/], or [bold]kernode what-if
     cora.safetensors 35 --smallest edges[/]
     """
-    from kernode.graph.edits import Edit
     from kernode.explain.what_if import changed_features, smallest_change
     from kernode.explain.what_if import what_if as answer
+    from kernode.graph.edits import Edit
 
     if smallest is not None and (add or remove or set_to):
         raise InputError("--smallest searches by itself. Leave out --add, --remove and --set.")

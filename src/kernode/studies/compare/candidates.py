@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.tasks.classes.configure import settings_key
-from kernode.tasks.classes.method import NodeMethod
-from kernode.tasks.classes.configure import candidates, configure
-from kernode.tasks.classes.variants import CHOICES
 from kernode.studies.compare.contestants import Contestant
+from kernode.tasks.classes.configure import candidates, configure, settings_key
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.variants import CHOICES
 from kernode.training.settings import PER_REPLICA, Training
 
 Part = TypeVar("Part", bound=Config)

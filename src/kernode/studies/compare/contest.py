@@ -10,10 +10,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.data import Split
 from kernode.graph import Graph
-from kernode.tasks.classes.evaluation import retrieval_of_run
 from kernode.models.halving import RUNGS
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.tasks.classes.variants import CHOICES
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import (
     CHOOSE_ON,
@@ -24,6 +21,9 @@ from kernode.studies.compare.choice import (
 )
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.trials import Trials, accuracies
+from kernode.tasks.classes.evaluation import retrieval_of_run
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.variants import CHOICES
 from kernode.training.callbacks import Callback
 
 FIGURES = ("accuracy", "map", "precision_at_10")

@@ -16,12 +16,12 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.models.fit import fit_candidates
+from kernode.studies.compare.candidates import Candidate, by_structure, stacked
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
-from kernode.studies.compare.candidates import Candidate, by_structure, stacked
+from kernode.training.callbacks import Callback
 from kernode.training.loop import DivergedError
 from kernode.training.memory import require_memory
-from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 
 Cell = tuple[int, int]  # a split and a candidate, by their numbers

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernode.compute.capture import WARM_UP
 from kernode.compute.free_memory import peak_at
 from kernode.graph import Graph
-from kernode.tasks.classes.method import NodeMethod
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
+from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.task import NodeTask
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop

@@ -15,8 +15,8 @@ from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.show.picture_data import block_means
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 _MOST_PIXELS = 4096**2  # of a stored picture
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error

@@ -16,11 +16,11 @@ from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.node_classification.experiment import Outcome, run_method
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.show.training_history import hop_weight_history
 from kernode.studies.reproduce.figure_data import embedding, gram
 from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run, Telling
 

@@ -17,16 +17,15 @@ from kernode.data import Split, split_nodes
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.models.fit import fit_candidates
+from kernode.studies.tune.folds import fold_splits
+from kernode.studies.tune.space import Space, link_space, node_space
+from kernode.tasks.classes.configure import configure, known_name, settings_key
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import configure_links, find_link_variant
-from kernode.tasks.classes.configure import known_name, settings_key
-from kernode.models.fit import fit_candidates
-from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.configure import configure
-from kernode.studies.tune.folds import fold_splits
-from kernode.studies.tune.space import Space, link_space, node_space
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import Training

@@ -21,9 +21,9 @@ from kernode.studies.tasks import Task, run_tasks
 from kernode.studies.tune.owners import OWNER, is_gone, this_process
 from kernode.studies.tune.problem import Problem, Settings
 from kernode.studies.tune.space import Space
+from kernode.studies.tune.study import open_study, tpe_sampler
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop
-from kernode.studies.tune.study import open_study, tpe_sampler
 
 if TYPE_CHECKING:
     import optuna
@@ -77,6 +77,7 @@ def search(
     place: Place,
     threads: int | None = None,
     watch: Watch = lambda done, note: None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> Found:
     """Go on with the search in a file until it has so many trials in all.
 
@@ -91,7 +92,7 @@ def search(
             study.sampler = tpe_sampler(int(state[0]), startup=max(10, batch))
             blind = _blind_structure(problem.space, int(state[0]))
             asked = _ask_batch(study, problem.space, problem.fixed, min(batch, left), blind)
-            _train(study, problem, _groups(asked), place, threads, watch)
+            _train(study, problem, _groups(asked), place, threads, watch, callbacks)
         watch(found.count, _best_note(found))
         return found
 
@@ -141,6 +142,7 @@ def _train(
     place: Place,
     threads: int | None,
     watch: Watch,
+    callbacks: tuple[Callback, ...],
 ) -> None:
     """Train a batch, a task for each of its stacks, and tell the study of each as it gets done."""
     tasks = [
@@ -150,7 +152,7 @@ def _train(
 
     @contextmanager
     def here(number: int) -> Iterator[dict[str, Any]]:
-        yield {"callbacks": (_Watching(watch, _found(study), len(groups[number])),)}
+        yield {"callbacks": (*callbacks, _Watching(watch, _found(study), len(groups[number])))}
 
     with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
         for number, found in finished:
