@@ -3,7 +3,7 @@
 import numpy as np
 
 import kernode as kn
-from frozen.cases import SYNTHETIC
+from frozen.cases import WORDS
 
 TRAINED = {"epochs": 20, "precision": 64, "random_state": 3, "device": "cpu"}
 NODES = kn.positions([0, 7, 20, 33, 41, 58])
@@ -11,7 +11,11 @@ PAIRS = [(0, 1), (0, 7), (3, 9), (20, 41)]
 
 
 def synthetic():
-    return kn.load(SYNTHETIC, split="0.5/0.25/0.25", seed=2)
+    return kn.load(WORDS["SYNTHETIC"], split="0.5/0.25/0.25", seed=2)
+
+
+def from_file():
+    return kn.load("graph.npz", split="split.json")
 
 
 def fit(estimator, data, **more):
@@ -21,8 +25,7 @@ def fit(estimator, data, **more):
     return estimator.fit(split.train, y, graph=graph, validation=split.validation, **more)
 
 
-def about_nodes(model, nodes=NODES):
-    """What every classifier answers."""
+def answers_of(model, nodes=NODES):
     return {
         "classes": model.predict(nodes),
         "probabilities": model.predict_proba(nodes),
@@ -32,7 +35,7 @@ def about_nodes(model, nodes=NODES):
     }
 
 
-def explanations(model, nodes=NODES):
+def reasons_of(model, nodes=NODES):
     node, other = nodes[:1], nodes[1:2]
     return {
         "node": model.explain(node, top=2).to_json(),
@@ -46,30 +49,24 @@ def softmax():
     graph, split = data = synthetic()
     model = fit(kn.NodeKernelClassifier("k3", replicas=3, **TRAINED), data)
     report = model.report(split.test, graph.labels[split.test]).to_json()
-    return about_nodes(model) | explanations(model) | {"report": report}
+    return answers_of(model) | reasons_of(model) | {"report": report}
 
 
 def centroids():
-    model = fit(kn.NodeKernelClassifier("k1", **TRAINED), kn.load("graph.npz", "split.json"))
-    more = model.add_labels(kn.positions([50, 53]), [7, 7])  # a class of its own
-    return about_nodes(model) | explanations(model) | {"more": more.predict_proba(NODES)}
+    model = fit(kn.NodeKernelClassifier("k1", **TRAINED), from_file())
+    more = model.add_labels(kn.positions([50, 53]), [7, 7])  # a new class
+    return answers_of(model) | reasons_of(model) | {"more": more.predict_proba(NODES)}
 
 
 def auto():
-    model = fit(kn.NodeKernelClassifier(replicas=2, **TRAINED), kn.load("graph.npz", "split.json"))
-    return about_nodes(model) | explanations(model)
+    model = fit(kn.NodeKernelClassifier(replicas=2, **TRAINED), from_file())
+    return answers_of(model) | reasons_of(model)
 
 
 def own_parts():
-    kernel = kn.kernels.RBF(gamma=0.5, learned=True)
-    model = kn.NodeKernelClassifier("k3", map=kn.maps.GCN((16,)), kernel=kernel, **TRAINED)
-    return about_nodes(fit(model, synthetic()))
-
-
-def weighted():
-    graph, split = data = synthetic()
-    model = kn.NodeKernelClassifier("k3", class_weights="balanced", **TRAINED)
-    return about_nodes(fit(model, data, sample_weight=1 + np.arange(len(split.train)) % 3))
+    parts = {"map": kn.maps.GCN((16,)), "kernel": kn.kernels.RBF(gamma=0.5, learned=True)}
+    model = kn.NodeKernelClassifier("k3", **parts, class_weights="balanced", **TRAINED)
+    return answers_of(fit(model, from_file(), sample_weight=1 + np.arange(36) % 3))
 
 
 def tables():
@@ -81,7 +78,7 @@ def tables():
     names = np.array(["p0", "p8", "p20", "p33", "p41", "p58"])
     larger = model.extend(None, "new-nodes.csv", "new.csv")
     arrived = {"arrived": larger.predict_proba(["new1", "new2"]), "then": larger.predict_proba(names)}
-    return about_nodes(model, names) | explanations(model, names) | arrived
+    return answers_of(model, names) | reasons_of(model, names) | arrived
 
 
 def transformer():
@@ -90,28 +87,22 @@ def transformer():
 
 
 def links():
-    graph, _ = kn.load("graph.npz", "split.json")
+    graph, _ = from_file()
     model = kn.LinkPredictor("kernel", replicas=2, **TRAINED).fit(kn.split_edges(graph, seed=4))
     return {
         "probabilities": model.predict_proba(PAIRS),
         "log-odds": model.decision_function(PAIRS),
-        "missing": model.missing_links(k=3),
-        "missing of a node": model.missing_links(5, k=3),
+        "missing": [model.missing_links(k=3), model.missing_links(5, k=3)],
         "gram": model.kernel_.gram(NODES),
         "report": model.report(),
     }
 
 
 def embedding():
-    graph, _ = kn.load("graph.npz", "split.json")
+    graph, _ = from_file()
     model = kn.LinkKernelTransformer(map=kn.maps.HopMLP((16,), 8), **TRAINED).fit(graph)
     return {"vectors": model.transform(NODES), "similar": model.similar(5, k=3)}
 
 
-ANSWERS = {one.__name__: one for one in (
-    softmax, centroids, auto, own_parts, weighted, tables, transformer, links, embedding,
-)}  # fmt: skip
-
-
-def answer(name):
-    return ANSWERS[name]()
+_ALL = (softmax, centroids, auto, own_parts, tables, transformer, links, embedding)
+ANSWERS = {one.__name__: one for one in _ALL}
