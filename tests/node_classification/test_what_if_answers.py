@@ -10,7 +10,7 @@ from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.graph.edits import Edit
 from kernode.maps import HopMLP
-from kernode.node_classification.what_if import _search
+from kernode.explain.what_if import _search
 
 GRAPH = clustered_graph(n=60, classes=3)
 TRAIN = np.arange(0, 60, 2)
