@@ -99,8 +99,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
         nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
-        of it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
-        reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
+        of it), and, on the graph that was learned from, what the commonest class, features alone and edges
+        alone reach with the same training nodes. These choose their settings by the validation nodes.
 
         Without X the report is that of the whole fit on a split, with the test figures under "test".
         """

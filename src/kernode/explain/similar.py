@@ -1,4 +1,4 @@
-"""Similar nodes: which nodes are searched, a model's index file, and how unlike the training nodes a node is."""
+"""Similar nodes: which are searched, a model's index file, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 
