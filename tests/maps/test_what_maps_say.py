@@ -32,7 +32,7 @@ from kernode.maps import (
     SideBySide,
     Smoother,
 )
-from kernode.maps.diffused_components import FIXED as AXES
+from kernode.maps.smoother import FIXED as AXES
 from kernode.node_classification.experiment import run_method
 from kernode.node_classification.method import Method
 from kernode.training.run import Run

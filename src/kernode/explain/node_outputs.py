@@ -16,7 +16,7 @@ from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps import FeatureMap
-from kernode.maps.neighbour_sum import NeighbourSum
+from kernode.maps.base import NeighbourSum
 
 _NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
 _MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept

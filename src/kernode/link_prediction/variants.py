@@ -15,7 +15,7 @@ from kernode.link_prediction import tuned_settings
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.tuned_settings import Tuned
 from kernode.maps import GCN, HopMLP
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 from kernode.maps.module import require_map
 from kernode.training.settings import Training, require_effect
 

@@ -3,7 +3,6 @@
 from kernode.maps.appnp import APPNP
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
-from kernode.maps.diffused_components import DiffusedComponents
 from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
@@ -16,7 +15,7 @@ from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.side_by_side import SideBySide
-from kernode.maps.smoother import Smoother
+from kernode.maps.smoother import DiffusedComponents, Smoother
 
 __all__ = [
     "APPNP",

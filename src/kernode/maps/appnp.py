@@ -17,13 +17,19 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows
-from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.base import NeighbourSum, Parameters, Shares, StagedMap
 from kernode.maps.layers.features import placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import adjacency_held, features_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
-from kernode.maps.neighbour_sum import NeighbourSum, Shares
+from kernode.maps.layers.sizes import (
+    ROWS,
+    WIDTHS,
+    adjacency_held,
+    check_widths,
+    features_held,
+    trained,
+    width_of,
+)
 
 
 @dataclass(frozen=True)

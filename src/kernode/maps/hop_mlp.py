@@ -20,14 +20,12 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
-from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
+from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
 from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features, placed_features
 from kernode.maps.layers.linear import initial_weights
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
-from kernode.maps.layers.sizes import hops_trained
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
-from kernode.maps.neighbour_sum import NeighbourSum, Shares
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, hops_trained, width_of
 
 Term = Literal["identity", "loop", "both"]
 

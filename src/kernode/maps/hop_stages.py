@@ -19,10 +19,8 @@ from kernode.maps.hop_mlp import HopInputs
 from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_weights, multiply_stacked
-from kernode.maps.layers.mlp import activated, first_layer
-from kernode.maps.layers.normalization import initial_norm
-from kernode.maps.layers.sizes import hops_trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.mlp import activated, first_layer, initial_norm
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, hops_trained, width_of
 
 
 @dataclass(frozen=True)

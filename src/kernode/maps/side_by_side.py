@@ -18,7 +18,7 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.diffused_components import DiffusedComponents
+from kernode.maps.smoother import DiffusedComponents
 
 
 @dataclass(frozen=True)

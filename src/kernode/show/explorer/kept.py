@@ -18,8 +18,8 @@ from kernode.explain.node_outputs import NodeOutputs
 from kernode.graph import Graph
 from kernode.hops.matrices import hop_matrices
 from kernode.maps import HopMLP
+from kernode.maps.base import NeighbourSum, Shares
 from kernode.maps.layers.features import placed_features
-from kernode.maps.neighbour_sum import NeighbourSum, Shares
 from kernode.node_classification.model_on_graph import ModelOnGraph
 
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
