@@ -64,9 +64,10 @@ class NodeOutputs:
 
 def require_sum(feature_map: FeatureMap) -> NeighbourSum:
     """The map as a sum over neighbours, or a sentence where it is none."""
-    if isinstance(feature_map, NeighbourSum):
-        return feature_map
+    if isinstance(feature_map.unwrapped, NeighbourSum):
+        return feature_map.unwrapped
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
-        "others, and there is no exact explanation. Train with HopMLP (the default, k3, n1, k1, k2) or APPNP."
+        "others, and there is no exact explanation. Train with HopMLP, Diffusion or HopNet, as the default "
+        "and the paper's variants do."
     )

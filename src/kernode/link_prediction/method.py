@@ -40,7 +40,7 @@ class LinkMethod(Config):
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP(outputs=64)")
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
-        width = getattr(self.map, "outputs", 0)
+        width = getattr(self.map.unwrapped, "outputs", 0)
         if self.variational and width is not None and width % 2:
             raise InputError(f"outputs must be even, for means and deviations side by side. Got {width}.")
         if width is None:

@@ -15,6 +15,7 @@ from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
+from kernode.maps.former import current_parameters
 from kernode.storage import complete, read_tensors, require_known, write_tensors
 from kernode.training.file_checks import require_nodes, require_runs
 from kernode.training.settings import Training
@@ -81,7 +82,7 @@ def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Lin
     return LinkModel(
         method=LinkMethod.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
-        parameters=part(tensors, "parameters."),
+        parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
         seeds=tuple(facts["seeds"]),
         precision=facts["precision"],
         dataset=facts["dataset"],

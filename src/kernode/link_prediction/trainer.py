@@ -15,8 +15,8 @@ from kernode.compute.stack import Parameters
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
 from kernode.losses.edge_pairs import EdgePairs
-from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
+from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
 from kernode.progress import timed
 from kernode.training.loop import Learner, Trained, run_epochs, stack_slices
@@ -103,7 +103,7 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
     drops = dropout.input_rates is not None or (
         "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
     )
-    return type(method.map) is HopMLP and not drops and not method.variational
+    return isinstance(method.map, HopSum) and not drops and not method.variational
 
 
 def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:

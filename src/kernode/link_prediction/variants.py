@@ -14,7 +14,7 @@ from kernode.kernels import BaseKernel, Linear, Normalized
 from kernode.link_prediction import tuned_settings
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.tuned_settings import Tuned
-from kernode.maps import GCN, HopMLP
+from kernode.maps import GCN, Diffusion, HopMLP
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 from kernode.maps.module import require_map
 from kernode.training.settings import Training, require_effect
@@ -27,7 +27,7 @@ _KERNEL_SEARCH = {
 }  # fmt: skip
 _KERNEL = LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True)
 _EMBEDDING = LinkMethod(
-    HopMLP(hidden=(), outputs=512, hops=10, powers="plain", teleport=0.1),
+    Diffusion(hidden=(), outputs=512, biases=False),
     Normalized(Linear()),
     scaled=True,
 )
@@ -118,12 +118,12 @@ def configure_links(name: str, dataset: str = "", **changes: Any) -> tuple[LinkM
         settings["hidden"] = tuple(np.atleast_1d(settings["hidden"]).tolist()) if settings["hidden"] else ()
     if settings.get("selection") == "last":  # there is nothing to be patient for
         settings.setdefault("patience", None)
-    own_width = getattr(variant.method.map, "outputs", None)
+    own_width = getattr(variant.method.map.unwrapped, "outputs", None)
     feature_map = settings.pop("map", variant.method.map)
     require_map(feature_map, "kernode.maps.HopMLP(outputs=64)")
     if own_width is not None:
         feature_map = feature_map.for_classes(own_width)
-    feature_map = replace(feature_map, **take_fields(settings, feature_map))
+    feature_map = feature_map.changed(settings)
     kernel = settings.pop("kernel", variant.method.kernel)
     if "normalized" in settings:
         kernel = _kernel(kernel, settings.pop("normalized"))

@@ -15,7 +15,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, take
-from kernode.config import Config
+from kernode.config import Config, take_fields
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -23,16 +23,16 @@ from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
+_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
 
 
 @dataclass(frozen=True)
 class FeatureMap(Config):
     """g, from every node of a graph to a vector, for a stack of r replicas at once.
 
-    A map is a frozen dataclass of settings with three pure functions:
-    what the graph fixes (:meth:`prepare`), where learning starts (:meth:`initial`), and g itself.
-    To add a map, write these three in one file. What it says of itself beside (what it costs, what of it
-    can be searched for, what has no effect on it) is right for any map, and better where a map says more.
+    A map is a frozen dataclass of settings with three pure functions: what depends on the graph alone
+    (:meth:`prepare`), the first parameters (:meth:`initial`), and g itself. To add a map, write these three
+    in one file. The other methods and attributes have defaults that are right for any map.
     """
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
@@ -67,6 +67,18 @@ class FeatureMap(Config):
     def operator_reason(self, sizes: GraphSizes) -> str:
         """How neighbours are summed while training: a word, a colon, and why."""
         return "none: nothing is summed over neighbours while training"
+
+    @property
+    def unwrapped(self) -> FeatureMap:
+        """The map inside a wrapper such as :class:`~kernode.maps.Standardized`; without one the map itself.
+
+        It takes the wrapper's parameters and gives the same g.
+        """
+        return self
+
+    def changed(self, changes: dict[str, Any]) -> Self:
+        """The same map with other settings, which are taken out of ``changes``."""
+        return replace(self, **take_fields(changes, self))
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
@@ -122,6 +134,7 @@ class StagedMap(FeatureMap):
     """
 
     drops_input: ClassVar[bool] = True
+    multiplies_features: ClassVar[bool] = True  # with X itself, not with what was summed of it before
 
     @property
     def ignored_settings(self) -> frozenset[str]:
@@ -155,9 +168,6 @@ def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
     if not feature_map.drops_input:
         raise InputError(f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out.")
     return rates
-
-
-_CONSTANTS = ("bias_", "norm_shift_")  # parameters that add what no feature says
 
 
 @dataclass(frozen=True)

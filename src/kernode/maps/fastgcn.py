@@ -55,6 +55,7 @@ class FastGCN(StagedMap):
     share: float = 0.5
     normalize_rows: bool = True
 
+    multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, "share": (0.25, 0.5, 1.0), **ROWS}
 
     def __post_init__(self) -> None:

@@ -37,6 +37,7 @@ class Presmoothed(StagedMap):
     powers: Literal["each", "last", "plain"] = "each"
     normalize_rows: bool = True
 
+    multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, **HOPS, **ROWS}
 
     def __post_init__(self) -> None:

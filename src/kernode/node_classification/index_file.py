@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from kernode.kernels.index import NodeIndex
+from kernode.maps.former import former_json
 from kernode.node_classification.model_on_graph import ModelOnGraph
 
 
@@ -37,7 +38,7 @@ def load_index(on: ModelOnGraph, path: str | Path) -> None:
 def owner(on: ModelOnGraph) -> dict[str, str]:
     """Which model and which graph something was made of: digests of both."""
     model = on.model
-    digest = hashlib.sha256(json.dumps(model.method.to_json(), sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(former_json(model.method.to_json()), sort_keys=True).encode())
     for name, value in sorted(model.parameters.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())

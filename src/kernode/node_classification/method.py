@@ -210,9 +210,9 @@ class Method(NodeMethod):
         method = replace(method, loss=with_objective(method.loss, objective))
         if "layers" in changes or "hidden" in changes:
             changes["hidden"] = hidden_widths(
-                method.map, changes.pop("hidden", None), changes.pop("layers", None)
+                method.map.unwrapped, changes.pop("hidden", None), changes.pop("layers", None)
             )
-        feature_map = replace(method.map, **take_fields(changes, method.map))
+        feature_map = method.map.changed(changes)
         return replace(method, map=feature_map, loss=changed_loss(method.loss, changes))
 
     @property

@@ -17,7 +17,7 @@ from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.maps import HopMLP
+from kernode.maps.hop_mlp import HopSum
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -171,15 +171,15 @@ class Model:
 
         NaN where it weighs nothing: ``powers="released"`` has no terms between the first and the last hop.
         """
-        hop_map = getattr(self.method, "map", None)
+        hop_map = self.method.map.unwrapped if hasattr(self.method, "map") else None
         learned = self.parameters.get("map.hop_weights")
         if learned is not None:
             weights = learned.numpy().copy()
-        elif isinstance(hop_map, HopMLP):
+        elif isinstance(hop_map, HopSum):
             weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
         else:
             return None
-        if isinstance(hop_map, HopMLP) and hop_map.powers == "released":
+        if isinstance(hop_map, HopSum) and hop_map.powers == "released":
             weights[:, 1 : hop_map.hops] = np.nan
         return weights
 

@@ -14,6 +14,7 @@ from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
 from kernode.graph import Graph
+from kernode.maps.former import current_parameters
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model
@@ -109,7 +110,7 @@ def _model(tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Mod
     return Model(
         method=NodeMethod.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
-        parameters=part(tensors, "parameters."),
+        parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
         train=tensors["train"].numpy(),
         train_labels=tensors["train_labels"].numpy(),
         **optional,
