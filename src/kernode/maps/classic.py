@@ -21,8 +21,8 @@ from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_linear, initial_weight, input_products, multiply_stacked
-from kernode.maps.layers.mlp import activate, initial_norm, layer_norm
+from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
+from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
 from kernode.maps.layers.propagation import (
     GraphInputs,
     adjacency_reason,
@@ -148,7 +148,7 @@ class ClassicGNN(StagedMap):
         dropout: Dropout | None = None,
     ) -> Tensor:
         """The first layer before its relu."""
-        products = input_products(prepared.features, self._weights(parameters, 0), dropout)
+        products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
     def finish(

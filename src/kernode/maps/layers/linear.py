@@ -114,6 +114,8 @@ def input_products(x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dro
     """X with each of several weights (r × f × d): n × r × d; dropout's mask on X is the same for all."""
     if dropout is None or dropout.of_input is None:
         return [multiply_shared(x, weight) for weight in weights]
+    if len(weights) == 1:
+        return [masked_product(x, weights[0], dropout.of_input).transpose(0, 1)]
     together = masked_product(x, torch.cat(weights, dim=2), dropout.of_input).transpose(0, 1)
     return list(together.split([weight.shape[2] for weight in weights], dim=2))
 

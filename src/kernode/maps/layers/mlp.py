@@ -15,7 +15,7 @@ from kernode.compute.fused import fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
-from kernode.maps.layers.linear import initial_weight, masked_product, multiply_shared, multiply_stacked
+from kernode.maps.layers.linear import initial_weight, input_products, multiply_stacked
 
 
 def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
@@ -105,15 +105,20 @@ def initial_mlp(
 
 def first_layer(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None = None) -> Tensor:
     """X W_0 of every replica: n × r × d; in training with dropout on X, where there is any."""
-    weight = parameters["weight_0"]
-    standard = "column_scale" in parameters  # (X − μ) S W = X (S W) − μ (S W): a sparse X stays sparse
-    if standard:
-        weight = weight * parameters["column_scale"].detach()[..., None]
-    if dropout is None or dropout.of_input is None:
-        product = multiply_shared(x, weight)
-    else:
-        product = masked_product(x, weight, dropout.of_input).transpose(0, 1)
-    return product - (parameters["column_mean"].detach()[:, None] @ weight)[:, 0] if standard else product
+    return first_products(parameters, x, [parameters["weight_0"]], dropout)[0]
+
+
+def first_products(
+    parameters: Parameters, x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dropout | None
+) -> list[Tensor]:
+    """X with each of several weights, its columns standardised where the parameters have their statistics."""
+    if "column_scale" not in parameters:
+        return input_products(x, weights, dropout)
+    # (X − μ) S W = X (S W) − μ (S W): a sparse X stays sparse
+    mean, scale = (parameters[name].detach() for name in ("column_mean", "column_scale"))
+    weights = [weight * scale[..., None] for weight in weights]
+    products = zip(input_products(x, weights, dropout), weights, strict=True)
+    return [product - (mean[:, None] @ weight)[:, 0] for product, weight in products]
 
 
 def finish_mlp(
