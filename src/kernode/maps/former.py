@@ -137,8 +137,9 @@ def _hop_net_parameters(old: dict[str, Any], parameters: Parameters) -> Paramete
         blocks = blocks * torch.cat([weights, weights.new_zeros(terms - len(weights))])[:, None]
     if old["self_term"] == "loop":  # in the place of T_0; today after T_H, and T_0 gives nothing
         blocks = torch.cat([0 * blocks[:, :, :1], blocks[:, :, 1:], blocks[:, :, :1]], dim=2)
-        if (weights := parameters.get("hop_weights")) is not None:
-            found["hop_weights"] = torch.cat([weights, weights[:, :1]], dim=1)
+        if "hop_weights" in parameters:
+            learned = parameters["hop_weights"]
+            found["hop_weights"] = torch.cat([learned, learned[:, :1]], dim=1)
     return found | {f"weight_{last}": blocks.flatten(2)}
 
 

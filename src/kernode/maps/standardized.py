@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,7 +13,6 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters, StagedMap
@@ -36,6 +34,10 @@ class StandardizedInputs:
         return self.inner.features
 
 
+def _of_map(name: str) -> Any:
+    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the map has it.")
+
+
 @dataclass(frozen=True)
 class Standardized(StagedMap):
     """``g((X − μ) / σ)``: a map on columns of mean 0 and deviation 1, after its rows were scaled or not.
@@ -51,11 +53,11 @@ class Standardized(StagedMap):
     2
     """
 
-    map: FeatureMap
+    map: StagedMap
 
     def __post_init__(self) -> None:
         require_part("map", self.map, FeatureMap, "kernode.maps.HopNet()")
-        if not isinstance(self.map, StagedMap) or not self.map.multiplies_features:
+        if not (isinstance(self.map, StagedMap) and self.map.multiplies_features):
             raise InputError(
                 f"{type(self.map).__name__} does not begin with a product with X, which Standardized needs. "
                 "Standardise the features of the graph instead.",
@@ -64,48 +66,19 @@ class Standardized(StagedMap):
             )
 
     @property
-    def inner(self) -> StagedMap:
-        """The map."""
-        assert isinstance(self.map, StagedMap)
-        return self.map
-
-    @property
     def unwrapped(self) -> FeatureMap:
         """The map: its first layer reads μ and σ from the parameters."""
         return self.map
 
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """As the map."""
-        return self.map.capturable
-
-    @property
-    def takes_shares(self) -> bool:  # type: ignore[override]
-        """As the map."""
-        return self.map.takes_shares
-
-    @property
-    def search_space(self) -> Mapping[str, tuple[Any, ...]]:  # type: ignore[override]
-        """The map's."""
-        return self.map.search_space
-
-    @property
-    def reach(self) -> int | None:
-        """The map's."""
-        return self.map.reach
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """The map's."""
-        return self.map.ignored_settings
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """The map's."""
-        return self.map.least_bytes(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """The map's."""
-        return self.map.operator_reason(sizes)
+    # as the map has them
+    capturable = _of_map("capturable")
+    takes_shares = _of_map("takes_shares")
+    search_space = _of_map("search_space")
+    reach = _of_map("reach")
+    ignored_settings = _of_map("ignored_settings")
+    least_bytes = _of_map("least_bytes")
+    operator_reason = _of_map("operator_reason")
+    rows = _of_map("rows")
 
     def changed(self, changes: dict[str, Any]) -> Self:
         """With other settings of the map."""
@@ -136,17 +109,13 @@ class Standardized(StagedMap):
         self, parameters: Parameters, prepared: StandardizedInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The map's first part."""
-        return self.inner.beginning(parameters, prepared.inner, dropout)
+        return self.map.beginning(parameters, prepared.inner, dropout)
 
     def finish(
         self, parameters: Parameters, prepared: StandardizedInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The map's other part: r × n × d."""
-        return self.inner.finish(parameters, prepared.inner, beginning, dropout)
-
-    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
-        """The map's."""
-        return self.map.rows(parameters, graph, nodes, place)
+        return self.map.finish(parameters, prepared.inner, beginning, dropout)
 
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:
