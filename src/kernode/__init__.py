@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
     from kernode.graph import Graph, positions
     from kernode.kernels import NodeKernel, gp, graph_kernel
-    from kernode.link_prediction.estimator import LinkPredictor
-    from kernode.link_prediction.transformer import LinkKernelTransformer
-    from kernode.link_prediction.variants import LINK_VARIANTS
-    from kernode.loading import load_model
-    from kernode.node_classification.classifier import NodeKernelClassifier
-    from kernode.node_classification.transformer import NodeKernelTransformer
-    from kernode.node_classification.variants import VARIANTS
+    from kernode.estimators.classifier import NodeKernelClassifier
+    from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
+    from kernode.estimators.load import load_model
+    from kernode.estimators.nodes import NodeKernelTransformer
     from kernode.show import plots
+    from kernode.tasks.classes.variants import VARIANTS
+    from kernode.tasks.links.variants import LINK_VARIANTS
+    from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
+    from kernode.training.settings import Training
     from kernode.version import __version__
 
 # Where each public name is. It is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
-    "LINK_VARIANTS": "link_prediction.variants",
-    "VARIANTS": "node_classification.variants",
+    "LINK_VARIANTS": "tasks.links.variants",
+    "VARIANTS": "tasks.classes.variants",
+    "Callback": "training.callbacks",
     "Checkpoint": "training.checkpoint",
     "EdgeSplit": "data.edge_split",
     "FileError": "errors",
@@ -40,13 +42,14 @@ _HOMES = {
     "InputError": "errors",
     "KernodeError": "errors",
     "KernodeWarning": "errors",
-    "LinkKernelTransformer": "link_prediction.transformer",
-    "LinkPredictor": "link_prediction.estimator",
+    "LinkKernelTransformer": "estimators.links",
+    "LinkPredictor": "estimators.links",
     "MissingExtraError": "errors",
     "NodeKernel": "kernels",
-    "NodeKernelClassifier": "node_classification.classifier",
-    "NodeKernelTransformer": "node_classification.transformer",
+    "NodeKernelClassifier": "estimators.classifier",
+    "NodeKernelTransformer": "estimators.nodes",
     "Split": "data",
+    "Training": "training.settings",
     "__version__": "version",
     "datasets": "data",
     "deterministic": "compute.determinism",
@@ -56,7 +59,7 @@ _HOMES = {
     "from_scipy": "data.exchange",
     "graph_kernel": "kernels",
     "load": "data",
-    "load_model": "loading",
+    "load_model": "estimators.load",
     "positions": "graph",
     "read_table": "data",
     "split_edges": "data.edge_split",
@@ -74,6 +77,7 @@ _MODULES = {
 __all__ = [
     "LINK_VARIANTS",
     "VARIANTS",
+    "Callback",
     "Checkpoint",
     "EdgeSplit",
     "FileError",
@@ -88,6 +92,7 @@ __all__ = [
     "NodeKernelClassifier",
     "NodeKernelTransformer",
     "Split",
+    "Training",
     "__version__",
     "datasets",
     "deterministic",

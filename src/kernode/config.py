@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,8 @@ from kernode.errors import InputError, KernodeError
 # Of a setting that a released kind did not have, with what it always was as its default. It is written only
 # where it is something else, so that files and stored results of before stay the same.
 LATER = {"later": True}
+# Of a setting that says how something is computed and not what: it is never written.
+RUNTIME = {"later": True, "runtime": True}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Config:
 
     def to_json(self) -> dict[str, Any]:
         """Settings as plain values, with the kind's name; a later one only where it is set."""
-        return {"kind": type(self).__name__, **{name: _plain(value) for name, value in self._settings()}}
+        unwritten = {field.name for field in dataclasses.fields(self) if field.metadata.get("runtime")}
+        settings = {name: _plain(value) for name, value in self._settings() if name not in unwritten}
+        return {"kind": type(self).__name__, **settings}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._settings())})"
@@ -151,6 +155,45 @@ def _required(kind: type[Config]) -> str:
 
 def _place(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def changed(part: Any, changes: Mapping[str, Any]) -> Any:
+    """A part with other settings. One that it does not have itself may be a setting of a part within it.
+
+    >>> from kernode.losses import Joint
+    >>> changed(Joint(), {"margin": 0.5, "kernel_weight": 1.0}).kernel
+    Hinge(triplets=10000, margin=0.5)
+    """
+    names = [field.name for field in dataclasses.fields(part)]
+    own: dict[str, Any] = {}
+    within: dict[str, dict[str, Any]] = {}
+    for name, value in changes.items():
+        if name in names:
+            inner = getattr(part, name)
+            is_change = isinstance(value, Mapping) and isinstance(inner, Config)
+            own[name] = changed(inner, value) if is_change else value
+            continue
+        holder = next((one for one in names if has_setting(getattr(part, one), name)), None)
+        if holder is None:
+            has = f"It has {', '.join(names)}" if names else "It has none"
+            raise InputError(
+                f"{type(part).__name__} has no setting {name!r}. {has}.",
+                "unknown",
+                what="setting",
+                setting=name,
+            )
+        within.setdefault(holder, {})[name] = value
+    for name, inner_changes in within.items():
+        own[name] = changed(own.get(name, getattr(part, name)), inner_changes)
+    return dataclasses.replace(part, **own) if own else part
+
+
+def has_setting(part: Any, name: str) -> bool:
+    """Whether a part, or a part within it, has a setting of this name."""
+    if not isinstance(part, Config):
+        return False
+    names = [field.name for field in dataclasses.fields(part)]
+    return name in names or any(has_setting(getattr(part, one), name) for one in names)
 
 
 def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:

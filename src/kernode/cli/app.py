@@ -25,8 +25,8 @@ from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import harmless, whole_output
 from kernode.ctrl_c import Interrupted, kept, pressed, said
 from kernode.errors import KernodeError
-from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.storage import cache_folder, noting_files
+from kernode.tasks.classes.descriptions import DESCRIPTIONS
 from kernode.version import __version__
 
 app = typer.Typer(

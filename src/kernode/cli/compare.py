@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernode.cli.console import Begin, check_folder, print_json, progress, telling
-from kernode.cli.curves import check_board, shown_on_board
+from kernode.cli.console import check_folder, print_json, progress
+from kernode.cli.curves import check_board
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import (
@@ -102,7 +102,7 @@ def compare(
         raise InputError(f"{results} is not a folder. Give another --results.")
     _check_split(split)
     choosing = _choosing(choose_on)
-    check_board(tensorboard, elsewhere=device.elsewhere)
+    board = check_board(tensorboard, elsewhere=device.elsewhere)
 
     with timed_by(watch):
         with timed("imports"):
@@ -116,8 +116,8 @@ def compare(
         todo = list(matches(_read(tables, data), list(chosen.values()), splits, split, choosing))
         if any(store.find(match) is None for match in todo):
             check_folder(store.folder)
-        with device.computing(), shown_on_board(tensorboard):
-            played = _played(todo, store, place, device, output.silent)
+        with device.computing():
+            played = _played(todo, store, place, device, output.silent, board)
     figures: dict[str, dict[str, Any]] = {}
     for match, found in zip(todo, played, strict=True):
         figures.setdefault(match.graph.name, {})[match.method.name] = found
@@ -141,15 +141,16 @@ def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
 
 
 def _played(
-    todo: list[Match], store: Results, place: Place, device: JobOptions, quiet: bool
+    todo: list[Match], store: Results, place: Place, device: JobOptions, quiet: bool, board: Any
 ) -> list[dict[str, Any]]:
     """All figures, with a bar for each match that is played here, or one for all where others play."""
+    from kernode.cli.progress_bar import ProgressBar
     from kernode.studies.compare.matches import play_all
 
     @contextmanager
     def here(title: str) -> Iterator[dict[str, Any]]:
         with progress(title, quiet=quiet) as begin:
-            yield {"progress": _telling(begin)}
+            yield {"callbacks": (ProgressBar(begin), *(() if board is None else (board,)))}
 
     def in_store() -> str:
         done = sum(store.find(match) is not None for match in todo)
@@ -187,7 +188,3 @@ def _choosing(given: str) -> int:
     if found < 1:
         raise InputError(f"--choose-on must be a number of splits, 1 or more, or all. Got {given!r}.")
     return found
-
-
-def _telling(begin: Begin) -> Callable[[int, str], Callable[[int, dict[str, Any]], None]]:
-    return lambda steps, name: telling(begin(steps), "validation_accuracy", "validation")

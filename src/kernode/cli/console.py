@@ -211,15 +211,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def telling(advance: Advance, value: str, title: str) -> Callable[[int, dict[str, Any]], None]:
-    """Training's progress, with the mean of one of its values beside the bar."""
-
-    def tell(epoch: int, values: dict[str, Any]) -> None:
-        advance(epoch, f"{title} {values[value].mean():.1f} %" if value in values else "")
-
-    return tell
-
-
 def data_name(data: str) -> str:
     """What a data argument is called in file names: a data set's name or a file's stem.
 

@@ -91,17 +91,18 @@ def _vectors_of(model: ModelOptions) -> _Source:
     from kernode.compute.place import Place
     from kernode.data.tables import is_table
     from kernode.graph import positions
-    from kernode.link_prediction import model_file as link_file
-    from kernode.node_classification import model_file as node_file
-    from kernode.storage import read_tensors
+    from kernode.models.file import read_model
+    from kernode.tasks.links.model import LinkModel
 
-    tensors, facts = read_tensors(model.model, node_file.KIND, link_file.KIND)
-    if facts["kind"] == node_file.KIND:
+    links = read_model(model.model)
+    if not isinstance(links, LinkModel):
         opened = model.open()
         return _Source(opened.on.kernel, opened.on.graph, opened.nodes, opened, opened.from_tables)
     if model.whole:
-        raise InputError("--whole is for models of classes: one of links answers about its own graph alone.")
-    links = link_file.as_link_model(tensors, facts, model.model)
+        raise InputError(
+            "a model of links answers about its own graph alone, so that tables cannot be another.",
+            "no-effect", setting="whole",
+        )  # fmt: skip
     whole = graph_of(links, model.model, model.data, model.nodes, model.encoding)
     on = links.on(links.split_of(whole), str(Place.of(links.precision, model.device).device))
     from_tables = model.data is not None and is_table(model.data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say, telling
+from kernode.cli.console import print_json, progress, say
 from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
 from kernode.compute.free_memory import readable
 
@@ -43,20 +43,21 @@ def estimate(
     """
     changes = method.changes() | training.changes()
 
+    from kernode.cli.progress_bar import ProgressBar
     from kernode.data.sizes import GraphSizes, look_up
-    from kernode.node_classification.halving import rungs
-    from kernode.node_classification.variants import WORDS, candidates
+    from kernode.models.halving import rungs
     from kernode.studies import cost
+    from kernode.tasks.classes.configure import candidates
+    from kernode.tasks.classes.variants import WORDS
     from kernode.training.run import Run
 
     candidates(variant, **changes)  # what is wrong with the options is said before a file is read
     place = run.place()
     run.seeds()
     with run.computing(), progress(graph.name, quiet=output.silent) as begin:
-        told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
         own_tables = len(graph.columns()) > 0
         sizes = GraphSizes.of(graph.graph()) if own_tables else look_up(graph.data)
-        one_run = Run(run.seeds(sizes, place), place, told)
+        one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
         found = {
             name: cost.estimate(sizes, *settings, one_run, try_it=measure is not False)

@@ -14,7 +14,7 @@ from kernode.cli.options import AskedModelOptions, OutputOptions
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.node_classification.explanation import Features, NodeExplanation, PairExplanation, Shown
+    from kernode.explain.explanation import Features, NodeExplanation, PairExplanation, Shown
 
 
 def explain(
@@ -40,7 +40,7 @@ def explain(
     Example: [bold]kernode explain cora.safetensors 35[/], or for two nodes [bold]kernode explain
     cora.safetensors 35 1114442[/]
     """
-    from kernode.node_classification.explaining import explain_node, explain_pair
+    from kernode.explain.explain import explain_node, explain_pair
 
     if top < 1:
         raise InputError(f"--top must be an integer ≥ 1. Got {top}.")

@@ -21,7 +21,7 @@ from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.node_classification.model import Model
+    from kernode.tasks.classes.model import NodeModel
 
 _TABLE: Any = {"show_default": False}
 
@@ -69,10 +69,10 @@ def extend(
         raise InputError("nothing arrives. Give --nodes FILE, --edges FILE or both.")
 
     from kernode.compute.place import Place
-    from kernode.node_classification.model import Model
+    from kernode.tasks.classes.model import NodeModel
 
     with progress("extend", quiet=output.silent):
-        trained = Model.load(model)
+        trained = NodeModel.load(model)
         old = _learned_from(trained, model, graph, graph_nodes, encoding)
         where = str(Place.of(trained.precision, device).device)
         opened = extended(trained, old, nodes, edges, where, encoding)
@@ -114,10 +114,10 @@ def extend(
 
 
 def _learned_from(
-    model: Model, path: Path, data: str | None, nodes: Path | None, encoding: str | None
+    model: NodeModel, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The model's own graph: from its file, by its name, or from where it is said to be."""
-    from kernode.loading import own_graph
+    from kernode.estimators.load import own_graph
 
     if data is None and nodes is not None:
         raise InputError("--graph-nodes belongs to --graph, the table of edges. Give that, too.")
@@ -140,7 +140,7 @@ def _learned_from(
     return graph
 
 
-def _read_again(model: Model, path: Path, data: str, nodes: Path | None, encoding: str | None) -> Graph:
+def _read_again(model: NodeModel, path: Path, data: str, nodes: Path | None, encoding: str | None) -> Graph:
     """What the model learned from; ``encoding`` may be of these tables, or only of those that arrive."""
     from kernode.data.tables import is_table
 

@@ -1,26 +1,17 @@
-"""``kernode links``: train a link predictor, score the held-out edges once, save."""
+"""``kernode links``: fit a link predictor, save it, print its report."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import (
-    check_apart,
-    check_writable,
-    peak_memory_mb,
-    print_json,
-    progress,
-    say,
-    telling,
-)
-from kernode.cli.curves import check_board, result_on_board, shown_on_board
+from kernode.cli.console import check_apart, check_writable, peak_memory_mb, print_json, progress, say
+from kernode.cli.curves import check_board, result_on_board
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import (
     RUN,
@@ -29,35 +20,15 @@ from kernode.cli.options import (
     GraphOptions,
     OutputOptions,
     PartOptions,
-    ProfileOption,
     RunOptions,
     SettingsOption,
     TensorBoardOption,
     WithGraphOption,
 )
 from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
-from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, note, timed, timed_by
-
-if TYPE_CHECKING:
-    from kernode.graph import Graph
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What to train on what, and where to; the options are looked through."""
-
-    graph: GraphOptions
-    variant: str
-    changes: dict[str, Any]
-    run: RunOptions
-    checkpoint: CheckpointOptions
-    out: Path
-    all_edges: bool
-    with_graph: bool
-    tensorboard: Path | None
+from kernode.progress import note
 
 
 def links(
@@ -87,7 +58,6 @@ def links(
     ] = False,
     with_graph: WithGraphOption = False,
     tensorboard: TensorBoardOption = None,
-    profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -102,20 +72,48 @@ def links(
 
     Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
-    started, watch = time.perf_counter(), Stopwatch()
-    changes = parts.changes() | training.changes()
+    started = time.perf_counter()
     usual = "embedding" if all_edges else "auto"
-    variant, changes = with_settings(settings, "links", variant, usual, changes)
+    variant, changes = with_settings(settings, "links", variant, usual, parts.changes() | training.changes())
     out = out or Path(f"{graph.name}-links-{variant}.safetensors")
     check_writable(out)
     check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
-    check_board(tensorboard)
-    asked = _Asked(graph, variant, changes, run, checkpoint, out, all_edges, with_graph, tensorboard)
-    with timed_by(watch):
-        read, report = _trained(asked, output.silent)
-    report["seconds_total"] = round(time.perf_counter() - started, 3)
-    if profile:
-        report["profile"] = profile_of(watch)
+
+    from kernode.cli.progress_bar import ProgressBar
+    from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
+    from kernode.models.changes import Changes
+
+    board, place = check_board(tensorboard), run.place()
+    parameters = Changes.of(**changes, precision=run.precision).parameters()
+    estimator = LinkKernelTransformer if all_edges else LinkPredictor
+    model = estimator(
+        variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device
+    )
+    graph.require_memory(model.methods(), place)  # errors in the options come before a graph is read
+    with (
+        run.computing(),
+        checkpoint.opened() as file,
+        progress(graph.name, quiet=output.silent) as begin,
+    ):
+        read = graph.graph()
+        model.set_params(callbacks=[one for one in (ProgressBar(begin), file, board) if one is not None])
+        model.fit(read)
+    replaced = out.exists()
+    model.save(out, with_graph=with_graph)
+    with saved_already(out):
+        report = model.report().to_json()
+    report |= {
+        "deterministic": run.deterministic,
+        "seconds_total": round(time.perf_counter() - started, 3),
+        "peak_memory_mb": peak_memory_mb(place),
+        "model": str(out),
+        "replaced": replaced,  # a file of that name
+        "notes": notes_of(read),
+        "repairs": [repair.to_json() for repair in read.repairs],
+    }
+    if report.get("test", {}).get("auc_mean") is not None:
+        note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
+    result_on_board(board, report, model.model_.training.to_json())
     if output.json:
         print_json(report)
         return
@@ -125,57 +123,10 @@ def links(
     words = ["kernode", "embed" if all_edges else "missing", report["model"]]
     words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
     say(f"Next: [bold]{escape(shlex.join(words))}[/]")
-    if profile:
-        print_profile(report["profile"])
-
-
-def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
-    """Train, save, and judge what is saved: the graph, and the report but for the time."""
-    with timed("imports"):
-        from kernode.link_prediction.baselines import link_baselines
-        from kernode.link_prediction.experiment import embed_links, run_link_variant
-        from kernode.link_prediction.variants import configure_links
-        from kernode.training.run import Run
-        from kernode.version import versions
-
-    # What is wrong with the options is said before a graph is read.
-    graph, out, method = asked.graph, asked.out, configure_links(asked.variant, "", **asked.changes)
-    place = asked.run.place()
-    graph.require_memory({"": method}, place)
-    with (
-        asked.run.computing(),
-        asked.checkpoint.opened() as file,
-        progress(graph.name, quiet=silent) as begin,
-        shown_on_board(asked.tensorboard),
-    ):
-        with timed("reading the graph"):
-            read = graph.graph()
-        told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(asked.run.seeds(), place, told, file, threads=asked.run.of_training())
-        run_variant = embed_links if asked.all_edges else run_link_variant
-        outcome = run_variant(read, asked.variant, runs, changes=asked.changes)
-    replaced, report = out.exists(), outcome.report
-    with timed("saving"):
-        outcome.model.save(out, read if asked.with_graph else None)
-    with saved_already(out), timed("baselines"):
-        report["baselines"] = link_baselines(outcome.split)
-    if report.get("test", {}).get("auc_mean") is not None:
-        note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
-    result_on_board(asked.tensorboard, report, outcome.model.training.to_json())
-    return read, report | {
-        "deterministic": asked.run.deterministic,
-        "versions": versions(),
-        "seconds_total": None,
-        "peak_memory_mb": peak_memory_mb(place),
-        "model": str(out),
-        "replaced": replaced,  # whatever model had that name
-        "notes": notes_of(read),
-        "repairs": [repair.to_json() for repair in read.repairs],
-    }
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    from kernode.link_prediction.baselines import NAMES
+    from kernode.tasks.links.evaluation import NAMES
 
     r = report["replicas"]
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")

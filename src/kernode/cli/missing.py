@@ -19,7 +19,7 @@ from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.link_prediction.model_on_graph import LinkModelOnGraph
+    from kernode.tasks.links.model import LinkModelOnGraph
 
 
 def missing(
@@ -85,13 +85,13 @@ def _opened(
 ) -> tuple[LinkModelOnGraph, Graph]:
     """The link model of a file on the training edges of its graph, and the whole graph."""
     from kernode.compute.place import Place
-    from kernode.link_prediction import model_file as link_file
-    from kernode.node_classification import model_file as node_file
-    from kernode.storage import read_tensors
+    from kernode.models.file import read_model
+    from kernode.tasks.links.model import LinkModel
 
-    tensors, facts = read_tensors(path, link_file.KIND, node_file.KIND)
-    if facts["kind"] != link_file.KIND:
-        raise InputError(f"{path} classifies nodes. Give a model of links, which `kernode links` writes.")
-    model = link_file.as_link_model(tensors, facts, path)
+    model = read_model(path)
+    if not isinstance(model, LinkModel):
+        raise InputError(
+            f"{path} classifies nodes. Give a model of links, which `kernode links` writes.", "wrong-file", path=path
+        )
     whole = graph_of(model, path, data, nodes, encoding)
     return model.on(model.split_of(whole), str(Place.of(model.precision, device).device)), whole

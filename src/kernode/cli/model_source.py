@@ -13,23 +13,23 @@ from kernode.errors import InputError, warn
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.graph.lookup import Positions
-    from kernode.link_prediction.model import LinkModel
-    from kernode.node_classification.model import Model
-    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.tasks.classes.model import NodeModel
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+    from kernode.tasks.links.model import LinkModel
 
 
 @dataclass(frozen=True)
 class Opened:
     """A model on a graph, and what is to be said of the graph."""
 
-    on: ModelOnGraph
+    on: NodeModelOnGraph
     nodes: Positions  # of those that are asked about
     notes: tuple[str, ...]
     repairs: tuple[Any, ...]
     from_tables: bool = False  # read just now: what was done to them is news
 
     @classmethod
-    def of(cls, on: ModelOnGraph, sentence: str = "", *, from_tables: bool = False) -> Opened:
+    def of(cls, on: NodeModelOnGraph, sentence: str = "", *, from_tables: bool = False) -> Opened:
         """About every node of a graph; ``sentence``: how tables were taken, where that is not evident."""
         from kernode.graph import positions
 
@@ -44,9 +44,9 @@ def open_model(
     """The model of a file on the graph that is named, on its own, or on what tables make of its own."""
     from kernode.compute.place import Place
     from kernode.data.tables import is_table
-    from kernode.node_classification.model import Model
+    from kernode.tasks.classes.model import NodeModel
 
-    model = Model.load(path)
+    model = NodeModel.load(path)
     where = str(Place.of(model.precision, device).device)
     if data is not None and is_table(data) and model.encoding is not None:
         return _of_tables(model, path, data, nodes, whole, where, encoding)
@@ -54,7 +54,7 @@ def open_model(
 
 
 def graph_of(
-    model: Model | LinkModel, path: Path, data: str | None, nodes: Path | None, encoding: str | None
+    model: NodeModel | LinkModel, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The graph that is named after a model, or its own."""
     if data is not None:
@@ -66,9 +66,9 @@ def graph_of(
     return _own_graph_of(model, path)
 
 
-def _own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
+def _own_graph_of(model: NodeModel | LinkModel, path: Path) -> Graph:
     """The graph in a model's file, or the built-in one it was trained on."""
-    from kernode.loading import own_graph
+    from kernode.estimators.load import own_graph
 
     own = own_graph(model)
     if own is None:
@@ -80,7 +80,7 @@ def _own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
 
 
 def graph_at(
-    model: Model | LinkModel, path: Path, data: str, nodes: Path | None, encoding: str | None = None
+    model: NodeModel | LinkModel, path: Path, data: str, nodes: Path | None, encoding: str | None = None
 ) -> Graph:
     """The graph of a name, a file or tables; these are read as those were that the model learned from."""
     from kernode.cli.ranks import loaded
@@ -100,7 +100,7 @@ def graph_at(
 
 
 def extended(
-    model: Model, graph: Graph, nodes: Any, edges: Any, device: str, encoding: str | None = None
+    model: NodeModel, graph: Graph, nodes: Any, edges: Any, device: str, encoding: str | None = None
 ) -> Opened:
     """The model on its graph after tables arrived, asked about the nodes that did."""
     from kernode.data.tables import extend
@@ -116,7 +116,7 @@ def extended(
 
 
 def _of_tables(
-    model: Model,
+    model: NodeModel,
     path: Path,
     data: str,
     nodes: Path | None,
@@ -177,7 +177,7 @@ def _refuse_to_guess(
     )
 
 
-def _warn_of_unlisted(model: Model, path: Path, data: str, nodes: Path | None, count: int) -> None:
+def _warn_of_unlisted(model: NodeModel, path: Path, data: str, nodes: Path | None, count: int) -> None:
     words = ["kernode", "extend", str(path), "--graph", "DATA", "--nodes", str(nodes), "--edges", data]
     they = "they are nodes" if count > 1 else "it is a node"
     warn(

@@ -55,9 +55,9 @@ def predict(
     check_writable(out)
     check_apart((out,), (model.model, model.data, model.nodes))
     if abstain is not None:
-        from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
+        from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
-        checked_threshold(abstain, "--abstain")
+        checked_threshold(abstain)
     with timed_by(watch), progress("predict", quiet=output.silent):
         with timed("reading model and graph"):
             opened = model.open()

@@ -14,7 +14,7 @@ from kernode.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 Table = dict[str, list[Any]]  # column by column
 
@@ -25,7 +25,7 @@ def check_suffix(path: Path | None) -> None:
         raise InputError(f"{path}: the extension must be one of {', '.join(_WRITERS)}.")
 
 
-def predictions(on: ModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None) -> Table:
+def predictions(on: NodeModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None) -> Table:
     """For nodes of a graph, all if None, what all runs say together; beside it the class in the data.
 
     Where no class is as probable as ``abstain`` there is none, and the most probable stands in a column of
@@ -37,20 +37,20 @@ def predictions(on: ModelOnGraph, nodes: np.ndarray | None = None, abstain: floa
 
     model, graph = on.model, on.graph
     nodes = np.arange(graph.n_nodes) if nodes is None else nodes
-    chances = on.chances(nodes)
+    probabilities = on.calibrated(nodes)
     names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
-    found = [model.classes[number] for number in chances.argmax(axis=1)]
+    found = [model.classes[number] for number in probabilities.argmax(axis=1)]
     table: Table = {"node": names.tolist(), "class": found, "known": _known(on, nodes)}
     if abstain is not None:
-        sure = chances.max(axis=1) >= abstain
+        sure = probabilities.max(axis=1) >= abstain
         table["class"] = [one if answered else None for one, answered in zip(found, sure, strict=True)]
         table["most_probable"] = found
     for number, name in enumerate(model.classes):
-        table[f"p_{name}"] = [float(value) for value in chances[:, number]]
+        table[f"p_{name}"] = [float(value) for value in probabilities[:, number]]
     return table
 
 
-def _known(on: ModelOnGraph, nodes: np.ndarray) -> list[Any]:
+def _known(on: NodeModelOnGraph, nodes: np.ndarray) -> list[Any]:
     """The classes that the data gives, None where it does not; a model of numbers knows them as numbers."""
     named = all(isinstance(one, str) for one in on.model.classes)
     classes = on.graph.class_names if named else range(on.graph.n_classes)
@@ -58,7 +58,7 @@ def _known(on: ModelOnGraph, nodes: np.ndarray) -> list[Any]:
 
 
 def write_predictions(
-    path: Path, on: ModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None
+    path: Path, on: NodeModelOnGraph, nodes: np.ndarray | None = None, abstain: float | None = None
 ) -> Table:
     """Predict nodes of a graph, all if None, and write the table."""
     table = predictions(on, nodes, abstain)

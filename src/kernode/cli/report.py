@@ -16,7 +16,7 @@ from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.errors import KernodeError
 
 if TYPE_CHECKING:
-    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
 def report(
@@ -63,7 +63,7 @@ def report(
         say(f"[dim]no {name}: {escape(why)}[/]")
 
 
-def _words(asked: ModelOptions, on: ModelOnGraph) -> tuple[str, ...] | None:
+def _words(asked: ModelOptions, on: NodeModelOnGraph) -> tuple[str, ...] | None:
     """How `kernode fit` is told of the graph; None where the model does not know all that it was told.
 
     Options for tables are tried: read with them, the tables must give the graph that was trained on.

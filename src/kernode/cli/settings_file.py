@@ -78,8 +78,8 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
 
 def _check(path: Path, command: str, variant: str, settings: dict[str, Any]) -> None:
     """Say what is wrong with a file by its name, before its values mix with those of the command line."""
-    from kernode.link_prediction.variants import configure_links
-    from kernode.node_classification.variants import configure
+    from kernode.tasks.classes.configure import configure
+    from kernode.tasks.links.variants import configure_links
 
     of_name = configure if command == "fit" else configure_links
     try:

@@ -18,7 +18,7 @@ from kernode.errors import InputError, warn
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.kernels.similar import SimilarNodes
-    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
 def similar(
@@ -65,10 +65,10 @@ def similar(
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
     wanted = conditions(where or [], "--where")
+    from kernode.explain.similar import restricted
     from kernode.graph import positions
     from kernode.graph.share import GraphShare
-    from kernode.node_classification.alike import restricted
-    from kernode.node_classification.shares import similar_in_shares
+    from kernode.tasks.classes.on_graph import similar_in_shares
 
     with progress("similar", quiet=output.silent):
         opened = model.open()
@@ -105,10 +105,10 @@ def similar(
     say(f"found by the index {escape(str(said))}: a few may be missed" if by_index else compared)
 
 
-def _ready(on: ModelOnGraph, path: Path, exact: bool | None) -> Path | None:
+def _ready(on: NodeModelOnGraph, path: Path, exact: bool | None) -> Path | None:
     """Read the index beside a model, or make it where it is asked for; its path, None where there is none."""
+    from kernode.explain.similar import index_path, load_index, save_index
     from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
-    from kernode.node_classification.index_file import index_path, load_index, save_index
 
     place = index_path(path)
     by_default = exact is None and on.graph.n_nodes >= FROM_NODES and is_installed()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_apart, check_writable, print_json, progress
-from kernode.cli.curves import check_board, shown_on_board
+from kernode.cli.curves import check_board
 from kernode.cli.graph_source import require_labels
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption, TensorBoardOption
@@ -83,7 +83,7 @@ def tune(
     for path in (study, out):
         check_writable(path)
     check_apart((study, out), (graph.data, graph.nodes, split))
-    check_board(tensorboard, elsewhere=device.elsewhere)
+    board = check_board(tensorboard, elsewhere=device.elsewhere)
 
     from kernode.studies.tune.problem import LinkProblem, NodeProblem
     from kernode.studies.tune.search import search
@@ -100,10 +100,10 @@ def tune(
             require_labels(read, graph.label)
             problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
         in_file = f"What is done is in {study}; the same command goes on from there."
-        with kept(lambda: in_file), device.computing(), device.workers(), shown_on_board(tensorboard):
+        with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
                 problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
-                watch=begin(trials),
+                watch=begin(trials), callbacks=() if board is None else (board,),
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}")

@@ -14,8 +14,8 @@ from kernode.cli.options import AskedModelOptions, OutputOptions
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
+    from kernode.explain.what_if import Smallest, WhatIf
     from kernode.graph import Graph
-    from kernode.node_classification.what_if import Smallest, WhatIf
 
 
 def what_if(
@@ -49,9 +49,9 @@ def what_if(
     Example: [bold]kernode what-if cora.safetensors 35 --remove 1137466[/], or [bold]kernode what-if
     cora.safetensors 35 --smallest edges[/]
     """
+    from kernode.explain.what_if import changed_features, smallest_change
+    from kernode.explain.what_if import what_if as answer
     from kernode.graph.edits import Edit
-    from kernode.node_classification.what_if import changed_features, smallest_change
-    from kernode.node_classification.what_if import what_if as answer
 
     if smallest is not None and (add or remove or set_to):
         raise InputError("--smallest searches by itself. Leave out --add, --remove and --set.")
@@ -103,7 +103,7 @@ def _settings(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[st
 def _setting(graph: Graph, text: str) -> tuple[str, str, bool]:
     """A name, its value, and whether it is a column of a table, all of whose features change with it."""
     from kernode.data.tables.conditions import column_named
-    from kernode.node_classification.explaining import feature_names
+    from kernode.explain.explain import feature_names
 
     feature, sign, number = text.rpartition("=")
     if graph.encoding is None:
@@ -134,7 +134,7 @@ def _report(found: WhatIf) -> dict[str, Any]:
 def _found(graph: Graph, search: Smallest) -> list[Any]:
     import numpy as np
 
-    from kernode.node_classification.explaining import feature_names
+    from kernode.explain.explain import feature_names
 
     if search.what == "features":
         return [feature_names(graph)[one] for one in search.found]

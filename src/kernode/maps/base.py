@@ -15,7 +15,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, take
-from kernode.config import Config, take_fields
+from kernode.config import Config
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -75,10 +75,6 @@ class FeatureMap(Config):
         It takes the wrapper's parameters and gives the same g.
         """
         return self
-
-    def changed(self, changes: dict[str, Any]) -> Self:
-        """The same map with other settings, which are taken out of ``changes``."""
-        return replace(self, **take_fields(changes, self))
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""

@@ -80,10 +80,6 @@ class Standardized(StagedMap):
     operator_reason = _of_map("operator_reason")
     rows = _of_map("rows")
 
-    def changed(self, changes: dict[str, Any]) -> Self:
-        """With other settings of the map."""
-        return replace(self, map=self.map.changed(changes))
-
     def for_classes(self, classes: int) -> Self:
         """With one output of the map per class, where its width was left open."""
         return replace(self, map=self.map.for_classes(classes))

@@ -12,10 +12,10 @@ from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.metrics.classes import class_figures
-from kernode.node_classification.model import Model
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.report import judge
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.evaluation import judge
+from kernode.tasks.classes.task import LabelledNodes
 from kernode.show.node_parts import NodeParts
 
 
@@ -46,14 +46,14 @@ class Evidence:
     Class numbers are those of ``names``: the model's own classes first, then those that no run can find.
     """
 
-    on: ModelOnGraph
+    on: NodeModelOnGraph
     names: tuple[str, ...]
     known: np.ndarray  # n: the class that the graph says, −1 where it says none
     parts: NodeParts
     truth: np.ndarray | None  # q × t: the true classes of the test nodes
 
     @classmethod
-    def of(cls, on: ModelOnGraph, X: Any = None, y: Any = None) -> Evidence:
+    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None) -> Evidence:
         """With the test nodes that the model knows of, or nodes X and classes y, the graph's own if None."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)
@@ -67,7 +67,7 @@ class Evidence:
 
     @classmethod
     def _about(
-        cls, on: ModelOnGraph, names: tuple[str, ...], known: np.ndarray, parts: NodeParts, X: Any, y: Any
+        cls, on: NodeModelOnGraph, names: tuple[str, ...], known: np.ndarray, parts: NodeParts, X: Any, y: Any
     ) -> Evidence:
         if y is None:
             nodes = np.asarray(on.find(X))
@@ -90,7 +90,7 @@ class Evidence:
         return cls(on, names, known, asked, truth[None])
 
     @property
-    def model(self) -> Model:
+    def model(self) -> NodeModel:
         """What was trained."""
         return self.on.model
 
@@ -110,7 +110,7 @@ class Evidence:
         return self.chances.argmax(axis=1)
 
     @cached_property
-    def shown_run(self) -> ModelOnGraph:
+    def shown_run(self) -> NodeModelOnGraph:
         """What is drawn in a plane: all runs together, or the first where runs have splits of their own.
 
         A node that one run was tested on may have taught another, so that all runs together know it.
@@ -166,7 +166,7 @@ class Evidence:
         return LabelledNodes(np.asarray(model.train), model.train_labels, validation, labels)
 
 
-def known_classes(on: ModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
+def known_classes(on: NodeModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of all classes, the model's first, and the class of each node as the graph has it (n, or −1).
 
     A model may have been taught the graph's classes by name or by number. Where it was taught something else,
@@ -195,7 +195,7 @@ def _as_names(classes: tuple[Any, ...], graph: Graph) -> tuple[str, ...] | None:
     return None
 
 
-def _are_the_graphs(known: np.ndarray, on: ModelOnGraph) -> bool:
+def _are_the_graphs(known: np.ndarray, on: NodeModelOnGraph) -> bool:
     """Whether the graph's classes, as the model would number them (n), are those that it was taught.
 
     Training nodes tell, where they are here and some have a class. Where they cannot, names speak for
@@ -209,7 +209,7 @@ def _are_the_graphs(known: np.ndarray, on: ModelOnGraph) -> bool:
     return bool((told[there] == model.train_labels[there]).all())
 
 
-def _numbered(names: tuple[str, ...], on: ModelOnGraph, y: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+def _numbered(names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
     """Classes as a user gives them, as numbers of the names, to which those that no run knows are added."""
     classes, graph = list(on.model.classes), on.graph
     told: list[str] = []

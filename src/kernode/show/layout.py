@@ -11,8 +11,8 @@ import numpy as np
 
 from kernode.data.archive import open_archive
 from kernode.errors import FileError, InputError, MissingExtraError, warn
-from kernode.node_classification.index_file import owner
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.explain.similar import owner
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.progress import tell
 from kernode.storage import cache_folder, write_whole
 
@@ -24,7 +24,7 @@ ITERATIONS = 500
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def layout(on: ModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity: float = 30) -> np.ndarray:
+def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity: float = 30) -> np.ndarray:
     """Coordinates of every node, in which K̄ is about nearness: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or

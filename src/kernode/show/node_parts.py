@@ -9,7 +9,7 @@ import numpy as np
 from kernode.data import Split, split_nodes
 from kernode.data.split_file import is_split_file
 from kernode.errors import InputError
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 # How a node is marked in pictures, in words.
 TRAIN, VALIDATION, TEST, OTHER = range(4)
@@ -27,7 +27,7 @@ class NodeParts:
     without_test: str = ""  # why there are no test nodes, in a sentence
 
     @classmethod
-    def of(cls, on: ModelOnGraph) -> NodeParts:
+    def of(cls, on: NodeModelOnGraph) -> NodeParts:
         """As the model's file says, or as the split of that name comes out again."""
         model = on.model
         if not on.has_training_nodes:
@@ -66,7 +66,7 @@ class NodeParts:
 _ANOTHER_GRAPH = "{graph!r} is not {own!r}, the graph that the model learned from"
 
 
-def _split_again(on: ModelOnGraph) -> tuple[np.ndarray | None, np.ndarray | None]:
+def _split_again(on: NodeModelOnGraph) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Validation and test nodes of a file of before that holds neither: its split by name and seeds.
 
     Splits depend on labels, which a graph's fingerprint leaves out: only one with the same training nodes is
@@ -92,7 +92,7 @@ def _stacked(splits: list[Split]) -> tuple[np.ndarray, np.ndarray]:
     return validation, test
 
 
-def _why(on: ModelOnGraph, train: np.ndarray) -> str:
+def _why(on: NodeModelOnGraph, train: np.ndarray) -> str:
     """Why no test nodes are known."""
     labelled = int((on.graph.labels >= 0).sum())
     if len(np.unique(train)) >= labelled:

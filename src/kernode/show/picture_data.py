@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.node_classification.calibration_report import calibration_report
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.tasks.classes.evaluation import calibration_report
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.show.class_colours import most_frequent
 from kernode.show.evidence import Evidence
 from kernode.show.layout import Plane, layout
@@ -43,7 +43,7 @@ def embedding_data(evidence: Evidence, plane: Plane = "tsne", most: int | None =
     return Embedding(nodes, points[nodes], classes, is_known, part, plane, runs_of(evidence, shown))
 
 
-def runs_of(evidence: Evidence, shown: ModelOnGraph) -> str:
+def runs_of(evidence: Evidence, shown: NodeModelOnGraph) -> str:
     """Which runs a picture is of."""
     r = len(evidence.model.seeds)
     if r == 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 
 # What is minimised and what chooses, in the order in which it is shown.
 LOSSES = {
@@ -22,7 +22,7 @@ SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "valid
 EPOCH, SETTING = "epoch", "setting"  # what is counted
 
 
-def hop_weight_history(model: Model) -> dict[str, Any]:
+def hop_weight_history(model: NodeModel) -> dict[str, Any]:
     """Return ω_h after every epoch, its mean and spread over the runs (E × (H+1)), and the epochs kept."""
     weights = model.history.get("hop_weights")
     if weights is None:
@@ -39,7 +39,7 @@ def hop_weight_history(model: Model) -> dict[str, Any]:
     }
 
 
-def course(model: Model, wanted: Mapping[str, str], what: str) -> dict[str, Any]:
+def course(model: NodeModel, wanted: Mapping[str, str], what: str) -> dict[str, Any]:
     """Some curves over epochs, the mean over the runs and their spread (E each), by name.
 
     ``step``: what E counts. KLED and label propagation try settings, which have no order, in the place of

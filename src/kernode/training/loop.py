@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,12 @@ from kernode.compute.capture import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
-from kernode.errors import InputError, KernodeError, warn
-from kernode.training.best_epoch import BestEpoch
-from kernode.training.checkpoint import Keeping
-from kernode.training.life_signs import listeners
-from kernode.training.ranks import restored
+from kernode.errors import KernodeError, warn
+from kernode.training.callbacks import with_log
+from kernode.training.checkpoint import Checkpoint, deferred_interrupt
 from kernode.training.run import Run
 from kernode.training.settings import Training
+from kernode.training.stopping import BestEpoch
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Learner(ABC):
 
     score = "validation_accuracy"  # what of a record says which epoch is best
     capturable = False  # whether an epoch runs on a GPU without waiting for it
+    ranks = ALONE  # the processes that learn as one
+    prepared: Any = None  # by the map, of the graph learned from
 
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
@@ -61,6 +63,10 @@ class Learner(ABC):
         """What is evaluated and may be kept: the parameters, or their average where there is one."""
         return self.parameters if self.average is None else self.average.parameters
 
+    def references(self) -> Tensor | None:
+        """What answers need of the training data at the kept epoch, where it is not at hand: r × …, or None."""
+        return None
+
     @abstractmethod
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """What is minimised in this epoch, as ``loss``, and its parts: one number per replica each."""
@@ -76,7 +82,8 @@ class Learner(ABC):
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
         if loss.requires_grad:  # parameters may all be fixed: then nothing moves
             gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
-            self.adam.step(self.collected(dict(zip(self.parameters, gradients, strict=True))), epoch)
+            by_name = dict(zip(self.parameters, gradients, strict=True))
+            self.adam.step(by_name if self.ranks.alone else _collected(self.ranks, by_name), epoch)
         if self.average is not None:
             self.average.update(epoch)
         return {name: value.detach() for name, value in losses.items()}
@@ -86,19 +93,13 @@ class Learner(ABC):
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """
-        record = self.agreed(self.step(epoch) | self.evaluate())
+        record = self.step(epoch) | self.evaluate()
+        if not self.ranks.alone:
+            record = _agreed(self.ranks, record)
         score = record.get(self.score, self.best.score)
         self.best.update(
             epoch, self.current, score, record.get("validation_loss", self.best.loss), self.training
         )
-        return record
-
-    def collected(self, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
-        """Gradients of the whole loss: where several processes learn as one, from what each has of them."""
-        return gradients
-
-    def agreed(self, record: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What all processes go by, where there are several."""
         return record
 
     def replayed(
@@ -121,10 +122,11 @@ class Learner(ABC):
         return {f"{name}.{kind}.{key}": t for kind, values in kinds.items() for key, t in values.items()}
 
 
-class Epochs:
-    """The epochs of a training: all at once, or as far as somebody wants to look first.
+class TrainingLoop:
+    """The epochs of a training: all at once, or up to an epoch and later on.
 
-    All learners advance in step. ``facts``: what two runs must share for one to continue the other.
+    All learners advance in step. ``facts``: what two runs must share for one to continue the other. Callbacks
+    read ``name``, ``seeds``, ``epoch``, ``epochs``, ``latest``, ``history`` and ``interrupted``.
     """
 
     def __init__(
@@ -133,55 +135,68 @@ class Epochs:
         training: Training,
         run: Run,
         facts: dict[str, Any],
-        started: float,
-        ranks: Ranks = ALONE,
+        started: float | None = None,
     ) -> None:
-        if not ranks.first:  # the first has the checkpoint, and tells the others
-            run = replace(run, checkpoint=None, progress=None)
-        self.learners, self.training, self.job, self.facts = learners, training, run, facts
+        self.learners, self.training, self.facts = learners, training, facts
+        self.name, self.seeds, self.ranks = run.name, run.seeds, learners[0].ranks
+        self.callbacks = with_log(run.callbacks) if self.ranks.first else ()  # rank 0 prints and writes
         self.state = {
             name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()
         }
         self.history: list[dict[str, Tensor]] = []
-        if run.checkpoint is not None:
-            self.history = run.checkpoint.restore(self.state, facts)
-            if len(self.history) > training.epochs:
-                raise InputError(
-                    f"{run.checkpoint.path} has {len(self.history)} epochs, more than the {training.epochs} "
-                    "asked for. Give more epochs, or another checkpoint file."
-                )
-        self.history = restored(ranks, self.state, self.history)
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
+        self.interrupted = False
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
         self._blocks: dict[str, Tensor] = {}
-        self.seconds = time.perf_counter() - started
+        self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
+        self.seconds = 0.0 if started is None else time.perf_counter() - started
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are done."""
+        return len(self.history)
+
+    @property
+    def latest(self) -> dict[str, np.ndarray]:
+        """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
+        return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
 
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last one, or before where patience or numbers run out."""
+        """Go on to an epoch, or to the end: the last one, or before where a stopping rule or numbers say so."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
-        told_to, told = listeners(self.job, last), 0.0
-        checkpoint = Keeping(self.job.checkpoint, self.state, self.history, self.facts)
-        with checkpoint as keeping:
-            for epoch in range(len(self.history) + 1, last + 1):
+        first = not self.history
+        for callback in self.callbacks:
+            callback.on_fit_begin(self)
+        if first:
+            self.history = _restored(self.ranks, self.state, self.history)
+        try:
+            for epoch in range(self.epoch + 1, last + 1):
                 if self._has_stopped(epoch):
                     break
-                with keeping.whole_epoch():
+                with deferred_interrupt() if self._keeps_state else nullcontext():
                     record = _joined([act(epoch) for act in self._advance])
                     self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
-                keeping.write_if_due(epoch, last)
-                if told_to and (epoch == last or _is_due(self.history[-1], told)):
-                    latest = {name: value.cpu().numpy() for name, value in self.history[-1].items()}
-                    for tell in told_to:
-                        tell(epoch, latest)
-                    told = time.monotonic()
+                for callback in self.callbacks:
+                    callback.on_epoch_end(self)
                 if self._has_diverged(epoch):
                     break
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
+        finally:
+            for callback in self.callbacks:
+                callback.on_fit_end(self)
         self.seconds += time.perf_counter() - started
 
     def recorded(self, name: str) -> np.ndarray:
         """One of the figures of every epoch so far: E × r."""
         return torch.stack([record[name] for record in self.history]).cpu().numpy()
+
+    def validated(self) -> np.ndarray:
+        """What says which epoch is best, of every epoch so far (E × r), in percent; −inf for NaN."""
+        score = self.recorded(self.learners[0].score)
+        return np.where(np.isfinite(self.recorded("validation_loss")), score, -np.inf)
 
     def trained(self) -> Trained:
         """What the epochs so far have left."""
@@ -196,13 +211,16 @@ class Epochs:
             history={name: self.recorded(name) for name in (history[0] if history else {})},
             seconds=self.seconds,
             threads=torch.get_num_threads(),
+            prepared=learners[0].prepared,
+            references=_references(learners),
         )
 
     def _has_stopped(self, epoch: int) -> bool:
-        """Whether patience had run out before an epoch: on a GPU not asked in each, since asking waits."""
-        if epoch == 1 or (self.learners[0].adam.flat.is_cuda and epoch % 20 != 1):
+        """Whether no replica goes on; on a GPU not asked in each epoch, since asking waits."""
+        rule = self.training.stopping_rule
+        if rule is None or epoch == 1 or (self.learners[0].adam.flat.is_cuda and epoch % 20 != 1):
             return False
-        return all(one.best.stopped(epoch - 1, self.training.patience) for one in self.learners)
+        return not any(bool(rule.goes_on(epoch, one.best).any()) for one in self.learners)
 
     def _has_diverged(self, epoch: int) -> bool:
         """Whether no replica has a number left to learn with; on a GPU not asked in each epoch, either."""
@@ -213,13 +231,9 @@ class Epochs:
         return not any(bool(_finite(one.parameters).any()) for one in self.learners)
 
 
-def run_epochs(
-    learners: Sequence[Learner], training: Training, run: Run, facts: dict[str, Any], started: float
-) -> Trained:
-    """All epochs of a training."""
-    epochs = Epochs(learners, training, run, facts, started)
-    epochs.run()
-    return epochs.trained()
+def _references(learners: Sequence[Learner]) -> Tensor | None:
+    found = [one.references() for one in learners]
+    return None if found[0] is None else torch.cat([one for one in found if one is not None])
 
 
 def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -240,11 +254,6 @@ def _in_block(
         if name not in blocks:
             blocks[name] = value.new_empty((epochs, *value.shape))
     return {name: blocks[name][epoch - 1].copy_(value) for name, value in record.items()}
-
-
-def _is_due(record: dict[str, Tensor], told: float) -> bool:
-    """Whether to tell of an epoch: on a GPU not of each, since telling waits for it."""
-    return not record["loss"].is_cuda or time.monotonic() - told > 0.1
 
 
 class DivergedError(KernodeError):
@@ -289,3 +298,43 @@ def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
     together = max(1, STACK_NUMBERS[run.place.device.type] // (nodes * widest))
     return [slice(start, start + together) for start in range(0, run.replicas, together)]
+
+
+def _restored(
+    ranks: Ranks, state: dict[str, Tensor], history: list[dict[str, Tensor]]
+) -> list[dict[str, Tensor]]:
+    """A state and its history as the first rank has read them: it alone has a checkpoint."""
+    if ranks.alone:
+        return history
+    device = next(iter(state.values())).device if state else torch.device("cpu")
+    on_cpu = [{name: value.cpu() for name, value in record.items()} for record in history]
+    told = ranks.told_value(on_cpu)
+    if not told:
+        return history
+    with torch.no_grad():
+        for values in state.values():
+            whole = values.detach().contiguous()
+            values.detach().copy_(ranks.told(whole, "beginning"))
+    return [{name: value.to(device) for name, value in record.items()} for record in told]
+
+
+def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
+    """Gradients of the whole loss, in one message.
+
+    Of a map's parameters each rank has what its own rows add; of all others every rank has computed the
+    whole, and their mean keeps ranks from drifting apart.
+    """
+    known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
+    share = {name: 1 if name.startswith("map.") else ranks.size for name in known}
+    flat = ranks.add(torch.cat([g.reshape(-1) / share[name] for name, g in known.items()]), "gradients")
+    pieces = flat.split([g.numel() for g in known.values()])
+    found = {name: piece.view(g.shape) for (name, g), piece in zip(known.items(), pieces, strict=True)}
+    return {name: found.get(name) for name in gradients}
+
+
+def _agreed(ranks: Ranks, record: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The first rank's figures, so that all keep the same epoch and stop at the same one."""
+    flat = ranks.told(torch.cat([value.double().reshape(-1) for value in record.values()]), "figures")
+    pieces = flat.split([value.numel() for value in record.values()])
+    pairs = zip(record.items(), pieces, strict=True)
+    return {name: piece.view(value.shape).to(value.dtype) for (name, value), piece in pairs}

@@ -1,10 +1,10 @@
-"""One training: which replicas, where they are computed, who is told, where it is kept meanwhile."""
+"""How a training is run: the seeds of its replicas, device and precision, threads, callbacks."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,37 +13,36 @@ import torch
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.compute.threads import Threads
 from kernode.config import Config
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.former import former_json
-from kernode.training.checkpoint import Checkpoint
+from kernode.training.callbacks import Callback
 from kernode.training.settings import Training
-
-Progress = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values per replica
-# Told how many epochs there are and what trains, it gives whoever is told of each.
-Telling = Callable[[int, str], Progress]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What every training needs beside what it learns from.
+    """What every training needs apart from the data and the method.
 
     - ``seeds``: one for each of r replicas.
-    - ``threads``: of the CPU while it lasts; "measured" finds out how many are worth having.
+    - ``name``: what trains, for progress and logs.
+    - ``threads``: CPU threads; None for torch's own number.
     """
 
     seeds: tuple[int, ...]
     place: Place
-    progress: Telling | None = None
-    checkpoint: Checkpoint | None = None
-    name: str = ""  # of what trains, for whoever waits for it
-    threads: Threads = None
+    callbacks: tuple[Callback, ...] = ()
+    name: str = ""
+    threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.checkpoint is not None and not isinstance(self.checkpoint, Checkpoint):
-            raise InputError(f"checkpoint must be a Checkpoint(path). Got {self.checkpoint!r}.")
+        for one in self.callbacks:
+            if not isinstance(one, Callback):
+                raise InputError(
+                    f"callbacks must be a list of Callback objects, such as Checkpoint(path). Got {one!r}.",
+                    "setting", setting="callbacks", value=one,
+                )  # fmt: skip
 
     @property
     def replicas(self) -> int:
@@ -79,11 +78,9 @@ class Run:
         return replace(self, seeds=seeds)
 
     def called(self, name: str) -> Run:
-        """The same with a name for whoever waits, unless it has one."""
+        """The same with a name, unless it has one."""
         return self if self.name else replace(self, name=name)
 
-    def named(self, name: str) -> Run:
-        """The same with a checkpoint file of its own, where several trainings make a whole."""
-        if self.checkpoint is None:
-            return self
-        return replace(self, checkpoint=self.checkpoint.part(name))
+    def part(self, name: str) -> Run:
+        """The run of one of several trainings that make up a fit: with checkpoint files of its own."""
+        return replace(self, callbacks=tuple(one.part(name) for one in self.callbacks))

@@ -1,4 +1,4 @@
-"""How anything is trained: epochs, Adam, dropout, and which epoch is kept. What is minimised is a loss's."""
+"""How anything is trained: epochs, Adam, dropout, which epoch is kept, precision. What is minimised is a loss's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from kernode.compute.place import Place
+from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
-from kernode.config import LATER, Config
-from kernode.errors import InputError
+from kernode.config import LATER, RUNTIME, Config
+from kernode.errors import InputError, warn
+from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
-MOST_EPOCHS = 10_000_000
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
@@ -24,28 +24,37 @@ OF_LEARNING = frozenset(
 )
 
 
-def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:
-    """Raise where a setting that was given has no effect; no dropout asks for nothing, and may be said."""
-    for name, value in given.items():
-        if name in ignored and not (name in _RATES and not np.any(value)):
-            raise InputError(f"{name} has no effect on {what}: leave it out.")
-
-
 @dataclass(frozen=True)
 class Training(Config):
-    """How a method is trained. Values that the paper does not state are marked."""
+    """Settings of training. Values that the paper does not state are marked.
+
+    A tuple in place of a number gives each replica its own (``learning_rate``, ``weight_decay``, ``dropout``,
+    ``input_dropout``).
+
+    - ``epochs``, ``learning_rate``, ``weight_decay``: of Adam, each epoch one step on all training data.
+    - ``dropout``, ``input_dropout``: rates after hidden layers and on the features.
+    - ``selection``: "best" keeps the best validation epoch, "last" the last one.
+    - ``select_by``: best by "accuracy" or by mean average precision, "map".
+    - ``patience``: stop after so many epochs without a better one; ``stopping``: any other rule.
+    - ``averaging``: β of a moving average of the parameters, which is then what is kept; 0 for none.
+    - ``folds``: parts of the training nodes that validate in turn where no validation nodes are given.
+    - ``precision``: 32 or 64 bits.
+    - ``threads``: CPU threads; None for torch's own number. The same seed gives the same bits for the same number.
+    """
 
     epochs: int = 200
     learning_rate: PerReplica = 0.01
     weight_decay: PerReplica = 5e-4  # not stated
-    dropout: PerReplica = 0.5  # after hidden layers; not stated
-    selection: Literal["best", "last"] = (
-        "best"  # the paper keeps the best validation epoch, its code the last
-    )
-    patience: int | None = None  # stop a replica after so many epochs without a better one
-    input_dropout: PerReplica = 0.0  # on the entries of X; not in the paper
-    select_by: Literal["accuracy", "map"] = "accuracy"  # what of validation is best; "map" not in the paper
-    averaging: float = field(default=0.0, metadata=LATER)  # β of a moving average of the parameters; 0: none
+    dropout: PerReplica = 0.5  # not stated
+    selection: Literal["best", "last"] = "best"  # the paper's choice; its code keeps the last epoch
+    patience: int | None = None
+    input_dropout: PerReplica = 0.0  # not in the paper
+    select_by: Literal["accuracy", "map"] = "accuracy"  # "map" is not in the paper
+    averaging: float = field(default=0.0, metadata=LATER)
+    stopping: Stopping | None = field(default=None, metadata=LATER)
+    folds: int = field(default=3, metadata=RUNTIME, compare=False)
+    precision: int = field(default=32, metadata=RUNTIME, compare=False)
+    threads: int | None = field(default=None, metadata=RUNTIME, compare=False)
 
     def __post_init__(self) -> None:
         for name in PER_REPLICA:
@@ -54,36 +63,74 @@ class Training(Config):
         for name, lowest in (("epochs", 0), ("patience", 1)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(name, getattr(self, name), lowest, MOST_EPOCHS))
-        if self.selection not in ("best", "last"):
-            raise InputError(f"selection must be 'best' or 'last'. Got {self.selection!r}.")
-        if self.select_by not in ("accuracy", "map"):
-            raise InputError(f"select_by must be 'accuracy' or 'map'. Got {self.select_by!r}.")
+        whole("folds", self.folds, 2)
+        if self.threads is not None:
+            whole("threads", self.threads, 1, MOST_THREADS)
+        _one_of("selection", self.selection, ("best", "last"))
+        _one_of("select_by", self.select_by, ("accuracy", "map"))
+        _one_of("precision", self.precision, (32, 64))
         if not (isinstance(self.averaging, Real) and 0 <= self.averaging < 1):
-            raise InputError(f"averaging must be a number in [0, 1). Got {self.averaging!r}.")
-        if self.patience is not None and self.selection == "last":
-            raise InputError("patience belongs to selection='best'. Leave it out with selection='last'.")
+            raise InputError(
+                f"averaging must be a number in [0, 1). Got {self.averaging!r}.",
+                "setting", setting="averaging", value=self.averaging,
+            )  # fmt: skip
+        if self.stopping_rule is not None and self.selection == "last":
+            raise InputError(
+                "patience stops at the best epoch, and the last one is to be kept. Leave it out.",
+                "conflict", setting="patience",
+            )  # fmt: skip
+
+    @property
+    def stopping_rule(self) -> Stopping | None:
+        """When a replica stops before its last epoch; None: never."""
+        if self.stopping is not None or self.patience is None:
+            return self.stopping
+        return Patience(self.patience)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Settings that have no effect beside the others."""
+        """Settings that have no effect next to the others."""
         unused = {"select_by"} if self.selection == "last" else set()
         if self.epochs == 0:
-            unused |= {
-                "learning_rate",
-                "weight_decay",
-                "dropout",
-                "input_dropout",
-                "patience",
-                "select_by",
-                "averaging",
-            }
+            unused |= {"learning_rate", "weight_decay", *_RATES, "patience", "select_by", "averaging"}
         return frozenset(unused)
 
     def to_the_last(self) -> Training:
         """The same without a choice of the epoch; where patience would end it, for the usual number."""
-        epochs = self.epochs if self.patience is None else min(self.epochs, Training.epochs)
-        return replace(self, selection="last", patience=None, epochs=epochs)
+        epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
+        return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)
 
     def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
         """Return the settings that may differ between replicas, as one number for each."""
         return {name: one_each(name, getattr(self, name), replicas, place) for name in PER_REPLICA}
+
+
+def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        listed = " or ".join(map(repr, choices))
+        raise InputError(f"{name} must be {listed}. Got {value!r}.", "setting", setting=name, value=value)
+
+
+def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:
+    """Raise where a setting that was given has no effect; a dropout of 0 may always be given."""
+    for name, value in given.items():
+        if name in ignored and not (name in _RATES and not np.any(value)):
+            raise InputError(f"{name} has no effect on {what}: leave it out.", "no-effect", setting=name)
+
+
+def advise_more_epochs(
+    kept: np.ndarray, training: Training, history: dict[str, np.ndarray], score: str
+) -> None:
+    """Warn where the best epoch was the last, for at least half of the replicas (r kept epochs).
+
+    Not where a stopping rule ended training, nor where validation (E × r, in percent) could not be better.
+    """
+    values = history.get(score)
+    if training.selection != "best" or values is None or not 0 < training.epochs == len(values):
+        return
+    could_be_better = values.max(axis=0) < 100
+    if 2 * np.count_nonzero((kept == training.epochs) & could_be_better) >= len(kept):
+        warn(
+            f"the best epoch was the last ({training.epochs} of {training.epochs}): training longer may "
+            f"help, e.g. {2 * training.epochs} epochs."
+        )

@@ -45,13 +45,13 @@ class CheckpointOptions:
         def in_files() -> str:
             if checkpoint is None:
                 return "Nothing was saved; --checkpoint FILE would have kept it."
-            from kernode.training.checkpoint import held
+            from kernode.training.checkpoint import describe_files
 
             files = [checkpoint.part(name) for name in parts]
             there = [one for one in files if one.path.exists()]
             if not there:
                 return "Nothing was saved: no checkpoint was written yet."
-            return f"{held(there)}: the same command with --resume goes on."
+            return f"{describe_files(there)}: the same command with --resume goes on."
 
         with kept(in_files):
             yield checkpoint
@@ -74,5 +74,5 @@ class CheckpointOptions:
         every = 10 if self.checkpoint_every is None else self.checkpoint_every
         resume: Any = "if there" if began_again() else self.resume
         checkpoint = Checkpoint(self.checkpoint, every, resume)
-        checkpoint.check(parts, word="--resume")
+        checkpoint.check(parts)
         return checkpoint

@@ -108,7 +108,7 @@ class GraphOptions(TableOptions):
         from kernode.data.sizes import look_up
         from kernode.data.store import is_store
         from kernode.data.synthetic import is_synthetic
-        from kernode.training.memory_check import refused
+        from kernode.training.memory import refused
 
         if is_synthetic(self.data) or is_store(self.data):
             refused(look_up(self.data).share(processes()), methods, place)

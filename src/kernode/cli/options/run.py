@@ -12,8 +12,8 @@ from kernode.cli.options.single import RUN, DeviceOption, ThreadsOption
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.compute.threads import Threads
     from kernode.data.sizes import GraphSizes
+    from kernode.graph import Graph
 
 # Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
 # a point, which three show as well as ten.
@@ -90,10 +90,6 @@ class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text h
     def _bits(self) -> int:
         return self.precision
 
-    def of_training(self) -> Threads:
-        """The threads of a training: those that :meth:`place` has set, or as many as are worth having."""
-        return "measured" if self.threads is None else None
-
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
         """One for each replica: as many as was said, or as a graph of such sizes can afford."""
         from kernode.compute.replicas import seeds_from
@@ -102,3 +98,10 @@ class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text h
         large = large and sizes is not None and (sizes.filled or sizes.nodes * sizes.features) > _LARGE
         usual = _FEW_RUNS if large else _RUNS
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
+
+    def seeds_for(self, graph: Graph, place: Place) -> tuple[int, ...]:
+        """The same for a graph that was read; where several processes share it, rank 0 decides."""
+        from kernode.data.sizes import GraphSizes
+        from kernode.graph.share import ranks_of
+
+        return ranks_of(graph).told_value(self.seeds(GraphSizes.of(graph), place))

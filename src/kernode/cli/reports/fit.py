@@ -53,7 +53,7 @@ def said_replaced(report: dict[str, Any]) -> str:
 
 
 def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.node_classification.report import (  # here: it waits for torch
+    from kernode.tasks.classes.evaluation import (  # here: it waits for torch
         FEW,
         baseline_lines,
         calibration_lines,

@@ -11,13 +11,13 @@ from kernode.show.layout import Plane
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from kernode.node_classification.model_on_graph import ModelOnGraph
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")  # what a browser on this machine calls it
 
 
 def app(
-    on: ModelOnGraph,
+    on: NodeModelOnGraph,
     *,
     token: str | None = None,
     hosts: Collection[str] | None = LOOPBACK,

@@ -10,9 +10,9 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.neighbourhoods import spheres
-from kernode.node_classification.alike import restricted
-from kernode.node_classification.explaining import explain_node, explain_pair
-from kernode.node_classification.explanation import Features, Part, Shown
+from kernode.explain.similar import restricted
+from kernode.explain.explain import explain_node, explain_pair
+from kernode.explain.explanation import Features, Part, Shown
 from kernode.show.explorer.view import View
 
 _NEIGHBOURS = 200  # of a node that are listed

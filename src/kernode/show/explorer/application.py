@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from kernode.errors import InputError, KernodeError
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.show.explorer.assets import assets
 from kernode.show.explorer.fast_path import FastPath
 from kernode.show.explorer.guard import Guard, can_be_sent
@@ -27,7 +27,7 @@ from kernode.version import __version__
 
 
 def build(
-    on: ModelOnGraph, *, token: str | None, hosts: Collection[str] | None, plane: Plane, root_path: str
+    on: NodeModelOnGraph, *, token: str | None, hosts: Collection[str] | None, plane: Plane, root_path: str
 ) -> FastAPI:
     """Everything that can be computed once is computed here."""
     if hosts is None and token is None:

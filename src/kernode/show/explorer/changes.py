@@ -17,8 +17,8 @@ from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
-from kernode.node_classification.explaining import explain_node
-from kernode.node_classification.what_if import changed_features, column_of, what_if
+from kernode.explain.explain import explain_node
+from kernode.explain.what_if import changed_features, column_of, what_if
 from kernode.show.explorer.answers import chances, class_name, explanation
 from kernode.show.explorer.view import View
 
@@ -76,7 +76,7 @@ def arrived(
             else _with_columns(graph, name, columns, features, [view.names.texts[end] for end in ends])
         )
         on = view.on.extended(larger)
-        likely = chances(view, on.chances(np.array([n]))[0])
+        likely = chances(view, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
         (found,) = bare.kernel.similar(positions([n]), k)
         answer: dict[str, Any] = {

@@ -20,8 +20,8 @@ from kernode.hops.matrices import hop_matrices
 from kernode.maps.base import NeighbourSum, Shares
 from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import placed_features
-from kernode.node_classification.method import Method
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
 _MOST_ENTRIES = 5_000_000  # of the hop operator
@@ -30,7 +30,7 @@ _NODES = 2**12  # whose product is computed at a time
 _DENSE_NUMBERS = 2**18  # of the features of the nodes that one explanation looks at
 
 
-def keep_for_explanations(on: ModelOnGraph) -> None:
+def keep_for_explanations(on: NodeModelOnGraph) -> None:
     """Have explanations of a model on a graph read what they would compute again and again."""
     method = on.model.method
     feature_map = method.map.unwrapped if isinstance(method, Method) else None

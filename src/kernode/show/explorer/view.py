@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.node_classification.explaining import explain_node, feature_names
-from kernode.node_classification.method import Method
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.explain.explain import explain_node, feature_names
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.show.evidence import known_classes
 from kernode.show.explorer.kept import keep_for_explanations
 from kernode.show.explorer.names import Names
@@ -26,8 +26,8 @@ _STEPS = 65535  # of a coordinate in the picture: finer than any screen
 class View:
     """What is computed once: chances of all nodes, their places in the picture, their names."""
 
-    on: ModelOnGraph
-    by_position: ModelOnGraph  # the same on a graph without names: its answers name nodes by position
+    on: NodeModelOnGraph
+    by_position: NodeModelOnGraph  # the same on a graph without names: its answers name nodes by position
     names: Names
     points: np.ndarray  # n × 2, within [−1, 1]
     chances: np.ndarray  # n × c
@@ -35,7 +35,7 @@ class View:
     known: np.ndarray  # n: the class that a node is known to have, −1 where it has none or none that is meant
 
     @classmethod
-    def of(cls, on: ModelOnGraph, plane: Plane = "tsne") -> View:
+    def of(cls, on: NodeModelOnGraph, plane: Plane = "tsne") -> View:
         """Refuses what has no kernel; what takes long tells of its progress."""
         method = on.model.method
         if not method.has_kernel:
@@ -46,7 +46,7 @@ class View:
         points = layout(on, plane)
         by_position = replace(on, graph=bare, known_g=on.g, prepared=None)
         keep_for_explanations(by_position)
-        return cls(on, by_position, Names(on.graph), points, on.chances(), *known_classes(on))
+        return cls(on, by_position, Names(on.graph), points, on.calibrated(), *known_classes(on))
 
     @property
     def model_classes(self) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from kernode.data.registry import is_registered
 from kernode.errors import InputError
-from kernode.node_classification.baselines import NAMES
-from kernode.node_classification.descriptions import DESCRIPTIONS
-from kernode.node_classification.report import percent
-from kernode.node_classification.summary import hop_words, summary
+from kernode.tasks.classes.baselines import NAMES
+from kernode.tasks.classes.descriptions import DESCRIPTIONS
+from kernode.tasks.classes.evaluation import percent
+from kernode.tasks.classes.model import hop_words, summary
 from kernode.progress import tell
 from kernode.show.canvas import readable
 from kernode.show.class_colours import shortened

@@ -9,10 +9,10 @@ from typing import Any
 from kernode.data.tables.columns import Encoding
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.experiment import known_name, settings_key
-from kernode.node_classification.method import Method
-from kernode.node_classification.model import Model
-from kernode.node_classification.variants import candidates
+from kernode.tasks.classes.configure import known_name, settings_key
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.configure import candidates
 from kernode.show.evidence import Evidence
 
 _OF_LOSS = ("kernel_weight", "margin", "triplets", "class_weights")
@@ -59,7 +59,7 @@ def table_options(encoding: Encoding) -> dict[str, str]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _changes(model: Model, graph: Graph) -> dict[str, Any] | None:
+def _changes(model: NodeModel, graph: Graph) -> dict[str, Any] | None:
     """Options that a variant needs to become this model's method; None where they do not suffice."""
     if model.seeds != tuple(range(model.seeds[0], model.seeds[0] + len(model.seeds))):
         return None
@@ -75,7 +75,7 @@ def _changes(model: Model, graph: Graph) -> dict[str, Any] | None:
     return None
 
 
-def _configured(model: Model, graph: Graph, changes: dict[str, Any]) -> Any:
+def _configured(model: NodeModel, graph: Graph, changes: dict[str, Any]) -> Any:
     # As `kernode fit` has it: settings of a search are for the split that is its default.
     tuned = model.split == ("fastgcn" if known_name(graph) else "jk")
     try:
@@ -86,7 +86,7 @@ def _configured(model: Model, graph: Graph, changes: dict[str, Any]) -> Any:
     return method.for_classes(len(model.classes)), training
 
 
-def _differences(model: Model, method: Any, training: Any) -> dict[str, Any]:
+def _differences(model: NodeModel, method: Any, training: Any) -> dict[str, Any]:
     changes = {
         one.name: getattr(model.training, one.name)
         for one in fields(training)

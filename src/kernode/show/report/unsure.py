@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.node_classification.explaining import explain_node
-from kernode.node_classification.explanation import NodeExplanation, Part
+from kernode.explain.explain import explain_node
+from kernode.explain.explanation import NodeExplanation, Part
 from kernode.progress import tell
 from kernode.show.class_colours import shortened
 from kernode.show.evidence import Evidence, node_names

@@ -10,10 +10,9 @@ from kernode.compute.replicas import seeds_from
 from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.method import Method
-from kernode.node_classification.task import NodeTask
-from kernode.node_classification.trainer import NodeLearner, learners
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.task import NodeLearner, NodeTask, learners
 from kernode.training.run import Run
 
 

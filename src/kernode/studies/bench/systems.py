@@ -10,10 +10,10 @@ from kernode.compute.place import Place
 from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.variants import VARIANTS
 from kernode.studies.bench.ours import stepper
 from kernode.studies.bench.rivals import RIVALS, Rival
 from kernode.studies.bench.timing import Step
+from kernode.tasks.classes.variants import VARIANTS
 
 REFERENCE = "pyg-gcn"
 _OURS = re.compile(r"(?P<variant>.+?)(x(?P<replicas>\d+))?(?P<epoch>-epoch)?")

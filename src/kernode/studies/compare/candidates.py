@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.node_classification.experiment import settings_key
-from kernode.node_classification.method import NodeMethod
-from kernode.node_classification.variants import CHOICES, candidates, configure
 from kernode.studies.compare.contestants import Contestant
+from kernode.tasks.classes.configure import candidates, configure, settings_key
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.variants import CHOICES
 from kernode.training.settings import PER_REPLICA, Training
 
 Part = TypeVar("Part", bound=Config)

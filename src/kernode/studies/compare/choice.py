@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from kernode.node_classification.halving import RUNGS, choose
+from kernode.models.halving import RUNGS, choose
 from kernode.studies.compare.trials import Cell, Trial, Trials
 
 CHOOSE_ON = 5  # splits

@@ -10,10 +10,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.data import Split
 from kernode.graph import Graph
-from kernode.node_classification.experiment import retrieval_of_run
-from kernode.node_classification.halving import RUNGS
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.variants import CHOICES
+from kernode.models.halving import RUNGS
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import (
     CHOOSE_ON,
@@ -24,7 +21,10 @@ from kernode.studies.compare.choice import (
 )
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.trials import Trials, accuracies
-from kernode.training.run import Telling
+from kernode.tasks.classes.evaluation import retrieval_of_run
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.variants import CHOICES
+from kernode.training.callbacks import Callback
 
 FIGURES = ("accuracy", "map", "precision_at_10")
 
@@ -42,7 +42,7 @@ def contest(
     contestant: Contestant,
     splits: list[Split],
     place: Place,
-    progress: Telling | None = None,
+    callbacks: tuple[Callback, ...] = (),
     choose_on: int = CHOOSE_ON,
 ) -> dict[str, Any]:
     """Figures of a method, one per split, and what was tried.
@@ -50,7 +50,7 @@ def contest(
     Where no candidate is left, ``failed`` says why, and there are no figures.
     """
     candidates = candidates_of(contestant, graph)
-    trials = Trials(graph, candidates, splits, place, progress, contestant.name)
+    trials = Trials(graph, candidates, splits, place, callbacks, contestant.name)
     rule = rule_of(contestant, len(candidates), choose_on)
     if "choose_on" in rule:
         picked = by_first_splits(trials, choose_on)
@@ -107,7 +107,7 @@ def _score(trials: Trials, picked: list[int]) -> list[list[float]]:
     found: dict[int, list[float]] = {}
     for own in stacks.values():
         chosen = [trials.trained[s, picked[s]] for s in own]
-        on: ModelOnGraph = chosen[0].on.of_replicas([trial.replica for trial in chosen])
+        on: NodeModelOnGraph = chosen[0].on.of_replicas([trial.replica for trial in chosen])
         nodes = [trials.splits[s].test for s in own]
         for i, (s, accuracy) in enumerate(zip(own, accuracies(on, nodes), strict=True)):
             found[s] = [float(accuracy), *(retrieval_of_run(on, i, np.asarray(nodes[i])) or [])]

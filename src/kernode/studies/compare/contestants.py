@@ -12,8 +12,8 @@ from itertools import product
 from typing import Any
 
 from kernode.errors import InputError
-from kernode.node_classification.variants import AUTO, CHOICES, VARIANTS
 from kernode.studies.compare import rivals
+from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
 
 BUDGET = 4  # candidates of K3 and of what it is without one of its parts; rivals have more
 

@@ -23,7 +23,7 @@ from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.stored_settings import stored_settings
 from kernode.studies.results import Results, digest_of
 from kernode.studies.tasks import Task, run_tasks
-from kernode.training.run import Telling
+from kernode.training.callbacks import Callback
 
 SPLIT = "0.6/0.2/0.2"
 
@@ -90,7 +90,7 @@ def play_all(
     """The figures of matches, in their order: stored ones, and others measured and stored as each is done.
 
     They are measured under ``joblib.parallel_config``, each with so many ``threads``. ``here`` is told the
-    title of a match that begins in this process, and gives its ``progress``; ``watch`` is told of each that
+    title of a match that begins in this process, and gives its ``callbacks``; ``watch`` is told of each that
     is done, and of how many are.
     """
     once: dict[str, Match] = {}
@@ -123,12 +123,12 @@ def measure(
     count: int,
     split: str,
     choose_on: int,
-    progress: Telling | None = None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> dict[str, Any]:
     """The figures of a match, what they were measured on, and how long it took."""
     started = time.perf_counter()
     splits = split_nodes(graph, split, range(count))
-    figures = contest(graph, method, splits, place, progress, choose_on)
+    figures = contest(graph, method, splits, place, callbacks, choose_on)
     return figures | {
         "nodes": {"train": len(splits[0].train), "test": len(splits[0].test)},
         "overlap": _overlap(split, splits[0]),

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernode.losses import Hinge, Joint, KernelLoss, Loss, Softmax
 from kernode.maps.former import former_json
-from kernode.node_classification.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.training.settings import Training
 
 

@@ -15,13 +15,14 @@ from kernode.data import Split
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.task import NodeTask
+from kernode.models.fit import fit_candidates
 from kernode.studies.compare.candidates import Candidate, by_structure, stacked
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.task import NodeTask
+from kernode.training.callbacks import Callback
 from kernode.training.loop import DivergedError
-from kernode.training.memory_check import require_memory
-from kernode.training.run import Run, Telling
+from kernode.training.memory import require_memory
+from kernode.training.run import Run
 
 Cell = tuple[int, int]  # a split and a candidate, by their numbers
 
@@ -29,7 +30,7 @@ Cell = tuple[int, int]  # a split and a candidate, by their numbers
 class Trial(NamedTuple):
     """A candidate trained on a split: a replica of a stack."""
 
-    on: ModelOnGraph
+    on: NodeModelOnGraph
     replica: int
     validation: float  # accuracy in percent at the epoch that was kept
     history: np.ndarray  # the same by epoch
@@ -50,7 +51,7 @@ class Trials:
     candidates: list[Candidate]
     splits: list[Split]
     place: Place
-    progress: Telling | None = None
+    callbacks: tuple[Callback, ...] = ()
     name: str = ""  # for whoever waits
     trained: dict[Cell, Trial] = field(default_factory=dict)
     lost: dict[Cell, Lost] = field(default_factory=dict)
@@ -102,15 +103,15 @@ class Trials:
                 _release()  # here, where no error holds tensors any more
             cells = [cell for cell in cells if cell not in self.trained and cell not in self.lost]
 
-    def _fit(self, cells: list[Cell]) -> ModelOnGraph:
+    def _fit(self, cells: list[Cell]) -> NodeModelOnGraph:
         method, training = stacked([self.candidates[c] for _, c in cells])
-        run = Run(tuple(s for s, _ in cells), self.place, self.progress)
+        run = Run(tuple(s for s, _ in cells), self.place, self.callbacks, self.name)
         task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
-        on = fit_method(task, method, training, variant=self.name, split="random").settled()
+        on: NodeModelOnGraph = fit_candidates(task, {self.name: (method, training)}, split="random").with_g()
         # What waits for its test does so beside the next stack's training: not on the GPU.
         return on if on.known_g is None else replace(on, known_g=on.known_g.cpu())
 
-    def _keep(self, cells: list[Cell], on: ModelOnGraph) -> None:
+    def _keep(self, cells: list[Cell], on: NodeModelOnGraph) -> None:
         by_epoch = self._histories(cells, on)
         epochs = np.maximum(1, np.minimum(on.model.kept_epochs, len(by_epoch)))
         patience = on.model.training.patience
@@ -120,7 +121,7 @@ class Trials:
             value = float(by_epoch[epochs[i] - 1, i])
             self.trained[cell] = Trial(on, i, value, by_epoch[:ran, i].copy())
 
-    def _histories(self, cells: list[Cell], on: ModelOnGraph) -> np.ndarray:
+    def _histories(self, cells: list[Cell], on: NodeModelOnGraph) -> np.ndarray:
         """What chose the epoch, by epoch and replica; a single row of a method that has no epochs."""
         known = on.model.history.get(f"validation_{on.model.training.select_by}")
         if known is not None and len(known):
@@ -131,7 +132,7 @@ class Trials:
         self.lost |= dict.fromkeys(cells, lost)
 
 
-def accuracies(on: ModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
+def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
     """Accuracy in percent of every replica, each on nodes of its own."""
     rows = np.stack(nodes)
     classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])

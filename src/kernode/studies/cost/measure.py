@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernode.compute.capture import WARM_UP
 from kernode.compute.free_memory import peak_at
 from kernode.graph import Graph
-from kernode.node_classification import experiment
-from kernode.node_classification.method import NodeMethod
-from kernode.training.run import Progress, Run
+from kernode.models.fit import fit_candidates
+from kernode.tasks.classes.evaluation import fit_report
+from kernode.tasks.classes.labels import split_labels
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.task import NodeTask
+from kernode.training.callbacks import Callback
+from kernode.training.loop import TrainingLoop
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 # Epochs that are not counted, and those that are. A GPU captures an epoch after its warm-up, and a run there
@@ -40,16 +45,19 @@ def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> M
     device = run.place.device.type
     counted = _COUNTED[device]
     short = replace(training, epochs=_FIRST[device] + counted, patience=None)
-    watch = _Watch(run)
+    watch = _Watch()
     started = time.perf_counter()
-    experiment.run_method(graph, method, short, replace(run, progress=watch.begin, checkpoint=None))
+    splits, _ = split_labels(graph, None, run.seeds)
+    task = NodeTask.of_splits(graph, splits, replace(run, callbacks=(*run.callbacks, watch)))
+    on: Any = fit_candidates(task, {"": (method, short)})
+    fit_report(on, splits, task.nodes)
     ended = time.perf_counter()
-    if not watch.told:  # without parameters there is no epoch
+    if not watch.seen:  # without parameters there is no epoch
         return Measured(
             epochs=0, preparing=ended - started, epoch=0.0, evaluating=0.0, peak=peak_at(run.place)
         )
-    last, until = watch.told[-1]
-    first, since = next((one for one in watch.told[:-1] if one[0] >= _FIRST[device]), watch.told[0])
+    last, until = watch.seen[-1]
+    first, since = next((one for one in watch.seen[:-1] if one[0] >= _FIRST[device]), watch.seen[0])
     epoch = (until - since) / max(1, last - first)
     return Measured(
         epochs=counted,
@@ -60,19 +68,12 @@ def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> M
     )
 
 
-@dataclass(frozen=True)
-class _Watch:
-    """Notes when a run tells of its epochs, and passes it on."""
+class _Watch(Callback):
+    """Note when each epoch was done."""
 
-    run: Run
-    told: list[tuple[int, float]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, float]] = []
 
-    def begin(self, epochs: int, name: str) -> Progress:
-        pass_on = self.run.progress(epochs, name) if self.run.progress else None
-
-        def tell(epoch: int, values: dict[str, Any]) -> None:
-            self.told.append((epoch, time.perf_counter()))
-            if pass_on is not None:
-                pass_on(epoch, values)
-
-        return tell
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Note the epoch and the time."""
+        self.seen.append((loop.epoch, time.perf_counter()))

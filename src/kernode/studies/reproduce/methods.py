@@ -9,11 +9,11 @@ from typing import Any
 from kernode.config import Config
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized
-from kernode.link_prediction.method import LinkMethod
 from kernode.losses import Joint, KernelLoss, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.maps import FeatureMap, former
-from kernode.node_classification.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training
 
 _ABSENT = ("none", "classes")  # TOML has no null: no such thing, or as many as there are classes

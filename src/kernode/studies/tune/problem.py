@@ -17,18 +17,17 @@ from kernode.data import Split, split_nodes
 from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.method import LinkMethod
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links, find_link_variant
-from kernode.node_classification.experiment import known_name, settings_key
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.method import Method
-from kernode.node_classification.task import NodeTask
-from kernode.node_classification.variants import configure
+from kernode.models.fit import fit_candidates
 from kernode.studies.tune.folds import fold_splits
 from kernode.studies.tune.space import Space, link_space, node_space
-from kernode.training.run import Run, Telling
+from kernode.tasks.classes.configure import configure, known_name, settings_key
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.links.variants import configure_links, find_link_variant
+from kernode.training.callbacks import Callback
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 Settings = dict[str, Any]  # flat names, as `configure` takes them
@@ -66,7 +65,7 @@ class Problem(ABC):
         return seeds_from(self.seed, self.replicas)
 
     @abstractmethod
-    def measure(self, settings: list[Settings], place: Place, progress: Telling | None = None) -> np.ndarray:
+    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
 
     @property
@@ -165,11 +164,11 @@ class NodeProblem(Problem):
         times = trials * self.replicas if self.folds else 1
         return replace(self._task, nodes=self._task.nodes.repeated(times), run=run)
 
-    def measure(self, settings: list[Settings], place: Place, progress: Telling | None = None) -> np.ndarray:
+    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
         method, training = configure(self.variant, settings_key(self.graph), **self._changes(settings))
-        run = Run(self.seeds * len(settings), place, progress)
-        model = fit_method(self.task(len(settings), run), method, training).model
+        run = Run(self.seeds * len(settings), place, callbacks)
+        model = fit_candidates(self.task(len(settings), run), {self.variant: (method, training)}).model
         return _at(model.history[f"validation_{self.metric}"], model.kept_epochs, len(settings))
 
 
@@ -202,11 +201,11 @@ class LinkProblem(Problem):
         """VGAE's split, that of `kernode links` with the same seed."""
         return split_edges(self.graph, self.seed)
 
-    def measure(self, settings: list[Settings], place: Place, progress: Telling | None = None) -> np.ndarray:
+    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
         """Train settings of one structure as one stack: the best AUC of each replica, t trials × r."""
         method, training = configure_links(self.variant, **self._changes(settings))
-        run = Run(self.seeds * len(settings), place, progress)
-        model = fit_links(LinkTask(self.graph, self.edges, run), method, training).model
+        run = Run(self.seeds * len(settings), place, callbacks)
+        model = fit_candidates(LinkTask(self.graph, self.edges, run), {self.variant: (method, training)}).model
         assert model.kept_epochs is not None
         return _at(model.history["validation_auc"], model.kept_epochs, len(settings))
 

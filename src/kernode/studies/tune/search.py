@@ -19,9 +19,11 @@ from kernode.graph import Graph
 from kernode.progress import note
 from kernode.studies.tasks import Task, run_tasks
 from kernode.studies.tune.owners import OWNER, is_gone, this_process
-from kernode.studies.tune.problem import Problem, Settings, Telling
+from kernode.studies.tune.problem import Problem, Settings
 from kernode.studies.tune.space import Space
 from kernode.studies.tune.study import open_study, tpe_sampler
+from kernode.training.callbacks import Callback
+from kernode.training.loop import TrainingLoop
 
 if TYPE_CHECKING:
     import optuna
@@ -75,6 +77,7 @@ def search(
     place: Place,
     threads: int | None = None,
     watch: Watch = lambda done, note: None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> Found:
     """Go on with the search in a file until it has so many trials in all.
 
@@ -89,7 +92,7 @@ def search(
             study.sampler = tpe_sampler(int(state[0]), startup=max(10, batch))
             blind = _blind_structure(problem.space, int(state[0]))
             asked = _ask_batch(study, problem.space, problem.fixed, min(batch, left), blind)
-            _train(study, problem, _groups(asked), place, threads, watch)
+            _train(study, problem, _groups(asked), place, threads, watch, callbacks)
         watch(found.count, _best_note(found))
         return found
 
@@ -139,6 +142,7 @@ def _train(
     place: Place,
     threads: int | None,
     watch: Watch,
+    callbacks: tuple[Callback, ...],
 ) -> None:
     """Train a batch, a task for each of its stacks, and tell the study of each as it gets done."""
     tasks = [
@@ -148,7 +152,7 @@ def _train(
 
     @contextmanager
     def here(number: int) -> Iterator[dict[str, Any]]:
-        yield {"progress": _telling(watch, _found(study), len(groups[number]), problem)}
+        yield {"callbacks": (*callbacks, _Watching(watch, _found(study), len(groups[number])))}
 
     with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
         for number, found in finished:
@@ -180,23 +184,23 @@ def outcomes(
     graph: Graph,
     on: Callable[[Graph], Problem],
     settings: list[Settings],
-    progress: Telling | None = None,
+    callbacks: tuple[Callback, ...] = (),
 ) -> list[np.ndarray | str]:
     """The values of each of some settings of one structure, or why it has none.
 
     One that diverges, or too many at once for the memory, end a whole stack: its halves are then trained by
     themselves, which gives all others the values that they would have had.
     """
-    return list(_outcomes(on(graph), settings, place, progress))
+    return list(_outcomes(on(graph), settings, place, callbacks))
 
 
 def _outcomes(
-    problem: Problem, group: list[Settings], place: Place, progress: Telling | None
+    problem: Problem, group: list[Settings], place: Place, callbacks: tuple[Callback, ...]
 ) -> Iterator[np.ndarray | str]:
     try:
         with warnings.catch_warnings():  # of each stack anew, and `fit` says them again
             warnings.simplefilter("ignore", UserWarning)
-            values = problem.measure(group, place, progress)
+            values = problem.measure(group, place, callbacks)
     except (KernodeError, MemoryError, RuntimeError) as error:
         if not isinstance(error, KernodeError | MemoryError) and "memory" not in str(error):
             raise
@@ -204,8 +208,8 @@ def _outcomes(
             yield " ".join(str(error).split()) or "the memory does not suffice."
             return
         half = len(group) // 2
-        yield from _outcomes(problem, group[:half], place, progress)
-        yield from _outcomes(problem, group[half:], place, progress)
+        yield from _outcomes(problem, group[:half], place, callbacks)
+        yield from _outcomes(problem, group[half:], place, callbacks)
     else:
         for own in values:
             yield own if np.isfinite(own).all() else "its validation value is not a number."
@@ -253,10 +257,13 @@ def _best_note(found: Found) -> str:
     return f"best {found.trials[0].value:.2f} %" if found.trials else ""
 
 
-def _telling(watch: Watch, found: Found, together: int, problem: Problem) -> Telling:
-    best, epochs = _best_note(found), problem.fixed["epochs"]
+class _Watching(Callback):
+    """Show the epochs of a stack of trials."""
 
-    def tell(epoch: int, values: dict[str, Any]) -> None:
-        watch(found.count, f"{best}  {together} at once: epoch {epoch} of {epochs}".strip())
+    def __init__(self, watch: Watch, found: Found, together: int) -> None:
+        self.watch, self.found, self.together = watch, found, together
 
-    return lambda steps, name: tell
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Say how far the stack is."""
+        text = f"{_best_note(self.found)}  {self.together} at once: epoch {loop.epoch} of {loop.epochs}"
+        self.watch(self.found.count, text.strip())

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernode.errors import InputError
-from kernode.link_prediction.method import LinkMethod
 from kernode.losses import Joint
 from kernode.maps import FeatureMap
-from kernode.node_classification.method import Method
+from kernode.tasks.classes.method import Method
+from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training
 
 Choices = tuple[Any, ...]

@@ -1,0 +1,1 @@
+"""scikit-learn estimators: classes of nodes, vectors of nodes, links."""

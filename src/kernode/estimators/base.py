@@ -1,0 +1,243 @@
+"""What all estimators share: parameters, parts whose settings are parameters, and how a fit is run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+
+from kernode.compute.place import Place
+from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
+from kernode.config import Config, changed
+from kernode.errors import InputError, warn
+from kernode.kernels import BaseKernel
+from kernode.losses import Loss
+from kernode.maps import FeatureMap
+from kernode.models.changes import PARTS, Changes, part_of
+from kernode.progress import heard_by
+from kernode.training.callbacks import Callback, Verbose
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+_KINDS: dict[str, type[Config]] = {
+    "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
+}  # fmt: skip
+_SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
+# Parameters of 0.2, now settings of parts: accepted until 0.4.
+_FORMER = frozenset(
+    {
+        *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
+        *("layers", "powers", "hop_weights", "weight_decay", "dropout", "input_dropout", "selection"),
+        *("select_by", "patience", "averaging", "folds", "precision", "threads", "checkpoint"),
+    }
+)
+
+
+class KernelEstimator(BaseEstimator):
+    """Base of all estimators. Parameters are documented in :class:`~kernode.NodeKernelClassifier`."""
+
+    # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
+    __metadata_request__fit: ClassVar = {"graph": True}
+
+    def __init__(
+        self,
+        variant: str = "auto",
+        *,
+        map: FeatureMap | Mapping[str, Any] | None = None,
+        kernel: BaseKernel | Mapping[str, Any] | None = None,
+        loss: Loss | Mapping[str, Any] | str | None = None,
+        training: Training | Mapping[str, Any] | None = None,
+        hops: int | None = None,
+        hidden: Sequence[int] | int | None = None,
+        epochs: int | None = None,
+        learning_rate: PerReplica | None = None,
+        scoring: str | None = None,
+        replicas: int = 1,
+        random_state: RandomState = 0,
+        device: str = "auto",
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int = 0,
+        **former: Any,
+    ) -> None:
+        self.variant = variant
+        self.map = map
+        self.kernel = kernel
+        self.loss = loss
+        self.training = training
+        self.hops = hops
+        self.hidden = hidden
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.scoring = scoring
+        self.replicas = replicas
+        self.random_state = random_state
+        self.device = device
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self._take_former(former)
+
+    def _take_former(self, former: Mapping[str, Any]) -> None:
+        """Put parameters of 0.2 where they belong now, with a warning."""
+        for name, value in former.items():
+            if name not in _FORMER:
+                raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
+            if value is None:
+                continue
+            part = "callbacks" if name == "checkpoint" else part_of(name)
+            if name == "checkpoint":
+                self.callbacks = [*(self.callbacks or ()), value]
+            else:
+                self._change(part, {name: value})
+            shown = "callbacks=[…]" if name == "checkpoint" else f"{part}={{{name!r}: …}}"
+            warn(f"{name} is a setting of {part} since 0.3, and not accepted as a parameter from 0.4 on: "
+                 f"write {shown}.", FutureWarning)  # fmt: skip
+
+    def _change(self, part: str, settings: Mapping[str, Any]) -> None:
+        """Change settings of a part: of the one that is given, or of the variant's."""
+        given = getattr(self, part)
+        if given is None or isinstance(given, str):
+            settings = {**({} if given is None else {"objective": given}), **settings}
+            setattr(self, part, settings)
+        elif isinstance(given, Mapping):
+            setattr(self, part, {**given, **settings})
+        else:
+            setattr(self, part, changed(given, settings))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; ``deep``: also the settings of parts, as ``kernel__gamma``."""
+        params = super().get_params(deep=deep)
+        if deep:
+            for name in PARTS:
+                params |= _nested(name, params[name])
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
+
+        A part is a value that nothing changes: one with the new setting takes its place. Of a part that is not
+        given, the variant's own is changed.
+        """
+        own = {name: value for name, value in params.items() if "__" not in name and name not in _FORMER}
+        super().set_params(**own)  # a part that is given together with its settings is set first
+        nested = {name: value for name, value in params.items() if "__" in name}
+        for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
+            part, *names = path.split("__")
+            if part not in PARTS:
+                raise InputError(
+                    f"{path!r} is not a parameter of {type(self).__name__}.",
+                    "unknown",
+                    what="parameter",
+                    name=path,
+                )
+            settings: Any = value
+            for name in reversed(names):
+                settings = {name: settings}
+            _require_known(part, names[0], getattr(self, part))
+            self._change(part, settings)
+        self._take_former({name: value for name, value in params.items() if name in _FORMER})
+        return self
+
+    @property
+    def _changes(self) -> Changes:
+        """What the parameters change in the variant."""
+        for name in PARTS:
+            _require_part(name, getattr(self, name))
+        own = Changes.of(**{name: getattr(self, name) for name in PARTS})
+        return own | Changes.of(**{name: getattr(self, name) for name in _SHORTCUTS})
+
+    @property
+    def _runtime(self) -> Training:
+        """Precision, threads and folds."""
+        if isinstance(self.training, Training):
+            return self.training
+        names = ("precision", "threads", "folds")
+        return Training(**{name: value for name, value in (self.training or {}).items() if name in names})
+
+    def _run(self) -> Run:
+        """How a fit is run."""
+        runtime, callbacks = self._runtime, tuple(self.callbacks or ())
+        seeds = seeds_from(seed_from(self.random_state), self.replicas)
+        place = Place.of(runtime.precision, self.device)
+        if self.verbose:
+            callbacks = (*callbacks, Verbose(self.verbose))
+        return Run(seeds, place, callbacks, threads=runtime.threads)
+
+    def _repr_html_inner(self) -> str:
+        """What was learned, once fitted; scikit-learn's diagram before."""
+        model = getattr(self, "model_", None)
+        if model is not None:
+            return str(model.summary_html(f"{type(self).__name__}, fitted"))
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """The same where notebooks ask for all forms at once."""
+        forms = dict(super()._repr_mimebundle_(**kwargs))
+        return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
+
+
+@contextmanager
+def heard_by_verbose(run: Run) -> Iterator[None]:
+    """Have a run's Verbose callback, if there is one, print how far preparations are."""
+    verbose = next((one for one in run.callbacks if isinstance(one, Verbose)), None)
+    if verbose is None:
+        yield
+        return
+    with heard_by(verbose.preparing):
+        yield
+
+
+def settings_of(model: Any, device: str) -> dict[str, Any]:
+    """An estimator's parameters, as far as a model says what they were."""
+    method = model.method
+    parts = {name: getattr(method, name) for name in ("map", "kernel", "loss") if hasattr(method, name)}
+    training = dataclasses.replace(model.training, precision=model.precision)
+    return {
+        **parts,
+        "training": training,
+        "replicas": len(model.seeds),
+        "random_state": model.seeds[0],
+        "device": device,
+    }
+
+
+def _nested(prefix: str, part: Any) -> dict[str, Any]:
+    """All settings of a part, by their paths."""
+    if isinstance(part, Mapping):
+        return {f"{prefix}__{name}": value for name, value in part.items()}
+    if not isinstance(part, Config):
+        return {}
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(part):
+        path, value = f"{prefix}__{field.name}", getattr(part, field.name)
+        found |= {path: value} | _nested(path, value)
+    return found
+
+
+def _require_known(part: str, setting: str, given: Any) -> None:
+    """Raise for a setting that no part of this kind has; of a given part, its own are checked when it changes."""
+    if isinstance(given, Config) or setting in ("objective", "kernel_loss", "layers", "normalized"):
+        return
+    kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS[part])]
+    if not any(setting in {field.name for field in dataclasses.fields(one)} for one in kinds):
+        raise InputError(
+            f"{part}__{setting} is not a setting of any {part}. Check the spelling.",
+            "unknown", what="setting", setting=f"{part}__{setting}",
+        )  # fmt: skip
+
+
+def _require_part(name: str, given: Any) -> None:
+    kind = _KINDS[name]
+    if given is None or isinstance(given, Mapping | kind) or (name == "loss" and not isinstance(given, type)):
+        return
+    if name == "map":
+        from kernode.maps.module import require_map
+
+        require_map(given, "kernode.maps.HopMLP()")
+        return
+    from kernode.config import require_part
+
+    examples = {"kernel": "kernode.kernels.RBF()", "loss": "kernode.losses.Hinge()", "training": "Training()"}
+    require_part(name, given, kind, examples[name])

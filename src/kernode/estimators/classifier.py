@@ -1,0 +1,191 @@
+"""NodeKernelClassifier: the scikit-learn estimator that classifies nodes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from kernode.errors import InputError, warn
+from kernode.estimators.nodes import NodeKernelEstimator
+from kernode.graph import Graph
+from kernode.graph.names import as_classes, as_nodes, found
+from kernode.graph.row_labels import require_aligned
+from kernode.tasks.classes.calibration import FEWEST
+from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
+from kernode.tasks.classes.labels import as_weights, require_classes
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.version import versions
+
+
+class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
+    """Learns a kernel on the nodes of a graph and classifies nodes with it.
+
+    Start from a ``variant`` and change what you like; None leaves a part or a setting as the variant has it. The
+    default, "auto", tries six variants and keeps the one that validates best. With ``replicas`` > 1 that many
+    models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
+    validation nodes method and number of epochs are chosen by cross-validation over folds, which train
+    together, too; the choice is then trained again on all nodes.
+
+    X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and answers are about it
+    unless another with the same feature columns is given.
+
+    - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
+    - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings to
+      change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``, ``training={"dropout": 0.8}``.
+      A loss can also be given by name: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint"
+      (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``training__patience``.
+    - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``: of
+      :class:`~kernode.Training`, which has all others.
+    - ``scoring``: what of validation chooses epochs and variants: "accuracy", or "map" for mean average precision.
+    - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
+      numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used.
+    - ``device``: "auto", "cpu", "cuda" or "cuda:1".
+    - ``callbacks``: what watches training, such as :class:`~kernode.Checkpoint`.
+    - ``verbose``: 1 prints now and then how far a fit is that takes more than two seconds, 2 nearly every
+      epoch. The log "kernode" (:mod:`logging`) has what is trained, and chosen why.
+
+    >>> import kernode as kn
+    >>> graph, split = kn.load("cora", split="fastgcn")
+    >>> model = kn.NodeKernelClassifier(variant="n1", epochs=30)
+    >>> model = model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    >>> bool(model.score(split.test, graph.labels[split.test]) > 0.7)
+    True
+    >>> model.kernel_.gram(split.test[:3]).shape
+    (3, 3)
+    >>> [node for node, similarity in model.similar("35", k=3) if similarity > 0.5] != []
+    True
+    """
+
+    __metadata_request__predict: ClassVar = {"graph": True, "abstain": True}
+    __metadata_request__predict_proba: ClassVar = {"graph": True}
+    __metadata_request__score: ClassVar = {"graph": True}
+
+    def predict_proba(self, X: Any, graph: Graph | None = None) -> np.ndarray:
+        """Probabilities of the classes, by all replicas together: m × c.
+
+        They are calibrated: a temperature and a floor, fitted on the validation nodes or on held-out folds,
+        make them as sure as they turned out to be right. As they were trained they are in a model of a method
+        that learns nothing by gradients (``label-propagation``, ``correct-and-smooth``), where
+        fewer than ten nodes were held out, and in files of before 0.2; ``model_.calibration`` is then None.
+        """
+        known = self._on(graph)
+        return known.calibrated(known.find(X))
+
+    def predict(self, X: Any, graph: Graph | None = None, *, abstain: float | None = None) -> np.ndarray:
+        """The most probable class of each node, that of the highest ``predict_proba``.
+
+        ``abstain``: the least probability of an answer, above 0 and up to 1. A node whose most probable class
+        has less is answered with None, and the array is one of objects. ``(answers != None).mean()`` is the
+        share of nodes with an answer; :meth:`report` says how many of such answers are right.
+        """
+        threshold = None if abstain is None else checked_threshold(abstain)
+        probabilities = self.predict_proba(X, graph)
+        answers = self.classes_[probabilities.argmax(axis=1)]
+        if threshold is None:
+            return answers
+        warn_of_uncalibrated(self.model_)
+        answers = answers.astype(object)
+        answers[probabilities.max(axis=1) < threshold] = None
+        return answers
+
+    def report(self, X: Any = None, y: Any = None, graph: Graph | None = None) -> Report:
+        """Evaluate the answers about nodes X with classes y, or about the test nodes of a split; ``print`` it.
+
+        Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
+        nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains of
+        it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
+        reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
+
+        Without X the report is that of the whole fit on a split, with the figures of its test nodes under "test".
+        """
+        known = self._on(graph)
+        if X is None:
+            if self._splits is None:
+                raise InputError(
+                    "the model was not fitted on a split: give nodes and their classes.",
+                    "missing",
+                    setting="X",
+                )
+            return Report(fit_report(known, self._splits, self._given))
+        require_aligned(X, y=y)
+        nodes, y = self._truth(known, X, y)
+        if nodes.shape != y.shape or not len(nodes):
+            raise InputError(
+                f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
+            )
+        trained = np.isin(nodes, self.model_.train).sum() if known.has_training_nodes else 0
+        if trained:
+            warn(f"{trained:,} of the {len(nodes):,} nodes trained some replica: the figures are optimistic.")
+        names = [*self.classes_.tolist(), *np.setdiff1d(y, self.classes_).tolist()]
+        numbers = {name: number for number, name in enumerate(names)}
+        truth = np.array([numbers[one] for one in y.tolist()])
+        figures = evaluate(known, np.asarray(nodes)[None], truth[None], names, self._given)
+        return Report(figures | {"versions": versions()})
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
+        """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.
+
+        Everything that kernode itself prints or writes is in percent. Where the model knows classes by
+        name (as ``kernode fit`` trains it), y may hold the graph's numbers.
+        """
+        require_aligned(X, y=y, sample_weight=sample_weight)
+        known = self._on(graph)
+        nodes, y = self._truth(known, X, y)
+        weights = as_weights(sample_weight, as_nodes(X), len(nodes))
+        return float(accuracy_score(y, self.predict(nodes, graph), sample_weight=weights))
+
+    def _truth(self, known: NodeModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and their classes, named as the model names them."""
+        nodes, y = found(known.graph, as_nodes(X), as_classes(y))
+        if nodes.shape != y.shape or not len(y):  # for which scikit-learn has sentences
+            return nodes, y
+        require_classes(nodes, y, known.graph, "scored", self.classes_)
+        names = np.array(known.graph.class_names)
+        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U" and y.max() < len(names):
+            return nodes, names[y]
+        numbers = {name: number for number, name in enumerate(names.tolist())}
+        if y.dtype.kind in "UO" and self.classes_.dtype.kind in "iu" and set(y.tolist()) <= set(numbers):
+            return nodes, np.array([numbers[name] for name in y.tolist()])
+        if not np.isin(y, self.classes_).any() and y.dtype.kind != self.classes_.dtype.kind:
+            raise InputError(
+                f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as "
+                f"{self.classes_.tolist()[0]!r}. Give the classes as the model learned them.",
+                "unknown", what="class", setting="y",
+            )  # fmt: skip
+        return nodes, y
+
+
+def checked_threshold(abstain: Any) -> float:
+    """Return the least probability of an answer, checked.
+
+    >>> checked_threshold(0.9)
+    0.9
+    """
+    try:
+        threshold = float(abstain)
+    except (TypeError, ValueError):
+        threshold = float("nan")
+    if isinstance(abstain, bool) or not 0 < threshold <= 1:
+        raise InputError(
+            f"abstain must be a probability above 0 and up to 1, such as 0.9. Got {abstain!r}.",
+            "setting", setting="abstain", value=abstain,
+        )  # fmt: skip
+    return threshold
+
+
+def warn_of_uncalibrated(model: NodeModel) -> None:
+    """Warn where probabilities are not calibrated, so that a threshold on them means little."""
+    if model.calibration is not None:
+        return
+    if not model.method.learns_by_gradient:
+        why = f"{model.method.title} is never calibrated. Choose a variant that is trained, such as k3"
+    else:
+        why = (
+            f"the model is of before 0.2, or had fewer than {FEWEST} nodes to be calibrated on. Train it "
+            "again, with more validation nodes"
+        )
+    warn(f"probabilities are as they were trained, so that a threshold on them means little: {why}.")

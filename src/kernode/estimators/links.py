@@ -1,0 +1,302 @@
+"""Estimators of links: LinkPredictor, and LinkKernelTransformer, which gives vectors of nodes without any label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kernode.data.edge_split import EdgeSplit
+from kernode.data.exchange import is_foreign_graph, require_graph
+from kernode.errors import InputError
+from kernode.estimators.base import KernelEstimator, heard_by_verbose
+from kernode.graph import Graph, positions
+from kernode.graph.names import as_nodes, as_pairs
+from kernode.graph.row_labels import require_aligned
+from kernode.kernels import NodeKernel
+from kernode.models.fit import Candidates, fit_candidates
+from kernode.tasks.classes.evaluation import Report
+from kernode.tasks.links.evaluation import link_report
+from kernode.tasks.links.model import LinkModelOnGraph
+from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
+from kernode.tasks.links.variants import configure_links, tuned_name
+from kernode.training.settings import advise_more_epochs
+
+
+class _LinkEstimator(KernelEstimator):
+    """What both share: a model on the graph of its training edges."""
+
+    def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
+        """Become the estimator of a model on its training edges, which are all or some of a graph's."""
+        self.model_, self.split_, self.history_ = on.model, split, on.model.history
+        # random_state=seeds_[0] and training={"threads": threads_} repeat the run; a file does not say its threads.
+        self.seeds_, self.threads_ = on.model.seeds, on.model.threads
+        self._on_graph, self._whole = on, whole
+        return self
+
+    def methods(self, dataset: str = "") -> Candidates:
+        """The method that the parameters stand for, with its training settings, by the variant's name."""
+        self._require_scoring()
+        name = str(self.variant).lower()
+        return {name: configure_links(self.variant, dataset, self._changes)}
+
+    def _require_scoring(self) -> None:
+        if self.scoring not in (None, "roc_auc"):
+            raise InputError(
+                f"links are chosen by validation AUC: leave out scoring. Got {self.scoring!r}.",
+                "setting", setting="scoring", value=self.scoring,
+            )  # fmt: skip
+
+    @property
+    def kernel_(self) -> NodeKernel:
+        """K(u, v) of the learned map on the training edges: its ``gram`` and ``vectors`` suit any machine."""
+        return self._fitted().kernel
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph that was learned from."""
+        self._fitted()
+        return self._whole
+
+    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph.
+
+        ``with_graph``: also the graph, so that no other file is needed.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.save(path, self._whole if with_graph else None)
+
+    def _fitted(self) -> LinkModelOnGraph:
+        check_is_fitted(self, "model_")
+        return self._on_graph
+
+
+class LinkPredictor(ClassifierMixin, _LinkEstimator):
+    """Learns which pairs of nodes are linked.
+
+    ``variant``: "auto", the learned kernel, trained while validation rises; "kernel", the same for all of its
+    epochs; or a baseline, "gae" or "vgae" (Kipf & Welling 2016). ``map`` and ``kernel`` take the place of its
+    parts, and a map without a width gets the variant's. The other parameters are those of
+    :class:`NodeKernelClassifier`; None leaves one as the variant has it.
+
+    ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
+    :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
+    the operator.
+
+    ``fit(pairs, y, graph=graph)`` is scikit-learn's form, for cross_val_score and GridSearchCV: the pairs
+    with y = 1 are all the edges that are seen, whatever others the graph has.
+
+    >>> import kernode as kn
+    >>> graph, _ = kn.load("cora")
+    >>> links = kn.LinkPredictor(epochs=20).fit(graph)
+    >>> links.evaluate()["auc"] > 85
+    True
+    >>> len(links.missing_links("35", k=3)), links.score_pairs([("35", "40"), ("35", "114")]).shape
+    (3, (2,))
+    >>> links.predict_proba([("35", "40")]).shape, links.kernel_.gram(["35", "40"]).shape
+    ((1, 2), (2, 2))
+    """
+
+    def fit(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> Self:
+        """Learn from a graph or an EdgeSplit X; or from pairs X (m × 2 names or indices) of a graph.
+
+        ``y`` is 1 where a pair is linked and 0 where not; without it all pairs are linked. The graph gives
+        nodes, features and the weights of linked pairs. A seeded 5 % of these choose the epoch.
+        """
+        dataset = ""
+        if isinstance(X, Graph | EdgeSplit):
+            if y is not None or graph is not None:
+                raise InputError(
+                    "y and graph belong to pairs. Leave them out with a graph.", "conflict", setting="y"
+                )
+            run = self._run()
+            task = LinkTask(X.graph, X, run) if isinstance(X, EdgeSplit) else LinkTask.of_graph(X, run)
+            dataset = "" if isinstance(X, EdgeSplit) else tuned_name(X, run.seeds[0])
+        else:
+            task = self._pairs_task(X, y, graph)
+        methods = self.methods(dataset)
+        with heard_by_verbose(task.run):
+            on = fit_candidates(task, methods)
+        assert isinstance(on, LinkModelOnGraph)
+        model = on.model
+        if model.kept_epochs is not None:
+            advise_more_epochs(model.kept_epochs, model.training, model.history, "validation_auc")
+        return self._take(on, task.split, task.whole)
+
+    def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:
+        if isinstance(X, str):
+            raise InputError(
+                f"X must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.", "setting", setting="X"
+            )
+        if graph is None and is_foreign_graph(X):
+            require_graph(X)
+        require_aligned(X, y=y)
+        linked = None if y is None else as_links(y)
+        pairs = as_pairs(X)
+        graph = require_graph(graph)
+        run = self._run()
+        require_one_reading(graph, pairs, linked)
+        split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
+        return LinkTask(split.graph, split, run, others, beside=graph)
+
+    def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
+        self.classes_ = np.array([0, 1])
+        self.n_features_in_ = 2  # X is two columns: the nodes of a pair
+        return super()._take(on, split, whole)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of no link and of a link, the mean over replicas: m × 2 for pairs (m × 2)."""
+        linked = self.score_pairs(X)
+        return np.stack([1 - linked, linked], axis=1)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """log-odds of a link, log p / (1 − p): m numbers, above 0 where :meth:`predict` says 1."""
+        return self._fitted().log_odds(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return 1 for each pair whose link is likelier than not, else 0."""
+        likelier = self.decision_function(X) > 0
+        return self.classes_[likelier.astype(int)]
+
+    def score_pairs(self, pairs: Any) -> np.ndarray:
+        """Probability of a link between the two nodes of each pair (m × 2), the mean over replicas."""
+        return self._fitted().score_pairs(pairs)
+
+    def missing_links(self, node: Any = None, k: int = 10) -> list[tuple[Any, ...]]:
+        """The k likeliest node pairs without an edge: [(other, probability), …] of a node.
+
+        Without a node, of the whole graph: [(node, other, probability), …], each pair once. No edge is ever
+        among them, whether it trained or was held out. Exact: every pair is scored, in blocks of rows. Of
+        equally likely ones those with the smaller indices come first. Nodes have their names where the graph
+        has names.
+        """
+        return self._fitted().missing_links(node, k)
+
+    def evaluate(self, edges: Any = None, negatives: Any = None) -> dict[str, float]:
+        """AUC, AP, Hits@k and MRR in percent, the mean over replicas; by default on the held-out test edges."""
+        model = self._fitted()
+        if not len(self.split_.test) and (edges is None or negatives is None):
+            raise InputError(
+                "no test edges were held out. Pass edges and negatives to evaluate.",
+                "missing",
+                setting="edges",
+            )
+        edges = self.split_.test if edges is None else edges
+        negatives = self.split_.test_negatives if negatives is None else negatives
+        runs = model.evaluate(edges, negatives)
+        return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+
+    def report(self) -> Report:
+        """The report of the fit: test figures and baselines on the same edges, in percent.
+
+        The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
+        edges and learn nothing.
+        """
+        return Report(link_report(self._fitted(), self.split_))
+
+    def __sklearn_tags__(self) -> Any:
+        """Two columns of names or indices, from 0 on; two classes, and y may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.classifier_tags.multi_class = False
+        given = tags.input_tags
+        given.string = given.categorical = given.positive_only = True
+        return tags
+
+
+class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _LinkEstimator):
+    """Learns a kernel from the links of a graph alone, and gives the vectors that it compares.
+
+    No class is ever read: ``y`` is for scikit-learn, and the graph's own labels change nothing. Every edge
+    trains, and all epochs are run. Nodes that are tested later may be there, for their classes are not.
+
+    ``variant``: one of :data:`LINK_VARIANTS`; "auto" is "embedding" here. The other parameters are those of
+    :class:`LinkPredictor`. Vectors of replicas stand side by side, divided by √replicas. Where the base
+    kernel is a dot product (the default), the vectors' dot products are K itself.
+
+    >>> import kernode as kn
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> graph, split = kn.load("cora", split="public")  # 20 labels per class
+    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50, if nothing is said
+    >>> vectors.shape
+    (2708, 512)
+    >>> few = LogisticRegression(C=10).fit(vectors[split.train], graph.labels[split.train])
+    >>> bool(few.score(vectors[split.validation], graph.labels[split.validation]) > 0.75)
+    True
+    """
+
+    def fit(self, X: Any = None, y: Any = None, *, graph: Graph | None = None) -> Self:
+        """Learn from all links of a graph, whatever the nodes X; ``fit(graph)`` and ``fit(graph=graph)`` do.
+
+        X (m names or indices, as a Pipeline passes them on) must be nodes of the graph. y is not used.
+        """
+        if isinstance(X, Graph) or (graph is None and is_foreign_graph(X)):
+            if graph is not None:
+                raise InputError(
+                    "the graph is given twice, as X and as graph. Leave one of them out.",
+                    "duplicate",
+                    setting="graph",
+                )
+            X, graph = None, X
+        graph = require_graph(graph)
+        if X is not None:
+            graph.find(as_nodes(X))
+        methods = self.methods()
+        task = LinkTask.of_all_edges(graph, self._run())
+        with heard_by_verbose(task.run):
+            on = fit_candidates(task, methods)
+        assert isinstance(on, LinkModelOnGraph)
+        return self._take(on, task.split, graph)
+
+    def methods(self, dataset: str = "") -> Candidates:
+        """The method that the parameters stand for, trained to its last epoch: no edge is left to choose by."""
+        self._require_scoring()
+        changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
+        for name in ("selection", "patience"):
+            if changes.of_part("training").get(name) not in (None, "last"):
+                raise InputError(
+                    f"{name} has no effect where all edges train: none is left to choose an epoch by.",
+                    "no-effect", setting=name,
+                )  # fmt: skip
+        method, training = configure_links(variant, changes=changes)
+        return {str(variant).lower(): (method, training.to_the_last())}
+
+    def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
+        self.n_features_in_ = 1  # X is one column: the node
+        return super()._take(on, split, whole)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.kernel_.vectors(positions([0])).shape[1])
+
+    def report(self) -> Report:
+        """What was trained; no edge is left to score."""
+        return Report(link_report(self._fitted(), self.split_))
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""
+        on = self._fitted()
+        return on.kernel.vectors(None if X is None else on.graph.find(as_nodes(X)))
+
+    def fit_transform(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> np.ndarray:
+        """Learn, then give the vectors of nodes X; ``fit_transform(graph)`` gives those of all."""
+        fitted = self.fit(X, y, graph=graph)
+        return fitted.transform(None if graph is None else X)
+
+    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool | None = None) -> Any:
+        """The k nodes most similar to one: [(node, similarity), …]; of a list of nodes, one such list each.
+
+        ``among``, ``exact``: as :meth:`NodeKernel.similar <kernode.NodeKernel.similar>` takes them.
+        """
+        return self.kernel_.similar(nodes, k, among=among, exact=exact)
+
+    def __sklearn_tags__(self) -> Any:
+        """One list or column of names or indices, from 0 on; the numbers have the model's precision."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        given = tags.input_tags
+        given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
+        return tags

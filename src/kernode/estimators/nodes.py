@@ -1,0 +1,306 @@
+"""What the estimators of node classes share, and the one that gives vectors: fitting, new nodes, saving."""
+
+from __future__ import annotations
+
+from copy import copy
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kernode.data import Split
+from kernode.data.exchange import require_graph
+from kernode.data.tables import extend
+from kernode.errors import InputError
+from kernode.estimators.base import KernelEstimator, heard_by_verbose
+from kernode.estimators.queries import NodeQueries
+from kernode.graph import Graph, positions
+from kernode.graph.names import as_classes, as_nodes, found
+from kernode.graph.row_labels import require_aligned
+from kernode.models.changes import Changes
+from kernode.models.fit import Candidates, fit_candidates
+from kernode.tasks.classes.configure import candidates, settings_key
+from kernode.tasks.classes.folds import advise_longer_training, fit_all_labels, fit_in_folds
+from kernode.tasks.classes.labels import (
+    as_weights,
+    by_node,
+    labelled,
+    require_classes,
+    require_several_classes,
+    split_labels,
+    warn_of_single_nodes,
+)
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
+from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.training.run import Run
+
+
+class NodeKernelEstimator(NodeQueries, KernelEstimator):
+    """Learns a kernel on the nodes of a graph from the classes of some."""
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        split: str | Split | list[Split] | None = None,
+        validation: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Learn from nodes X and their classes y, or from the graph's own classes.
+
+        X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
+
+        ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
+        or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
+
+        Without X the graph's own classes are split into training, validation and test nodes by ``split``: as
+        :func:`kernode.load` takes it, a file, a :class:`~kernode.Split`, or a list with one for each replica.
+        :meth:`NodeKernelClassifier.report` then has the figures of the test nodes.
+
+        ``sample_weight``: how much each node of X counts, m numbers ≥ 0 of which only the ratios matter. One
+        with weight 0 is as if it were not in X; with weight 2, as if it were there twice: it counts twice in
+        L_Y and in a class's mean, and is drawn twice as often into the triplets of L_K, in which classes
+        have equal shares still. ``class_weights`` multiply. Nodes that choose, in folds or as
+        ``validation``, count once each.
+        """
+        if X is not None:
+            self._require_targets(X, y, split, validation, sample_weight)
+        graph, run = require_graph(graph), self._run()
+        if X is None:
+            methods = self.methods(graph, tuned=split in (None, "fastgcn"))
+            require_several_classes(graph, methods)
+            splits, name = split_labels(graph, split, run.seeds)
+            task = NodeTask.of_splits(graph, splits, run)
+        else:
+            methods, splits, name = self.methods(graph, tuned=False), None, ""
+            task = self._task(X, y, graph, validation, sample_weight, run)
+        warn_of_single_nodes(task)
+        with heard_by_verbose(run):
+            if name == ALL_LABELLED or (X is not None and validation is None):
+                on = fit_in_folds(task, methods).with_metadata(split=name)
+            else:
+                on = fit_candidates(task, methods, split=name)  # type: ignore[assignment]
+        advise_longer_training(on.model)
+        if splits is not None:
+            tested = [one.test for one in splits]
+            shared = all(one is tested[0] for one in tested)
+            on = on.with_metadata(tested=np.stack(tested[:1] if shared else tested))
+        return self._become(on.model, str(on.place.device), on, task.nodes, splits)
+
+    def methods(self, graph: Graph | None = None, *, tuned: bool = True) -> Candidates:
+        """The methods that the parameters stand for, with their training settings, by the variant's name.
+
+        On some graphs variants have settings of their own; ``tuned``: also those that a search found there.
+        """
+        changes = self._changes | Changes.of(select_by=self.scoring)
+        key = "" if graph is None else settings_key(graph)
+        return candidates(self.variant, key, changes, tuned=tuned)
+
+    @property
+    def leaves_labels(self) -> bool:
+        """Whether some nodes that have a class did not train."""
+        return self.model_.train.shape[1] < int((self.graph_.labels >= 0).sum())
+
+    def _require_targets(self, X: Any, y: Any, split: Any, validation: Any, sample_weight: Any) -> None:
+        """Raise where X comes without classes, with a split, or in another order than what belongs to it."""
+        require_aligned(X, y=y, sample_weight=sample_weight)
+        if isinstance(validation, tuple) and len(validation) == 2:
+            require_aligned(validation[0], y=validation[1])
+        as_nodes(X)
+        if y is None:
+            who = type(self).__name__
+            raise InputError(
+                f"{who} requires y to be passed, but the target y is None: pass the classes.",
+                "missing", setting="y",
+            )  # fmt: skip
+        if split is not None:
+            raise InputError(
+                "a split is of the graph's own classes: leave out X and y.", "conflict", setting="split"
+            )
+
+    def _task(self, X: Any, y: Any, graph: Graph, validation: Any, sample_weight: Any, run: Run) -> NodeTask:
+        asked = as_nodes(X)
+        nodes, y = found(graph, asked, as_classes(y))
+        weights = as_weights(sample_weight, asked, len(nodes))
+        if weights is not None and y.shape == nodes.shape:
+            counts = weights > 0
+            nodes, y, weights = positions(nodes[counts]), y[counts], weights[counts]
+        classes, given = labelled(nodes, y, graph, validation)
+        return NodeTask(graph, given, tuple(classes.tolist()), run, by_node(weights, nodes, graph.n_nodes))
+
+    def _become(
+        self,
+        model: NodeModel,
+        device: str,
+        on: NodeModelOnGraph | None = None,
+        given: LabelledNodes | None = None,
+        splits: list[Split] | None = None,
+    ) -> Self:
+        """Become the estimator of a model, whose graph need not be at hand."""
+        self.model_, self.classes_, self.history_ = model, np.array(model.classes), model.history
+        # random_state=seeds_[0] and training={"threads": threads_} repeat the run; a file does not say its threads.
+        self.seeds_, self.threads_ = model.seeds, model.threads
+        self.n_features_in_ = 1  # X is one column: the node
+        none = np.empty((1, 0), np.int64)
+        self._given = given or LabelledNodes(model.train, model.train_labels, none, none)
+        self._splits = splits
+        self._device, self._on_own_graph = device, on
+        self._on_other_graph: NodeModelOnGraph | None = None  # the last that was asked about
+        return self
+
+    def refit(self) -> Self:
+        """Train what was chosen again on every node of the graph that has a class: to be used, not scored.
+
+        This estimator, with the figures of its test nodes, stays as it is.
+        """
+        on = fit_all_labels(self.graph_, self.model_, self._run())
+        return copy(self)._become(on.model, str(on.place.device), on)
+
+    def add_labels(self, X: Any, y: Any) -> Self:
+        """The same model with more labelled nodes, of known classes or new ones, without training.
+
+        For models that answer by nearest centroids (k1, k2, similarity, a kernel loss alone): a class is the
+        mean of its labelled nodes, so that a few of a new class make one. This estimator stays as it is.
+        """
+        known = self._on(None)
+        nodes, classes = found(known.graph, as_nodes(X), as_classes(y))
+        require_classes(nodes, classes, known.graph, "labelled", self.classes_)
+        on = with_labels(known, nodes, classes)
+        return copy(self)._become(on.model, str(on.place.device), on)
+
+    def extend(
+        self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
+    ) -> Self:
+        """The same model after nodes and edges arrived, as :func:`kernode.extend` takes them.
+
+        Answers equal those computed on the whole larger graph, degrees of old neighbours included; computed
+        anew is only what can differ (``recomputed_``: those nodes). ``graph`` is the one that grows, None for
+        the one that was learned from; ``graph_`` of what comes back is the larger one. Nearest centroids are
+        means of the training nodes as they are in the larger graph; ``predict(…, graph=larger)`` has them as
+        they were trained. This estimator stays as it is.
+        """
+        known = self._on(graph)
+        grown = copy(self)
+        grown._on_own_graph = known.extended(
+            extend(known.graph, nodes, edges, names=names, encoding=encoding)
+        )
+        grown._on_other_graph = None
+        return grown
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph that answers are about where no other is given."""
+        return self._on(None).graph
+
+    @property
+    def recomputed_(self) -> np.ndarray:
+        """Nodes whose vectors were computed when the graph last grew; all of them where it did not."""
+        anew = self._on(None).recomputed
+        return np.arange(self.graph_.n_nodes) if anew is None else anew
+
+    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads.
+
+        It holds weights, settings, class names and what was done to a table's columns. ``with_graph``: also
+        ``graph_`` with all that it holds, labels included; the file then needs no other, and can be
+        :meth:`extend`\\ ed.
+        """
+        check_is_fitted(self, "model_")
+        if not with_graph:
+            return self.model_.save(path)
+        on = self._on(None)
+        if not on.has_training_nodes:
+            raise InputError(
+                f"the model was read with {on.graph.name!r}, which is not the graph it learned from. Save it "
+                f"without its graph, or read it with {self.model_.dataset!r}.",
+                "conflict", setting="with_graph",
+            )  # fmt: skip
+        return self.model_.save(path, on.graph)
+
+    def _on(self, graph: Graph | None) -> NodeModelOnGraph:
+        """The model on a graph; None is the one that was learned from."""
+        check_is_fitted(self, "model_")
+        own, other = self._on_own_graph, self._on_other_graph
+        if graph is None and own is None:
+            raise InputError(
+                f"the model was read without {self.model_.dataset!r}, the graph it learned from. Give the graph, "
+                "or save the model with it.",
+                "missing", setting="graph",
+            )  # fmt: skip
+        if own is not None and (graph is None or graph is own.graph):
+            return own
+        graph = require_graph(graph)
+        if other is None or other.graph is not graph:
+            # Where it computes now: a pickle may have come from a machine with another device.
+            device = self._device if own is None else str(own.place.device)
+            other = self._on_other_graph = self.model_.on(graph, device)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known of the last other graph: it can be computed again."""
+        state = dict(super().__getstate__())
+        return state | {"_on_other_graph": None} if "_on_other_graph" in state else state
+
+    def __sklearn_tags__(self) -> Any:
+        """One list or column of names or indices, from 0 on, and the class of each."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        given = tags.input_tags
+        given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
+        return tags
+
+
+class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NodeKernelEstimator):
+    """Learns a kernel on the nodes of a graph, and gives the vectors that it compares.
+
+    Parameters and ``fit`` are those of :class:`NodeKernelClassifier`: it learns from classes y, so that in a
+    Pipeline the nodes that are tested must not be among those it is fitted on. Vectors of replicas stand
+    side by side, divided by √replicas. Where the base kernel is a dot product (the default), the vectors'
+    dot products are K itself; for any other they are what it compares.
+
+    >>> import kernode as kn
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> graph, split = kn.load("cora", split="fastgcn")
+    >>> pipeline = make_pipeline(kn.NodeKernelTransformer("n1", epochs=30), SVC())
+    >>> y = graph.labels
+    >>> pipeline = pipeline.fit(split.train, y[split.train], nodekerneltransformer__graph=graph)
+    >>> bool(pipeline.score(split.test, y[split.test]) > 0.7)
+    True
+    """
+
+    __metadata_request__transform: ClassVar = {"graph": True}
+
+    def transform(self, X: Any, graph: Graph | None = None) -> np.ndarray:
+        """Vectors of nodes: m × replicas·d, in the model's precision."""
+        known = self._on(graph)
+        return known.kernel.vectors(known.find(X))
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        validation: Any = None,
+        sample_weight: Any = None,
+    ) -> np.ndarray:
+        """Learn, then give the vectors of the nodes learned from."""
+        # scikit-learn's own would not know that `transform` may do without the graph.
+        given = {"graph": graph, "validation": validation, "sample_weight": sample_weight}
+        return self.fit(X, y, **given).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.kernel_.vectors(positions([0])).shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        """The numbers have the model's precision, whatever the indices have."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags

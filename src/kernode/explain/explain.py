@@ -1,0 +1,315 @@
+"""Explain a model's answers: scores of a node by neighbours, hops and features, K by pairs of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.stack import part
+from kernode.compute.threads import cpu_threads
+from kernode.errors import InputError
+from kernode.explain.explanation import (
+    Features,
+    Hop,
+    NodeExplanation,
+    PairExplanation,
+    PairPart,
+    Part,
+    Shown,
+    mean_and_spread,
+    without,
+)
+from kernode.explain.node_outputs import NodeOutputs, require_sum
+from kernode.explain.pairs import Pairs
+from kernode.explain.parts import Parts, Row, distances, largest
+from kernode.explain.words import Words
+from kernode.graph import Graph, typed_names
+from kernode.tasks.classes.centroids import references
+from kernode.tasks.classes.method import Method
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+# Nodes whose features are looked at, or as many as are shown; those of a hub's others are one remainder.
+_TAKEN_APART = 100
+_WORDS = 3  # of each neighbour that is shown
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The lead of one class over another at a node, as a sum over the row of g that it is made of."""
+
+    outputs: NodeOutputs
+    row: Row
+    targets: Tensor  # r × d × c: score_y = ⟨g(v), w_y⟩ + b_y
+    bias: np.ndarray  # r × c
+    scored: Parts
+    probabilities: np.ndarray  # c: by all replicas together
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, on: NodeModelOnGraph, node: int, of_class: Any = None, against: Any = None) -> Lead:
+        """Of the class that is predicted over the next, where nothing is said."""
+        method, outputs, classes = _method(on), _outputs(on), on.model.classes
+        if len(classes) < 2:
+            raise InputError("the model knows one class alone: there is nothing to tell apart.", "too-few")
+        row = Row.of(outputs, node)
+        targets, bias = _targets(on, method, row)
+        scored = Parts.of(row, targets)
+        mean = torch.from_numpy(scored.whole + bias).softmax(dim=1).mean(dim=0).numpy()
+        probabilities = on.model.calibrated(mean)
+        first, second = _contest(classes, probabilities, of_class, against)
+        return cls(outputs, row, targets, bias, scored, probabilities, first, second)
+
+    @property
+    def by_node(self) -> np.ndarray:
+        """What each node adds: r × k."""
+        values: np.ndarray = self.scored.by_node[..., self.first] - self.scored.by_node[..., self.second]
+        return values
+
+    def words(self, at: np.ndarray) -> Words:
+        """What the features of the nodes at some places of the row add."""
+        towards = self.targets[:, :, self.first] - self.targets[:, :, self.second]
+        return Words.of(self.outputs, self.row, at, towards)
+
+
+@cpu_threads(1)  # many small products: a second thread would mostly be waited for
+def explain_node(
+    on: NodeModelOnGraph, node: int, top: int = 10, of_class: Any = None, against: Any = None
+) -> NodeExplanation:
+    """What each neighbour, hop and feature adds to the lead of a class over another."""
+    lead, classes = Lead.of(on, node, of_class, against), on.model.classes
+    row, by_node, first, second = lead.row, lead.by_node, lead.first, lead.second
+    order = largest(by_node.mean(axis=0), len(row.nodes))
+    apart = max(_TAKEN_APART, top)
+    words = lead.words(order[:apart])
+    mean, spread = mean_and_spread(lead.scored.whole + lead.bias)
+    return NodeExplanation(
+        node=_names(on.graph, [node])[0],
+        classes=classes,
+        probabilities=tuple(lead.probabilities.tolist()),
+        scores=tuple(mean.tolist()),
+        spreads=None if spread is None else tuple(spread.tolist()),
+        of_class=classes[first],
+        against=classes[second],
+        class_bias=float((lead.bias[:, first] - lead.bias[:, second]).mean()),
+        hops=_hops(row, lead.scored, first, second),
+        neighbours=_neighbours(on, lead.outputs, row, by_node, order[:top], words, lead.scored),
+        features=_features(on.graph, words, by_node, order[apart:], top),
+        held=_held(_method(on), of_kernel=_method(on).classifier == "centroid"),
+    )
+
+
+@cpu_threads(1)
+def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> PairExplanation:
+    """Which pairs of neighbours make K(u, v), and which neighbours and features of either node."""
+    method, outputs = _method(on), _outputs(on)
+    rows = Row.of(outputs, node), Row.of(outputs, other)
+    g = tuple(row.g()[:, None] for row in rows)  # r × 1 × d each
+    towards = [method.kernel.pull_back(g[i], method.kernel.embed(g[1 - i]))[:, 0] for i in (0, 1)]  # r × d
+    by_node = [Parts.of(rows[i], towards[i][..., None]).by_node[..., 0] for i in (0, 1)]  # r × k each
+    similarity = by_node[0].sum(axis=1)
+    scale = _scale(towards[0], g[1][:, 0])
+    vectors = rows[0].vectors() * scale, rows[1].vectors()
+    pairs = Pairs.of(*vectors, top)
+    orders = [largest(values.mean(axis=0), values.shape[1]) for values in by_node]
+    apart = max(_TAKEN_APART, top)
+    words = [Words.of(outputs, rows[i], orders[i][:apart], towards[i]) for i in (0, 1)]
+    neighbours = [
+        _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
+    ]
+    features = [_features(on.graph, words[i], by_node[i], orders[i][apart:], top) for i in (0, 1)]
+    found = _pair_parts(on.graph, outputs, rows, pairs)
+    mean, spread = mean_and_spread(similarity)
+    one, two = _names(on.graph, [node, other])
+    return PairExplanation(
+        node=one,
+        other=two,
+        kernel=repr(method.kernel),
+        similarity=float(mean),
+        spread=None if spread is None else float(spread),
+        pairs=found,
+        rest=float(mean) - sum(one.value for one in found),
+        rest_count=len(rows[0].nodes) * len(rows[1].nodes) - len(found),
+        neighbours=(neighbours[0], neighbours[1]),
+        features=(features[0], features[1]),
+        held=_held(method, of_kernel=True),
+    )
+
+
+def _method(on: NodeModelOnGraph) -> Method:
+    method = on.model.method
+    if not isinstance(method, Method):
+        raise InputError(
+            f"{method.title} has no feature map that could be explained. Use a kernel, such as k3.",
+            "unsupported",
+        )
+    return method
+
+
+def _outputs(on: NodeModelOnGraph) -> NodeOutputs:
+    """z of the nodes, kept: explanations of many nodes share it."""
+    if "node_outputs" not in on.cache:
+        feature_map = require_sum(_method(on).map)
+        own = part(on.parameters, "map.")
+        on.cache["node_outputs"] = NodeOutputs(feature_map, own, on.graph, on.place, len(on.model.seeds))
+    cached: NodeOutputs = on.cache["node_outputs"]
+    return cached
+
+
+def _targets(on: NodeModelOnGraph, method: Method, row: Row) -> tuple[Tensor, np.ndarray]:
+    """w_y with score_y = ⟨g(v), w_y⟩ + b_y: r × d × c, and b: r × c."""
+    r, c = len(on.model.seeds), len(on.model.classes)
+    if method.classifier == "softmax":
+        unit = torch.eye(c, dtype=torch.float64).expand(r, -1, -1)
+        return unit, on.parameters["class_bias"].cpu().double().numpy()
+    if not method.kernel.dot_product:
+        method.kernel.pull_back(torch.zeros(1), torch.zeros(1))  # says why not
+    held = on.references
+    held = references(method.kernel, on.g, on.training_nodes) if held is None else held
+    towards = method.kernel.pull_back(row.g()[:, None], held.cpu().double().expand(r, -1, -1))
+    return towards.transpose(1, 2), np.zeros((r, c))
+
+
+def _contest(
+    classes: Sequence[Any], probabilities: np.ndarray, of_class: Any, against: Any
+) -> tuple[int, int]:
+    for name in (of_class, against):
+        if name is not None and name not in classes:
+            raise InputError(
+                f"{name!r} is not a class of this model. Its classes are {', '.join(map(str, classes))}.",
+                "unknown", what="class", name=name,
+            )  # fmt: skip
+    order = np.argsort(-probabilities, kind="stable").tolist()
+    first = order[0] if of_class is None else classes.index(of_class)
+    others = [one for one in order if one != first]
+    second = others[0] if against is None else classes.index(against)
+    if first == second:
+        raise InputError(
+            f"{of_class!r} cannot be compared with itself. Give another class to compare with.",
+            "conflict", setting="against",
+        )  # fmt: skip
+    return first, second
+
+
+def _scale(towards: Tensor, g: Tensor) -> Tensor:
+    """s of K(u, v) = s ⟨g(u), g(v)⟩, from s g(v): r × 1; 0 where g(v) is."""
+    squared = g.square().sum(dim=1, keepdim=True)
+    scale = (towards * g).sum(dim=1, keepdim=True) / squared
+    return scale.masked_fill(squared == 0, 0)
+
+
+def _hops(row: Row, scored: Parts, first: int, second: int) -> tuple[Hop, ...]:
+    by_hop = scored.by_hop.mean(axis=0)  # t × c
+    used = {hop: np.zeros(by_hop.shape[1]) for hop in sorted(set(row.shares.hops))}
+    there = set()
+    for hop, values, shares in zip(row.shares.hops, by_hop, row.shares.values, strict=True):
+        used[hop] = used[hop] + values
+        there |= {hop} if shares.any() else set()
+    return tuple(
+        Hop(hop, float(values[first] - values[second]), tuple(values.tolist()))
+        for hop, values in used.items()
+        if hop in there
+    )
+
+
+def _neighbours(
+    on: NodeModelOnGraph,
+    outputs: NodeOutputs,
+    row: Row,
+    by_node: np.ndarray,
+    top: np.ndarray,
+    words: Words,
+    scored: Parts | None,
+) -> Shown:
+    graph, hops = on.graph, distances(outputs, row)
+    parts = map(
+        Part,
+        _names(graph, row.nodes[top]),
+        *_values(by_node[:, top]),
+        hops[top].tolist(),
+        [graph.class_names[label] if label >= 0 else None for label in graph.labels[row.nodes[top]].tolist()],
+        repeat(None) if scored is None else map(tuple, scored.by_node[:, top].mean(axis=0).tolist()),
+        _words(feature_names(graph), words.of_nodes(len(top)).mean(axis=1)),
+    )
+    others = without(by_node.mean(axis=0), top)
+    return Shown(tuple(parts), float(others.sum()), len(others))
+
+
+def _words(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
+    """The features that add most, of values k × f: for each of the k."""
+    most = largest(values, _WORDS)
+    said = zip(most.tolist(), np.take_along_axis(values, most, axis=1).tolist(), strict=True)
+    return [tuple(Part(names[i], value) for i, value in zip(*of, strict=True) if value) for of in said]
+
+
+def _features(graph: Graph, words: Words, by_node: np.ndarray, others: np.ndarray, top: int) -> Features:
+    mean, names = words.by_feature.mean(axis=0), feature_names(graph)
+    most = largest(mean, top)
+    parts = map(Part, [names[i] for i in most.tolist()], *_values(words.by_feature[:, most]))
+    left, rest = without(mean, most), by_node[:, others].mean(axis=0)
+    return Features(
+        Shown(tuple(parts), float(left.sum()), len(left)),
+        float(words.constant.mean()),
+        float(rest.sum()),
+        len(rest),
+    )
+
+
+def _values(values: np.ndarray) -> tuple[Iterable[float], Iterable[float | None]]:
+    """What each of k things adds, and the spread, from r × k."""
+    mean, spread = mean_and_spread(values)
+    return mean.tolist(), repeat(None) if spread is None else spread.tolist()
+
+
+def _pair_parts(
+    graph: Graph, outputs: NodeOutputs, rows: tuple[Row, Row], pairs: Pairs
+) -> tuple[PairPart, ...]:
+    at = pairs.left, pairs.right
+    names = [_names(graph, row.nodes[one]) for row, one in zip(rows, at, strict=True)]
+    hops = [distances(outputs, row)[one] for row, one in zip(rows, at, strict=True)]
+    mean, spread = mean_and_spread(pairs.values)
+    return tuple(
+        PairPart(
+            names[0][i], names[1][i], int(hops[0][i]), int(hops[1][i]),
+            float(value), None if spread is None else float(spread[i]),
+        )
+        for i, value in enumerate(mean)
+    )  # fmt: skip
+
+
+def _names(graph: Graph, nodes: Any) -> list[Any]:
+    nodes = np.asarray(nodes)
+    return nodes.tolist() if graph.node_names is None else typed_names(graph.node_names)[nodes].tolist()
+
+
+def feature_names(graph: Graph) -> Sequence[str]:
+    """What explanations call the columns of X: as tables do, or by number."""
+    encoding = graph.encoding
+    return _numbered(graph.n_features) if encoding is None else encoding.feature_names
+
+
+@lru_cache(maxsize=8)
+def _numbered(columns: int) -> tuple[str, ...]:
+    return tuple(f"feature {i}" for i in range(columns))
+
+
+def _held(method: Method, *, of_kernel: bool) -> str:
+    """What is held fixed, in a sentence; empty where nothing is."""
+    held = ["the length of g"] if of_kernel and "Normalized" in repr(method.kernel) else []
+    if getattr(method.map.unwrapped, "hidden", ()):
+        held.append("the active units of the MLP")
+    if getattr(method.map.unwrapped, "norm", False):
+        held.append("the deviations of LayerNorm")
+    if not held:
+        return ""
+    listed = ", ".join(held[:-1]) + (" and " if len(held) > 1 else "") + held[-1]
+    return f"Held fixed: {listed}. All sums are complete."

@@ -1,0 +1,126 @@
+"""Similar nodes: which nodes are searched, the index file of a model, and how far nodes are from the training nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from kernode.compute.stack import part, replica
+from kernode.data.tables.conditions import nodes_where
+from kernode.errors import InputError
+from kernode.graph import Graph, positions
+from kernode.graph.lookup import Positions
+from kernode.graph.names import as_nodes
+from kernode.kernels.index import NodeIndex
+from kernode.kernels.normalized import normalized
+from kernode.maps.former import former_json
+from kernode.tasks.classes.centroids import GRAM_BLOCK
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+_SHOWN = 12  # classes in a sentence
+
+
+def restricted(
+    graph: Graph, among: Any = None, of_class: Any = None, where: Mapping[str, Any] | None = None
+) -> Positions | None:
+    """Positions of the nodes that meet all of it; None where nothing is said."""
+    if among is None and of_class is None and where is None:
+        return None
+    kept = np.ones(graph.n_nodes, dtype=bool)
+    if among is not None:
+        kept[:] = False
+        kept[np.asarray(graph.find(as_nodes(among)))] = True
+    if of_class is not None:
+        kept &= graph.labels == class_number(graph, of_class)
+    if where is not None:
+        kept &= nodes_where(graph, where)
+    if not kept.any():
+        raise InputError(
+            f"no node of {graph.name!r} meets the conditions. Drop or widen one of them.", "too-few"
+        )
+    return positions(kept)
+
+
+def class_number(graph: Graph, name: Any) -> int:
+    """The number of a class of a graph by its name, or by the number itself.
+
+    >>> graph = Graph.from_edges([(0, 1)], np.eye(2), [0, 1], class_names=("light", "dark"))
+    >>> class_number(graph, "dark"), class_number(graph, 1)
+    (1, 1)
+    """
+    if str(name) in graph.class_names:
+        return graph.class_names.index(str(name))
+    if isinstance(name, int | np.integer) and 0 <= name < graph.n_classes:
+        return int(name)
+    known = ", ".join(map(repr, graph.class_names[:_SHOWN]))
+    more = f" and {graph.n_classes - _SHOWN:,} more" if graph.n_classes > _SHOWN else ""
+    raise InputError(
+        f"{graph.name!r} has no class {name!r}. Its classes are {known}{more}.",
+        "unknown",
+        what="class",
+        name=name,
+    )
+
+
+def index_path(model: str | Path) -> Path:
+    """Where the index of a model's file is.
+
+    >>> index_path("models/cora.safetensors").as_posix()
+    'models/cora.index'
+    """
+    return Path(model).with_suffix(".index")
+
+
+def save_index(on: NodeModelOnGraph, path: str | Path) -> Path:
+    """Write the index of a model on a graph, made where there is none yet."""
+    return on.kernel.directions.index.save(path, owner(on))
+
+
+def load_index(on: NodeModelOnGraph, path: str | Path) -> None:
+    """Have a model on a graph use its index; one of another model or graph is refused."""
+    kernel = on.kernel.directions
+    kernel.keep_index(NodeIndex.read(path, kernel, owner(on)))
+
+
+def owner(on: NodeModelOnGraph) -> dict[str, str]:
+    """Which model and which graph something was made of: digests of both."""
+    model = on.model
+    digest = hashlib.sha256(json.dumps(former_json(model.method.to_json()), sort_keys=True).encode())
+    for name, value in sorted(model.parameters.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return {"model": digest.hexdigest(), "graph": on.graph.fingerprint}
+
+
+@torch.no_grad()
+def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.ndarray:
+    """1 − the mean K̄ to the k training nodes most similar, the mean over replicas: m.
+
+    A training node is not compared with itself. With fewer training nodes than k, all of them count.
+    """
+    method = on.model.method
+    assert isinstance(method, Method)
+    kernel = normalized(method.kernel)
+    parameters = part(on.parameters, "kernel.")
+    asked = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
+    scores = []
+    for i in range(len(on.g)):
+        train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.place.device)
+        x = kernel.embed(on.g[i : i + 1])
+        step = max(1, GRAM_BLOCK // max(1, len(train)))
+        parts = []
+        for some in asked.split(step):
+            similar = kernel.gram(x[:, some], x[:, train], replica(parameters, i))[0]
+            similar = similar.masked_fill(some[:, None] == train, -torch.inf)
+            nearest = similar.topk(min(k, len(train)), dim=1).values
+            there = nearest.isfinite()  # a node that trains alone is like nobody
+            parts.append(nearest.where(there, 0).sum(dim=1) / there.sum(dim=1).clamp_min(1))
+        scores.append(1 - torch.cat(parts))
+    return torch.stack(scores).mean(dim=0).cpu().numpy()

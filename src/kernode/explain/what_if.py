@@ -1,0 +1,262 @@
+"""What if: the answer about a node if some edges or features were others, without training again."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.compute.stack import part
+from kernode.compute.threads import cpu_threads
+from kernode.data.tables.new_values import as_features
+from kernode.errors import InputError
+from kernode.explain.explain import Lead, feature_names
+from kernode.graph import Graph
+from kernode.graph.edits import Edit, Pair
+from kernode.graph.names import as_nodes
+from kernode.graph.neighbourhoods import ball, induced
+from kernode.progress import heard_by, tell
+from kernode.tasks.classes.centroids import references
+from kernode.tasks.classes.method import Method
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+What = Literal["edges", "features"]
+_ALL_PAIRS = 40  # candidates of which every pair is tried, before many go at once
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Class probabilities of a node as things are, and as they would be."""
+
+    node: Any
+    classes: tuple[Any, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    edit: Edit = field(repr=False)
+
+    @property
+    def was(self) -> Any:
+        """The class that is predicted."""
+        return self.classes[int(np.argmax(self.before))]
+
+    @property
+    def becomes(self) -> Any:
+        """The class that would be predicted."""
+        return self.classes[int(np.argmax(self.after))]
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The fewest of a node's own edges or features that were found to decide its class, all verified.
+
+    ``found`` is empty where none were found, which may be because features, or edges further away, decide.
+    ``proved``: every smaller choice was tried; otherwise none of those found can be left out, but fewer
+    others might do.
+    """
+
+    what: What
+    found: tuple[int, ...]  # the nodes at the other ends of the edges, or columns of X
+    proved: bool
+    tried: int
+    result: WhatIf
+
+
+@cpu_threads(1)  # as explanations
+def what_if(on: NodeModelOnGraph, node: int, edit: Edit) -> WhatIf:
+    """Answer about one node of a graph that is otherwise; nearest centroids stay as they were trained."""
+    edit.require(on.graph)
+    return _Queries(on, node).result(edit)
+
+
+def as_edit(
+    graph: Graph, node: Any, add: Any, remove: Any, features: Any, columns: Any = None
+) -> tuple[int, Edit]:
+    """A node and what changes about it, as people hand them over: nodes and features by name or number."""
+    (v,) = graph.find(as_nodes(np.atleast_1d(np.asanyarray(node)))).tolist()
+
+    def pairs(given: Any) -> tuple[tuple[int, int], ...]:
+        found = []
+        for one in [given] if isinstance(given, str | int | np.integer) else given:
+            ends = (node, one) if isinstance(one, str | int | np.integer) else tuple(one)
+            if len(ends) != 2:
+                raise InputError(f"an edge is a node, or two of them. Got {one!r}.")
+            at = [graph.find(as_nodes(np.atleast_1d(np.asanyarray(end)))).tolist()[0] for end in ends]
+            found.append((at[0], at[1]))
+        return tuple(found)
+
+    return v, Edit(pairs(add), pairs(remove), changed_features(graph, v, features or {}, columns or {}))
+
+
+def changed_features(
+    graph: Graph, node: int, features: Mapping[Any, float], columns: Mapping[str, Any]
+) -> dict[Pair, float]:
+    """Entries of X, by node and column, and what would stand there.
+
+    ``features`` are numbers as the model sees them, ``columns`` values as the table has them.
+    """
+    bounds = None if graph.encoding is None else graph.encoding.feature_bounds
+    found = as_features(graph, columns)
+    for name, value in features.items():
+        column, number = column_of(graph, name), float(value)
+        if column in found:
+            raise InputError(f"feature {name!r} would change twice. Give it, or its column, once.")
+        if not np.isfinite(number):
+            raise InputError(f"feature {name!r} must be a finite number. Got {value}.")
+        if bounds is not None and abs(number) > bounds[column]:
+            raise InputError(
+                f"feature {name!r} is {graph.encoding.feature_units[column]}, and never beyond "
+                f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features."
+            )
+        found[column] = number
+    return {(node, column): number for column, number in found.items()}
+
+
+def column_of(graph: Graph, name: Any) -> int:
+    """The number of a column of X: by number, or by the name that explanations give it."""
+    names = feature_names(graph)
+    if isinstance(name, str):
+        if name in names:
+            return list(names).index(name)
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f" Is it {near[0]!r}?" if near else " Explanations of its nodes name features."
+        raise InputError(f"{graph.name!r} has no feature {name!r}.{hint}")
+    if not 0 <= name < graph.n_features:
+        raise InputError(f"{graph.name!r} has features 0 to {graph.n_features - 1}. Got {name}.")
+    return int(name)
+
+
+@cpu_threads(1)
+def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Smallest:
+    """The fewest of a node's own edges, or of its own features, without which it would get another class.
+
+    Candidates are ordered by what they add, exactly, to the lead of the class; every choice of one or two is
+    then tried, and beyond that as many of the first as it takes, less those that it does not take. Each is
+    verified by computing the answer anew: removing an edge changes degrees, and features switch units.
+    """
+    asked = _Queries(on, node)
+    candidates = _candidates(on, node, what)
+
+    def without(chosen: Sequence[int]) -> Edit:
+        if what == "edges":
+            return Edit(remove=tuple((node, one) for one in chosen))
+        return Edit(features={(node, one): 0.0 for one in chosen})
+
+    n = len(candidates)
+    most = n + min(n, _ALL_PAIRS) * (min(n, _ALL_PAIRS) - 1) // 2 + 2 * n  # answers, at the very most
+
+    def decides(chosen: Sequence[int]) -> bool:
+        tell(f"{what} left out", asked.count, most)
+        return bool(asked.predicted(without(chosen)) != asked.own)
+
+    chosen, proved = _search(candidates, decides)
+    return Smallest(what, tuple(chosen), proved, asked.count, asked.result(without(chosen)))
+
+
+def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:
+    """The fewest that decide, and whether no fewer can: all that are smaller were tried."""
+    for some in _few(candidates):
+        if decides(some):
+            return list(some), True
+    enough = next((k for k in range(3, len(candidates) + 1) if decides(candidates[:k])), None)
+    if enough is None:
+        return [], False
+    chosen = candidates[:enough]
+    for one in reversed(candidates[:enough]):
+        rest = [other for other in chosen if other != one]
+        chosen = rest if decides(rest) else chosen
+    return chosen, len(chosen) == 3 and len(candidates) <= _ALL_PAIRS
+
+
+def _few(candidates: list[int]) -> Iterator[tuple[int, ...]]:
+    """Each alone, and each pair of the first."""
+    yield from combinations(candidates, 1)
+    yield from combinations(candidates[:_ALL_PAIRS], 2)
+
+
+def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
+    """A node's own edges or features, those first that add most to its lead."""
+    if what not in ("edges", "features"):
+        raise InputError(f"what must be 'edges' or 'features'. Got {what!r}.")
+    lead = Lead.of(on, node)
+    if what == "edges":
+        adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))
+        own = on.graph.adjacency[[node]].indices.tolist()
+        return sorted(own, key=lambda one: -adds.get(one, 0.0))
+    words = lead.words(np.searchsorted(lead.row.nodes, [node])).of_nodes(1)[0].mean(axis=0)
+    row: Any = on.graph.features[[node]]
+    row = row.toarray() if sparse.issparse(row) else row
+    return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])
+
+
+class _Queries:
+    """One node of a model, asked again and again about slightly other graphs."""
+
+    def __init__(self, on: NodeModelOnGraph, node: int) -> None:
+        method = on.model.method
+        if not isinstance(method, Method) or method.map.per_node:
+            raise InputError(
+                f"{method.title} has learned about single nodes: train again to see what follows."
+            )
+        self.on, self.method, self.node, self.count = on, method, node, 0
+        self._parts: dict[frozenset[int], tuple[np.ndarray, Graph]] = {}
+        self.before = self._probabilities(on.graph, node)
+        self.own = int(self.before.argmax())
+
+    def predicted(self, edit: Edit) -> int:
+        """The class number that would be answered."""
+        return int(self.probabilities(edit).argmax())
+
+    def probabilities(self, edit: Edit) -> np.ndarray:
+        """The mean over replicas, c."""
+        self.count += 1
+        graph, node, reach = self.on.graph, self.node, self.method.map.reach
+        placed = graph.encoding is not None and graph.encoding.structure is not None
+        if reach is None or placed:  # columns that say where a node is are computed of the whole graph
+            return self._probabilities(edit(graph), node)
+        nodes, part = self._around(frozenset(v for pair in edit.add for v in pair) | {node}, reach)
+        return self._probabilities(edit.within(nodes)(part), int(np.searchsorted(nodes, node)))
+
+    def _around(self, nodes: frozenset[int], reach: int) -> tuple[np.ndarray, Graph]:
+        """A part of the graph on which g is as on the whole: one edge further than the map reaches."""
+        if nodes not in self._parts:
+            around = ball(self.on.graph, sorted(nodes), reach + 1)
+            self._parts[nodes] = around, induced(self.on.graph, around)
+        return self._parts[nodes]
+
+    def result(self, edit: Edit) -> WhatIf:
+        """Before and after."""
+        graph, model = self.on.graph, self.on.model
+        name = int(self.node) if graph.node_names is None else graph.node_names[self.node].item()
+        after = self.probabilities(edit)
+        return WhatIf(name, model.classes, tuple(self.before.tolist()), tuple(after.tolist()), edit)
+
+    @torch.no_grad()
+    def _probabilities(self, graph: Graph, node: int) -> np.ndarray:
+        on, method = self.on, self.method
+        with heard_by(lambda *_: None):  # how one row is computed is no news
+            rows = method.map.rows(part(on.parameters, "map."), graph, np.array([node]), on.place)
+        g = rows.expand(len(on.model.seeds), -1, -1)
+        first = torch.zeros(1, 1, dtype=torch.int64, device=on.place.device)
+        scores = method.scores(on.parameters, g, on.training_nodes, first, self._references())
+        return on.model.calibrated(scores.softmax(dim=-1).mean(dim=0)[0].cpu().numpy())
+
+    def _references(self) -> Tensor | None:
+        """Nearest centroids as they were trained."""
+        if self.method.classifier == "softmax":
+            return None
+        if self.on.references is not None:
+            return self.on.references
+        if "references" not in self.on.cache:
+            held = references(self.method.kernel, self.on.g, self.on.training_nodes)
+            self.on.cache["references"] = held
+        cached: Tensor = self.on.cache["references"]
+        return cached

@@ -1,1 +1,0 @@
-"""The same kernel on pairs of nodes: which links are there (the paper's Eqs. 14-15)."""

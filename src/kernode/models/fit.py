@@ -1,0 +1,139 @@
+"""Fit a task: one method, or whichever of several validates best (:mod:`kernode.models.halving`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kernode.compute.sharing import sharing
+from kernode.compute.threads import cpu_threads
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError, warn
+from kernode.graph.share import ranks_of, require_whole
+from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
+from kernode.models.model import ModelOnGraph
+from kernode.models.task import Task
+from kernode.progress import note
+from kernode.training.checkpoint import Checkpoint
+from kernode.training.loop import TrainingLoop
+from kernode.training.memory import refused, require_memory
+from kernode.training.settings import Training
+
+Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by the name of the variant
+
+# What checkpoint files of the trainings within a fit are called.
+REPLICAS = "runs"  # all replicas, after some of them have chosen
+AGAIN = "all"  # the choice, trained again on all nodes
+
+
+def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnGraph:
+    """Train the one candidate, or keep of several the one that validates best; ``about``: the split's name.
+
+    Where many replicas share validation data the first few choose for all; with data of their own all do, since
+    each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
+    ``epochs_tried`` after how many epochs.
+    """
+    candidates, run = _affordable(task, candidates), task.run
+    for one in run.callbacks:
+        if isinstance(one, Checkpoint):
+            one.check(checkpoint_parts(candidates))
+    several = len(candidates) > 1
+    varies = any(method.varies_by_replica(training) for method, training in candidates.values())
+    few = several and task.shares_validation and not varies and run.replicas > JUDGES
+    judging, tried = task.of(slice(JUDGES)) if few else task, {}
+    with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
+        loops: dict[str, TrainingLoop] = {}
+        for name, (method, training) in candidates.items():
+            if method.trains_itself:
+                return _trained_otherwise(task, method, training, variant=name, **about)
+            part = judging.run.part(name if several else "").called(name)
+            loops[name] = judging.with_run(part).begin(task.method_for(method), training)
+        _log_start(judging, " or ".join(candidates), candidates, threads)
+        for epoch, count in rungs(len(loops)):
+            for name, loop in loops.items():
+                loop.run(epoch)
+                tried[name] = Tried(max(0.0, reached(loop.validated(), epoch)), min(epoch, loop.epoch))
+            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
+            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+        chosen, loop = next(iter(loops.items()))
+        method, training = candidates[chosen]
+        method = task.method_for(method)
+        if few:
+            loop = task.with_run(run.part(REPLICAS).called(chosen)).begin(method, training)
+        loop.run()
+        trained = loop.trained()
+    kept = trained.epochs.tolist()
+    said = f"{loop.name} took {trained.seconds:.1f} s, epochs kept: {kept}"
+    note("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
+    on = task.fitted(method, training, trained, variant=chosen, **about)
+    if several:
+        tried[chosen] = Tried(on.model.validated(training.select_by), loop.epoch)
+        _log_choice(chosen, training.select_by, tried)
+        on = on.with_metadata(
+            chosen_by_validation={name: round(tried[name].validation, 4) for name in candidates},
+            epochs_tried={name: tried[name].epochs for name in candidates},
+        )
+    return on
+
+
+def _trained_otherwise(task: Task, method: Any, training: Training, **about: Any) -> ModelOnGraph:
+    """A method that trains in a way of its own, such as label propagation."""
+    require_whole(task.graph, method.title)
+    if any(isinstance(one, Checkpoint) for one in task.run.callbacks) and not method.learns_by_gradient:
+        raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.", "no-effect",
+                         setting="checkpoint")  # fmt: skip
+    method = task.method_for(method)
+    return task.fitted(method, training, method.train(task, training), **about)
+
+
+def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
+    """Names of the checkpoint files that a fit of these candidates may write; "" is the file that was named."""
+    several = list(candidates)
+    return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
+
+
+def _affordable(task: Task, candidates: Candidates) -> Candidates:
+    """Those that fit into memory; the first alone where nothing can choose."""
+    sizes, place = GraphSizes.of(task.graph), task.run.place
+    if not task.validates and len(candidates) > 1:
+        first, *others = candidates
+        are = "is" if len(others) == 1 else "are"
+        warn(
+            f"there is no validation data: {first} trains, and {', '.join(others)} {are} not tried. "
+            "Name one as variant."
+        )
+        candidates = {first: candidates[first]}
+    if len(candidates) == 1:
+        ((method, training),) = candidates.values()
+        require_memory(sizes, method, training, place)
+        return candidates
+    refusals = refused(sizes, candidates, place)
+    too_large = {k: v for own in ranks_of(task.graph).of_all(refusals) for k, v in own.items()}
+    for name, why in too_large.items():
+        warn(f"{name} is not tried: {why}")
+    return {name: one for name, one in candidates.items() if name not in too_large}
+
+
+def _log_start(task: Task, name: str, candidates: Candidates, threads: int) -> None:
+    run, sizes = task.run, task.sizes
+    amounts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sizes.items())
+    note(
+        "training",
+        f"training {name} on {task.graph.name}: {amounts}, {run.replicas} replica{'s' * (run.replicas > 1)}, "
+        f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}",
+        training=name, graph=task.graph.name, **sizes, seeds=run.seeds,
+        epochs=max(training.epochs for _, training in candidates.values()),
+        device=run.place.device.type, precision=run.precision, threads=threads,
+    )  # fmt: skip
+
+
+def _log_choice(chosen: str, by: str, tried: Mapping[str, Tried]) -> None:
+    if by == "map" and not any(one.validation for one in tried.values()):
+        warn(
+            f"no two validation nodes share a class, so that mAP chose nothing: {chosen} is the first "
+            "that was tried. Give more validation nodes, or name a variant."
+        )
+    figures = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
+    validated = {name: round(one.validation, 4) for name, one in tried.items()}
+    note("chosen", f"chose {chosen} by validation {by} ({figures} epochs)", chosen=chosen, by=by,
+         validation=validated)  # fmt: skip

@@ -1,0 +1,227 @@
+"""A trained model: what was learned, from what, with everything needed to use and to repeat it."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.compute.stack import Parameters, part
+from kernode.config import Config
+from kernode.data.tables.columns import Encoding
+from kernode.graph import Graph
+from kernode.graph.names import as_nodes
+from kernode.graph.share import require_whole
+from kernode.kernels import NodeKernel
+from kernode.training.loop import Trained
+from kernode.training.settings import Training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ABC):
+    """Learned parameters of r replicas; it knows its graph by name and fingerprint.
+
+    It holds the graph only where that was asked for when it was saved. A task adds its own fields, and says
+    what of them a file holds.
+    """
+
+    kind: ClassVar[str]  # of a file
+    kinds: ClassVar[dict[str, type[Model]]] = {}
+    optional_facts: ClassVar[tuple[str, ...]] = ()  # of a file, that not every model writes
+
+    method: Config
+    training: Training
+    parameters: Parameters
+    seeds: tuple[int, ...]
+    precision: int
+    dataset: str  # the graph's name, and below the fingerprint that it must have
+    fingerprint: str
+    kept_epochs: np.ndarray | None = None  # r
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+    variant: str = ""  # the name of the method
+    encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
+    seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
+    threads: int | None = field(default=None, compare=False)  # not stored either
+    graph: Graph | None = field(default=None, compare=False, repr=False)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Model.kinds[cls.kind] = cls
+
+    @staticmethod
+    def learned(trained: Trained, graph: Graph) -> dict[str, Any]:
+        """The fields that every training leaves, for a model of a graph."""
+        return {
+            "parameters": {name: value.cpu() for name, value in trained.parameters.items()},
+            "dataset": graph.name,
+            "fingerprint": graph.fingerprint,
+            "kept_epochs": trained.epochs,
+            "history": trained.history,
+            "seconds": trained.seconds,
+            "threads": trained.threads,
+            "encoding": graph.encoding,
+        }
+
+    @abstractmethod
+    def on(self, graph: Any, device: str = "cpu") -> ModelOnGraph:
+        """Use the model on a graph."""
+
+    def own_arrays(self) -> Mapping[str, np.ndarray | Tensor | None]:
+        """Arrays of the task that a file holds; those that are None are left out."""
+        return {}
+
+    def own_facts(self) -> dict[str, Any]:
+        """Plain values of the task that a file holds."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The task's fields from a file's tensors and facts."""
+
+    @classmethod
+    def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
+        """Facts of a file of any earlier version in today's form."""
+        return facts
+
+    def check(self) -> None:
+        """Raise ValueError unless the fields fit each other: anybody can make a file's checksum right."""
+
+    def save(self, path: str | Path, graph: Graph | None = None) -> Path:
+        """Write one .safetensors file; the same training writes the same bytes.
+
+        ``graph`` goes into it where it is given.
+        """
+        from kernode.models.file import write_model  # here: a file holds a model
+
+        return write_model(self, path, graph)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote."""
+        from kernode.models.file import read_model
+
+        return read_model(path, cls)  # type: ignore[return-value]
+
+    def validated(self, by: str) -> float:
+        """The validation figure of the kept epochs in percent, the mean of the replicas; 0 without validation."""
+        by_epoch = self.history.get(f"validation_{by}")
+        if by_epoch is None or not len(by_epoch) or self.kept_epochs is None:
+            return 0.0
+        return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]))
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the method is made of, by name."""
+        found = {name: getattr(self.method, name, None) for name in ("map", "kernel", "loss")}
+        return {"method": self.method} if found["map"] is None else found
+
+    @abstractmethod
+    def summary(self) -> list[tuple[str, str]]:
+        """The model in a few lines: a name and words."""
+
+    def summary_html(self, title: str) -> str:
+        """The summary for notebooks, with settings to unfold: no script, nothing to load."""
+        rows = "".join(_row(name, words) for name, words in self.summary())
+        settings = {**self.parts, "training": self.training}
+        more = "".join(_row(name, repr(part)) for name, part in settings.items() if part is not None)
+        style = "text-align:left;border-collapse:collapse;font-size:90%"
+        return (
+            f'<div style="line-height:1.4"><strong>{escape(title)}</strong>'
+            f'<table style="{style}">{rows}</table>'
+            f'<details><summary>settings</summary><table style="{style}">{more}</table></details></div>'
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return self.summary_html(f"kernode {self.kind}")
+
+    def __repr__(self) -> str:
+        settings = json.dumps(self.method.to_json())
+        return f"{type(self).__name__}({settings} on {self.dataset!r}, seeds {list(self.seeds)})"
+
+
+def describe_seeds(seeds: tuple[int, ...]) -> str:
+    """Say how many replicas there are, with which seeds.
+
+    >>> describe_seeds((3,)), describe_seeds((0, 1, 2))
+    ('1, seed 3', '3, seeds 0 to 2')
+    """
+    r = len(seeds)
+    return f"{r}, seeds {seeds[0]} to {seeds[-1]}" if r > 1 else f"1, seed {seeds[0]}"
+
+
+def _row(name: str, words: str, longest: int = 200) -> str:
+    words = words if len(words) <= longest else f"{words[: longest - 1]}…"
+    cell = 'style="text-align:left;vertical-align:top;padding:1px 12px 1px 0"'
+    return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'
+
+
+@dataclass(frozen=True)
+class ModelOnGraph(ABC):
+    """A model on a graph: all that it answers about the graph's nodes. What it computes it keeps."""
+
+    model: Any
+    graph: Graph
+    place: Place
+    known_g: Tensor | None = field(default=None, compare=False, repr=False)  # where nothing is left to do
+    prepared: Any = field(default=None, compare=False, repr=False)  # by the map while training, used once
+
+    @cached_property
+    @torch.no_grad()
+    def g(self) -> Tensor:
+        """The learned representation of every node: r × n × d."""
+        if self.known_g is not None:
+            return self.known_g.to(self.place.device)
+        with self.checked_fit():
+            g = self.embed()
+        object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
+        return g
+
+    @abstractmethod
+    def embed(self) -> Tensor:
+        """Compute g of every node: r × n × d."""
+
+    @abstractmethod
+    def checked_fit(self) -> AbstractContextManager[None]:
+        """A context in which parameters that do not fit the method end in a sentence."""
+
+    @cached_property
+    def kernel(self) -> NodeKernel:
+        """K(u, v), the mean over replicas."""
+        require_whole(self.graph, "K(u, v) of any two nodes")
+        g = self.g
+        return NodeKernel(
+            self.model.method.kernel, g, part(self.parameters, "kernel."), self.graph.node_names
+        )
+
+    def find(self, nodes: Any) -> np.ndarray:
+        """Indices of nodes, by name or by index."""
+        return self.graph.find(as_nodes(nodes))
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The model's parameters on the device."""
+        return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
+
+    @cached_property
+    def cache(self) -> dict[str, Any]:
+        """Room for what is computed once for all nodes."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again: a pickle goes to another process, or another machine."""
+        known = None if self.known_g is None else self.known_g.cpu()  # which may have no such device
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"prepared": None, "known_g": known}

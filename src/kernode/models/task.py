@@ -1,0 +1,84 @@
+"""A task: what is predicted, from which data of a graph. Everything else of a fit is the same for all tasks."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from kernode.compute.stack import Parameters
+from kernode.graph import Graph
+from kernode.models.model import ModelOnGraph
+from kernode.training.loop import Learner, Trained, TrainingLoop, stack_slices
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+
+class Task(ABC):
+    """What is to be learned, and how it is run. A new task writes the abstract methods."""
+
+    graph: Graph  # that the map sees
+    run: Run
+
+    @property
+    @abstractmethod
+    def data(self) -> Iterable[np.ndarray]:
+        """The arrays that two runs must share for one to continue the other."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """How much data trains and validates, by name, for the log."""
+
+    @property
+    def validates(self) -> bool:
+        """Whether there is validation data."""
+        return True
+
+    @property
+    def shares_validation(self) -> bool:
+        """Whether all replicas have the same validation data."""
+        return True
+
+    @abstractmethod
+    def initial(self, method: Any, prepared: Any, replicas: slice) -> Parameters:
+        """First parameters of some of the replicas."""
+
+    @abstractmethod
+    def learner(self, method: Any, training: Training, prepared: Any, replicas: slice) -> Learner:
+        """Some of the replicas, as one stack that learns."""
+
+    @abstractmethod
+    def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> ModelOnGraph:
+        """What training left, as a model on its graph; ``about``: variant, split."""
+
+    @abstractmethod
+    def with_run(self, run: Run) -> Self:
+        """The same, run otherwise."""
+
+    def of(self, replicas: slice) -> Self:
+        """The same for some of the replicas."""
+        return self.with_run(self.run.with_seeds(self.run.seeds[replicas]))
+
+    def method_for(self, method: Any) -> Any:
+        """A method as wide as the task needs it."""
+        return method
+
+    def check(self, method: Any, training: Training) -> None:
+        """Raise where a method cannot learn this task."""
+
+    def begin(self, method: Any, training: Training) -> TrainingLoop:
+        """The training of a method, one replica per seed, before its first epoch.
+
+        Replicas train as few stacks; each gives what the run made alone with its seed gives.
+        """
+        started, run = time.perf_counter(), self.run
+        self.check(method, training)
+        prepared = method.map.prepare(self.graph, run.place)
+        slices = stack_slices(self.initial(method, prepared, slice(1)), self.graph.n_nodes, run)
+        stacks = [self.learner(method, training, prepared, replicas) for replicas in slices]
+        facts = run.facts(self.graph, method, training, self.data)
+        return TrainingLoop(stacks, training, run, facts, started)

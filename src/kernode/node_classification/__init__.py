@@ -1,1 +1,0 @@
-"""Classes of nodes: method, trainer, model, choice by validation, variants, estimators."""

@@ -1,0 +1,5 @@
+"""What is predicted: classes of nodes, links. Each task says its targets, losses, scores, baselines, calibration."""
+
+from kernode.tasks import classes, links
+
+__all__ = ["classes", "links"]

@@ -1,0 +1,104 @@
+"""From the name of a variant and changes to methods with their training settings."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from scipy import sparse
+
+from kernode.data.registry import identify
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.models.changes import Changes
+from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS, Variant
+from kernode.training.settings import Training, require_effect
+
+UNCHANGED = Changes()
+
+
+def known_name(graph: Graph) -> str:
+    """Return the name of a built-in data set, or "" for any other graph, whatever it is called."""
+    entry = identify(graph)
+    return "" if entry is None else entry.name
+
+
+def settings_key(graph: Graph) -> str:
+    """Return the key of a variant's settings for a graph: its name, or whether its features are words."""
+    return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")
+
+
+def find_variant(name: str) -> Variant:
+    """A variant by its name, whatever its case."""
+    if str(name).lower() in CHOICES:
+        among = ", ".join(CHOICES[str(name).lower()].candidates)
+        raise InputError(f"{name} is a choice among {among}: name one of them.", "setting", setting="variant")
+    if not isinstance(name, str) or name.lower() not in VARIANTS:
+        raise InputError(
+            f"{name!r} is not a variant. Choose one of {', '.join((*CHOICES, *VARIANTS))}.",
+            "unknown", what="variant", setting="variant", name=name,
+        )  # fmt: skip
+    return VARIANTS[name.lower()]
+
+
+def configure(
+    name: str, dataset: str = "", changes: Changes = UNCHANGED, *, tuned: bool = True, **settings: Any
+) -> tuple[NodeMethod, Training]:
+    """A variant's method and training settings on a data set, with changes.
+
+    ``tuned``: whether settings that were searched for on that data set may be used. Not where other nodes
+    are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name; one that has
+    no effect is refused.
+
+    >>> method, training = configure("k3", "cora", hops=3, layers=3, epochs=50, margin=0.5)
+    >>> method.map.hops, method.map.hidden, method.loss.kernel.margin, training.epochs
+    (3, (16, 16), 0.5, 50)
+    """
+    variant, changes = find_variant(name), changes | Changes.of(**settings)
+    method, training = variant.method, variant.training
+    if "map" not in changes.parts:  # settings for a data set are of the variant's own map
+        found = variant.tuned_on.get(dataset) if tuned else None
+        own = Changes.of(**(found or variant.settings_on.get(dataset, {})))
+        method, training = method.changed(own), own.training(training)
+    method, training = method.changed(changes), changes.training(training)
+    called = f"{name.lower()} ({method.title}"
+    called += f", {method.loss.objective} objective)" if isinstance(method, Method) else ")"
+    require_effect(changes.flat, method.ignored_settings | training.ignored_settings, called)
+    return method, training
+
+
+def candidates(
+    name: str, dataset: str = "", changes: Changes = UNCHANGED, *, tuned: bool = True, **settings: Any
+) -> dict[str, tuple[NodeMethod, Training]]:
+    """The methods that a name stands for: a variant, or of a choice those candidates that have all the changes.
+
+    Where a search has found settings for the data set a choice is what it found, with a map of one's own
+    one candidate with that map, and where nothing is to be chosen by validation its first candidate.
+
+    >>> len(candidates("auto")), list(candidates("auto", "cora")), list(candidates("K1"))
+    (6, ['diffusion-decayed'], ['k1'])
+    >>> list(candidates("similarity"))
+    ['similarity-diffusion', 'similarity-hops', 'similarity-standardized']
+    """
+    choice, changes = CHOICES.get(str(name).lower()), changes | Changes.of(**settings)
+    if choice is None:
+        return {str(name).lower(): configure(name, dataset, changes, tuned=tuned)}
+    if "map" in changes.parts:
+        return {choice.with_map: configure(choice.with_map, dataset, changes, tuned=tuned)}
+    if tuned and dataset in choice.found:
+        found, own = choice.found[dataset]
+        with suppress(InputError):  # it has no such setting: then there is a choice again
+            return {found: configure(found, dataset, Changes.of(**own) | changes)}
+    possible, refused = {}, []
+    for one in choice.candidates:
+        try:
+            possible[one] = configure(one, dataset, changes, tuned=tuned)
+        except InputError as error:
+            refused.append(error)
+    if not possible:
+        raise refused[0]
+    first = next(iter(possible.values()))[1]
+    if first.selection == "last" or first.epochs == 0:
+        return dict(list(possible.items())[:1])
+    return possible

@@ -1,0 +1,301 @@
+"""How good a classifier's answers are: accuracy, classes, calibration, retrieval, and baselines on the same split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from kernode.compute.stack import part, replica
+from kernode.data import Split
+from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.calibration import (
+    brier,
+    calibration_error,
+    error_by_chance,
+    negative_log_likelihood,
+    reliability,
+)
+from kernode.metrics.classes import class_figures, wilson
+from kernode.metrics.coverage import coverage
+from kernode.tasks.classes.baselines import NAMES, baselines
+from kernode.tasks.classes.calibration import Calibration
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.task import LabelledNodes
+from kernode.version import versions
+
+FEW = 100  # nodes: below, an accuracy's own uncertainty is given with it
+_SHOWN = 0.9  # the threshold that a terminal shows
+_MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of a model on some nodes, in percent, and what to compare them with; ``print`` it.
+
+    That of a whole fit has those of the test nodes under "test".
+    """
+
+    figures: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.figures
+
+    def __str__(self) -> str:
+        figures = self.figures.get("test", self.figures)
+        if not figures.get("nodes"):
+            return "no node was kept for a test"
+        return "\n".join(lines(figures))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) -> dict[str, Any]:
+    """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
+    model, weights, graph = on.model, on.model.hop_weights(), on.graph
+    names = [*model.classes, *(name for name in graph.class_names if name not in model.classes)]
+    numbers = np.array([*(names.index(name) for name in graph.class_names), -1])
+
+    def of(part: str) -> tuple[np.ndarray, np.ndarray]:
+        rows = [getattr(split, part) for split in splits]
+        nodes = np.asarray(rows[:1] if all(row is rows[0] for row in rows) else rows)
+        return nodes, numbers[graph.labels[nodes]]
+
+    validation, true_validation = of("validation")
+    epochs = max((len(values) for values in model.history.values()), default=0)
+    sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
+    return {
+        "dataset": graph.name,
+        "variant": model.variant,
+        **model.choice,
+        "select_by": model.training.select_by,
+        "split": model.split,
+        "replicas": len(model.seeds),
+        "seed": model.seeds[0],
+        "device": on.place.device.type,
+        "threads": model.threads,
+        "epochs": model.training.epochs,
+        "test": evaluate(on, *of("test"), names, given),
+        "validation": _accuracies(on.probabilities(validation), true_validation),
+        "hop_weights": None if weights is None else [_or_none(w) for w in weights.mean(axis=0)],
+        "kept_epochs": model.kept_epochs.tolist(),
+        "sizes": {"nodes": graph.n_nodes, "labelled": int((graph.labels >= 0).sum()), **sizes},
+        "versions": versions(),
+        "seconds_per_epoch": round(model.seconds / max(1, epochs), 5),
+    }
+
+
+def evaluate(
+    on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray, names: Sequence[Any], given: LabelledNodes
+) -> dict[str, Any]:
+    """Figures of r replicas on nodes (q × t) whose true classes are given as numbers of ``names`` (q × t).
+
+    The first of the names are the model's own classes, in their order; others cannot be predicted. ``given``:
+    the training and validation nodes, for the baselines.
+    """
+    if not nodes.shape[1]:
+        return _accuracies(np.empty((len(on.model.seeds), 0, 1)), truth) | {"similarity": None}
+    by_run = on.probabilities(nodes)
+    figures = _accuracies(by_run, truth)
+    found = by_run.argmax(axis=-1)  # r × t
+    return {
+        **figures,
+        "similarity": _similarity(on, nodes, truth),
+        "nodes": int(nodes.shape[1]),
+        "interval_95": wilson(figures["accuracy_mean"] / 100, nodes.shape[1]),
+        **class_figures(np.broadcast_to(truth, found.shape), found, names),
+        "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
+        # Training nodes are positions, which mean nothing in another graph.
+        "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {},
+    }
+
+
+def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    """Accuracy of each replica (r × t × c), mean and spread, and the ensemble's where replicas share nodes (1 × t)."""
+    if by_run.shape[1] == 0:
+        return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
+    runs = 100 * (by_run.argmax(axis=-1) == truth).mean(axis=-1)
+    mean, std = mean_and_std(runs)
+    together = None
+    if len(truth) == 1:
+        together = round(float(100 * (by_run.mean(axis=0).argmax(axis=-1) == truth[0]).mean()), 4)
+    return {
+        "accuracy_mean": round(mean, 4),
+        "accuracy_std": round(std, 4),
+        "runs": [round(float(run), 4) for run in runs],
+        "ensemble_accuracy": together,
+    }
+
+
+def _or_none(weight: float) -> float | None:
+    return None if np.isnan(weight) else round(float(weight), 4)
+
+
+def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
+    """How well each replica's K̄ finds nodes of the same class among q × t nodes, and the mean and spread."""
+    r = len(on.model.seeds)
+    rows = [min(i, len(nodes) - 1) for i in range(r)]
+    found = [retrieval_of_run(on, i, nodes[rows[i]], truth[rows[i]]) for i in range(r)]
+    by_run = [run for run in found if run is not None]
+    if len(by_run) < r:
+        return None
+    names = ("map", "precision_at_10")
+    summary: dict[str, Any] = {}
+    for at, name in enumerate(names):
+        mean, std = mean_and_std([run[at] for run in by_run])
+        summary |= {name: round(mean, 4), f"{name}_std": round(std, 4)}
+    rounded = [[round(figure, 4) for figure in run] for run in by_run]
+    summary["ensemble_map"] = None
+    if r > 1 and len(nodes) == 1:
+        g, at_nodes = on.together(nodes[0])
+        labels = torch.tensor(truth[0], device=on.place.device)
+        own = part(on.parameters, "kernel.")
+        together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
+        summary["ensemble_map"] = round(together[0], 4)
+    return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+
+
+def retrieval_of_run(
+    on: NodeModelOnGraph, run: int, nodes: np.ndarray, truth: np.ndarray | None = None
+) -> list[float] | None:
+    """One replica's mean average precision and precision at 10 by K̄ among some nodes, in percent.
+
+    ``truth``: their classes; the graph's own if None. None without a kernel, for more than 20,000 nodes, and
+    where no two nodes share a class.
+    """
+    if not on.model.method.has_kernel or not 0 < len(nodes) <= _MOST_RANKED:
+        return None
+    base: Any = on.model.method
+    labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.place.device)
+    g, at = on.together(nodes)
+    own = replica(part(on.parameters, "kernel."), run)
+    figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)
+    found = [float(figure) for figure in figures]
+    return None if np.isnan(found).any() else found
+
+
+def calibration_report(
+    calibration: Calibration | None, by_run: np.ndarray, nodes: np.ndarray, truth: np.ndarray
+) -> dict[str, Any]:
+    """Of runs with such probabilities (r × t × c) about nodes (q × t) with true class numbers (q × t).
+
+    Errors of single replicas, their mean, and what chance explains of that mean. Bins and coverage
+    count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
+    """
+    calibrated = by_run if calibration is None else calibration.of_runs(by_run)
+    before = [calibration_error(*_answers(run, own)) for run, own in _by_run(by_run, truth)]
+    figures = {
+        "calibrated_on": 0 if calibration is None else calibration.nodes,
+        "temperature": None if calibration is None else round(calibration.together.temperature, 6),
+        "floor": None if calibration is None else round(calibration.together.floor, 6),
+        **_figures(calibrated, nodes, truth),
+        "error_uncalibrated": round(float(np.mean(before)), 4),
+        "ensemble": None,
+    }
+    if len(by_run) > 1 and len(nodes) == 1:
+        together = by_run.mean(axis=0)
+        calibrated = together if calibration is None else calibration.together(together)
+        error = calibration_error(*_answers(together, truth[0]))
+        figures["ensemble"] = _figures(calibrated[None], nodes, truth) | {
+            "error_uncalibrated": round(error, 4)
+        }
+    return figures
+
+
+def _figures(probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    pairs = [_answers(run, own) for run, own in _by_run(probabilities, truth)]
+    confidence, right = (np.stack(values) for values in zip(*pairs, strict=True))
+    runs = [calibration_error(*pair) for pair in pairs]
+    mean, std = mean_and_std(runs)
+    by_chance, at_most = error_by_chance(confidence, nodes)
+    likelihood = negative_log_likelihood(probabilities, truth)
+    return {
+        "error_mean": round(mean, 4),
+        "error_std": round(std, 4),
+        "runs": [round(run, 4) for run in runs],
+        "by_chance": round(by_chance, 4),
+        "by_chance_at_most": round(at_most, 4),
+        "brier": round(brier(probabilities, truth), 6),
+        "nll": None if likelihood is None else round(likelihood, 6),
+        "bins": reliability(confidence.ravel(), right.ravel()),
+        "coverage": coverage(confidence.ravel(), right.ravel()),
+    }
+
+
+def _by_run(probabilities: np.ndarray, truth: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Each run's rows with its true classes."""
+    return list(zip(probabilities, np.broadcast_to(truth, probabilities.shape[:2]), strict=True))
+
+
+def _answers(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The probability of each node's most probable class (m × c), and whether it is the true one (m)."""
+    return probabilities.max(axis=-1).astype(np.float64), probabilities.argmax(axis=-1) == truth
+
+
+def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str]]:
+    """A report's calibration in two lines, each with a title."""
+    chance = f"chance alone gives {figures['by_chance']:.2f}, at most {figures['by_chance_at_most']:.2f}"
+    spread = f" ± {figures['error_std']:.2f}" if runs > 1 else ""
+    not_calibrated = "" if figures["calibrated_on"] else "; probabilities are not calibrated"
+    found = [("calibration error", f"{figures['error_mean']:.2f}{spread} %   ({chance}{not_calibrated})")]
+    sure = next(row for row in figures["coverage"] if row["threshold"] == _SHOWN)
+    of_them = "" if sure["accuracy"] is None else f", {sure['accuracy']:.2f} % of them right"
+    return [
+        *found,
+        (f"at least {100 * _SHOWN:.0f} % sure", f"{sure['answered']:.1f} % of the nodes{of_them}"),
+    ]
+
+
+def lines(figures: dict[str, Any]) -> list[str]:
+    """A report in words, for a terminal."""
+    r = len(figures["runs"])
+    found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
+    found += [f"{'':<20} {line}" for line, _ in baseline_lines(figures)]
+    found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
+    found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
+    widest = max(len(str(one["class"])) for one in figures["classes"])
+    found.append(f"{'class':<{widest}}  precision  recall      F1  support")
+    for one in figures["classes"]:
+        numbers = f"{one['precision']:9.1f} {one['recall']:7.1f} {one['f1']:7.1f} {one['support']:8,.0f}"
+        found.append(f"{one['class']!s:<{widest}}  {numbers}")
+    return found
+
+
+def percent(figures: dict[str, Any], name: str, runs: int) -> str:
+    """Mean and, of several runs, spread."""
+    spread = f" ± {figures[f'{name}_std']:.2f}" if runs > 1 else ""
+    return f"{figures[f'{name}_mean']:.2f}{spread} %"
+
+
+def uncertain(figures: dict[str, Any]) -> str:
+    """What few nodes do to a figure, or nothing."""
+    n = figures["nodes"]
+    if n >= FEW:
+        return ""
+    low, high = figures["interval_95"]
+    nodes = "a single node" if n == 1 else f"{n} nodes"
+    return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
+
+
+def baseline_lines(figures: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The baselines, each in a line, and whether it is better than the model on the same splits."""
+    found = []
+    for name, one in figures["baselines"].items():
+        rows, splits = len(one["runs"]), one["splits"]
+        ours = np.mean(figures["runs"] if splits == 1 else figures["runs"][:rows])
+        ahead = one["accuracy_mean"] - ours
+        parts = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
+        parts += [f"{rows} of {splits} splits"] if rows < splits else []
+        parts += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
+        line = ", ".join(parts)
+        found.append((f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line, bool(ahead > 0)))
+    return found

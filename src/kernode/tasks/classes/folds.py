@@ -1,0 +1,86 @@
+"""Fit without validation nodes: parts of the training nodes validate in turn, then all of them train."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernode.compute.replicas import seeds_from
+from kernode.errors import warn
+from kernode.graph import Graph
+from kernode.models.fit import AGAIN, Candidates, fit_candidates
+from kernode.tasks.classes.labels import can_hold_out, in_folds
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.training.run import Run
+from kernode.training.settings import advise_more_epochs
+
+
+def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
+    """Choose by folds of the training nodes, then train the choice on all of them."""
+    first = next(iter(candidates.values()))[1]
+    if all(training.selection != "best" for _, training in candidates.values()):
+        return fit_nodes(task, candidates)  # nothing is to be chosen
+    if not can_hold_out(task.nodes):
+        return _fit_first(task, candidates)
+    seeds = task.run.seeds
+    own = any(method.varies_by_replica(training) for method, training in candidates.values())
+    parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
+    best = fit_nodes(replace(task, nodes=parts, run=stack), candidates)
+    advise_longer_training(best.model)
+    return fit_again(task, best.model)
+
+
+def fit_nodes(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
+    """As :func:`~kernode.models.fit.fit_candidates`."""
+    on = fit_candidates(task, candidates, **about)
+    assert isinstance(on, NodeModelOnGraph)
+    return on
+
+
+def _fit_first(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
+    """Train the first candidate for all its epochs, where the nodes are too few to choose anything by."""
+    name, (method, training) = next(iter(candidates.items()))
+    if training.selection == "best":
+        training = training.to_the_last()
+    warn(
+        f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, and "
+        f"{name} trained for all of its {training.epochs} epochs."
+    )
+    return fit_nodes(task, {name: (method, training)})
+
+
+def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
+    """Train a chosen method anew on more nodes, for as many epochs as its replicas kept on average.
+
+    For a choice made with nodes held out, which then train, too. Its calibration was fitted on them before.
+    """
+    method = chosen.method.chosen(chosen, task.graph)
+    epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
+    training = replace(chosen.training.to_the_last(), epochs=epochs)
+    again = task.run.part(AGAIN).called(f"{chosen.variant} on all labels".strip())
+    on = fit_nodes(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
+    held_out = chosen.calibration
+    calibration = None if held_out is None else held_out.for_others(task.run.replicas)
+    return on.with_metadata(calibration=calibration, **chosen.choice)
+
+
+def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:
+    """Train what was chosen again on every node that has a class: to be used, not scored."""
+    labelled = np.flatnonzero(graph.labels >= 0)
+    numbers = {name: number for number, name in enumerate(model.classes)}
+    labels = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
+    nodes = LabelledNodes.without_validation(labelled[labels >= 0], labels[labels >= 0])
+    on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
+    return on.with_metadata(split=ALL_LABELLED)  # nothing is held out, as a split by its name would say
+
+
+def advise_longer_training(chosen: NodeModel) -> None:
+    """Warn where the method that was kept had not finished learning."""
+    if chosen.method.learns_by_gradient and chosen.kept_epochs is not None:
+        score = f"validation_{chosen.training.select_by}"
+        advise_more_epochs(chosen.kept_epochs, chosen.training, chosen.history, score)

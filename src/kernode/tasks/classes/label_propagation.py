@@ -1,0 +1,186 @@
+"""Label propagation: the training labels alone, spread along the edges (Zhou et al. 2004)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.compute.replicas import whole
+from kernode.compute.sparse import product as sparse_product
+from kernode.compute.sparse import to_torch
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.hops.matrices import scaled
+from kernode.tasks.classes.method import NodeMethod, require_choice, validation_accuracies
+from kernode.training.loop import Trained
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.model import NodeModel
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+    from kernode.tasks.classes.task import NodeTask
+
+MOST_STEPS = 100_000
+MOST_NUMBERS = 2**26  # in F at a time: of more replicas than that, one part after the other
+
+
+@dataclass(frozen=True)
+class LabelPropagation(NodeMethod):
+    """``F ← a S F + (1 − a) Y``, ``steps`` times from F = Y, with ``S = D^−½ A D^−½``. It sees no features.
+
+    Y has a 1 for the class of each training node. A node's answer is the largest in its row of F; one that
+    no label reaches gets the classes' shares of the training nodes.
+
+    - ``shares``: values of a to choose from: how much of a node's row comes from its neighbours.
+    - ``clamped``: whether training nodes have their own labels back after every step; both may be tried.
+    """
+
+    shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
+    clamped: tuple[bool, ...] = (False, True)
+    steps: int = 50
+
+    def __post_init__(self) -> None:
+        check_shares("shares", self.shares)
+        if not self.clamped or not set(self.clamped) <= {False, True}:
+            raise InputError(f"clamped must hold True, False or both. Got {self.clamped}.")
+        whole("steps", self.steps, 1, MOST_STEPS)
+
+    @property
+    def settings(self) -> list[tuple[float, bool]]:
+        """What validation chooses from."""
+        return list(product(self.shares, self.clamped))
+
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """Try every setting, like epochs; keep for each replica the best on validation.
+
+        There is no randomness in it: replicas differ only where their nodes do.
+        """
+        started, settings, nodes = time.perf_counter(), self.settings, task.nodes
+        require_choice(task, len(settings), self.title, "one share and one of clamped")
+        step, place = edge_step(task.graph, task.run.place), task.run.place
+        weights = None if task.weights is None else task.weights[nodes.train]
+
+        def answers(at: int) -> list[np.ndarray]:
+            found = self._scores(step, nodes.train, nodes.train_labels, weights, len(task.classes),
+                                 [settings[at]] * len(nodes.train), place)  # fmt: skip
+            return list(np.take_along_axis(found.argmax(axis=-1), nodes.validation, axis=1))
+
+        accuracies = validation_accuracies(task, len(settings), answers)
+        best = accuracies.argmax(axis=0)
+        return Trained(
+            parameters={
+                "share": torch.tensor([settings[i][0] for i in best], dtype=torch.float64),
+                "clamped": torch.tensor([int(settings[i][1]) for i in best]),
+            },
+            epochs=best + 1,
+            history={"validation_accuracy": accuracies},
+            seconds=time.perf_counter() - started,
+        )
+
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """A node's row of F, to sum 1; of all nodes at once, since labels pass through all of them."""
+        if "probabilities" not in on.cache:
+            model = on.model
+            chosen = list(
+                zip(
+                    model.parameters["share"].tolist(),
+                    map(bool, model.parameters["clamped"].tolist()),
+                    strict=True,
+                )
+            )
+            found = self._scores(edge_step(on.graph, on.place), model.train, model.train_labels,
+                                 model.train_weights, len(model.classes), chosen[: len(model.train)],
+                                 on.place)  # fmt: skip
+            on.cache["probabilities"] = np.broadcast_to(found, (len(chosen), *found.shape[1:]))
+        return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
+
+    def _scores(
+        self,
+        step: Tensor,
+        train: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        classes: int,
+        settings: list[tuple[float, bool]],
+        place: Place,
+    ) -> np.ndarray:
+        """The rows of F of each row of training nodes (q × m), with its own setting, to sum 1: q × n × c."""
+        out = np.empty((len(train), step.shape[0], classes), np.float64)
+        for setting in dict.fromkeys(settings):
+            own = np.array([at for at, one in enumerate(settings) if one == setting])
+            parts = -(-len(own) * step.shape[0] * classes // MOST_NUMBERS)
+            for rows in np.array_split(own, max(1, min(parts, len(own)))):
+                given = None if weights is None else weights[rows]
+                known = known_labels(train[rows], labels[rows], step.shape[0], classes, place, given)
+                share, clamped = setting
+                found = spread(step, known, share, self.steps, known.any(dim=2) if clamped else None)
+                unreached = known.sum(dim=0) / known.sum(dim=(0, 2))[:, None]  # the classes' shares
+                found = torch.where(found.any(dim=2, keepdim=True), found, unreached)
+                found = found / found.sum(dim=2, keepdim=True)
+                out[rows] = found.transpose(0, 1).cpu().numpy()
+        return out
+
+    def chosen(self, model: NodeModel, graph: Graph) -> LabelPropagation:
+        """The one setting that was best in the mean over the replicas of a model."""
+        best = int(model.history["validation_accuracy"].mean(axis=1).argmax())
+        share, clamped = self.settings[best]
+        return replace(self, shares=(share,), clamped=(clamped,))
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """All: nothing is trained."""
+        return frozenset(one.name for one in fields(Training))
+
+
+def check_shares(name: str, shares: tuple[float, ...]) -> None:
+    """Raise unless there are some, in [0, 1)."""
+    if not shares or not all(0 <= share < 1 for share in shares):
+        raise InputError(f"{name} must be some numbers in [0, 1). Got {shares}.")
+
+
+def edge_step(graph: Graph, place: Place) -> Tensor:
+    """S = D^−½ A D^−½ at a place: a node without neighbours gets nothing."""
+    adjacency = graph.adjacency.astype(np.float64)
+    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+    return to_torch(scaled(adjacency, np.where(degrees > 0, degrees, 1) ** -0.5), place)
+
+
+def known_labels(
+    train: np.ndarray, labels: np.ndarray, n: int, classes: int, place: Place,
+    weights: np.ndarray | None = None,
+) -> Tensor:  # fmt: skip
+    """Y of rows of training nodes (q × m): n × q × c, a 1 or a node's weight where its class is known."""
+    known = np.zeros((n, len(train), classes))
+    rows = np.arange(len(train))[:, None]
+    known[train, rows, labels] = 1.0 if weights is None else weights
+    return torch.from_numpy(known).to(place.dtype).to(place.device)
+
+
+def spread(
+    step: Tensor,
+    start: Tensor,
+    share: float,
+    steps: int,
+    clamped: Tensor | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Tensor:
+    """``F ← share · step F + (1 − share) start``, so many times: n × q × c.
+
+    What is ``clamped`` (n × q) is set back to its start after every step, and numbers to within ``limits``.
+    """
+    found, back = start, (1 - share) * start
+    for _ in range(steps):
+        found = sparse_product(step, found.reshape(len(start), -1)).view(start.shape)
+        found = found.mul_(share).add_(back)
+        if limits is not None:
+            found.clamp_(*limits)
+        if clamped is not None:
+            found = torch.where(clamped[..., None], start, found)
+    return found

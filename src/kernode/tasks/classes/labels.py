@@ -1,0 +1,319 @@
+"""Nodes, classes and weights as users give them, made into labelled nodes; folds of these."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernode.data import Split, split_nodes
+from kernode.data.split_file import is_split_file
+from kernode.errors import InputError, warn
+from kernode.graph import Graph
+from kernode.graph.names import as_classes, as_nodes, found
+from kernode.graph.twins import warn_of_twins
+from kernode.models.fit import Candidates
+from kernode.tasks.classes.configure import known_name
+from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+
+_MANY_OTHERS = 0.1  # share of nodes whose class is another than the graph's
+_NAMED = 5  # classes that a warning names
+_FEWEST = 20  # labelled nodes that are split where no split is given
+
+
+def labelled(
+    nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any
+) -> tuple[np.ndarray, LabelledNodes]:
+    """The classes that there are, and the nodes as numbers of them: all train, validation nodes validate."""
+    if y.shape != nodes.shape:
+        raise InputError(
+            f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
+        )
+    if len(nodes) == 0:
+        raise InputError("there are no training nodes. Give at least one labelled node per class.", "too-few")
+    require_classes(nodes, y, graph, "training")
+    _require_one_class_each(nodes, y, graph)
+    classes = np.unique(y)
+    _question(classes.tolist())
+    _compare(nodes, y, graph)
+    chosen, chosen_labels = _validating(validation, nodes, y, graph)
+    return classes, LabelledNodes(
+        nodes[None],
+        np.searchsorted(classes, y)[None],
+        chosen[None],
+        _numbered(chosen_labels, classes)[None],
+    )
+
+
+def require_classes(
+    nodes: np.ndarray, y: np.ndarray, graph: Graph, part: str, known: np.ndarray | None = None
+) -> None:
+    """Raise where a class is none: empty, or −1.
+
+    −1 is a class where it is among the ``known`` ones, and beside 1 alone, of nodes that have a class in
+    the graph or in a graph that knows none.
+    """
+    if y.dtype.kind not in "iu":
+        without = np.array([_is_none(one) for one in y.tolist()], bool)
+    elif known is not None and -1 in known:
+        without = y < -1
+    else:
+        without = y < 0
+        if set(np.unique(y).tolist()) == {-1, 1} and (graph.labels >= 0).any():
+            without &= graph.labels[nodes] < 0
+        elif set(np.unique(y).tolist()) == {-1, 1}:
+            without[:] = False
+    if without.any():
+        more = f" (and {without.sum() - 1:,} others)" if without.sum() > 1 else ""
+        node = graph.lookup.name(nodes[without][0])
+        way = "" if y.dtype.kind not in "iu" else ", or give classes as text if −1 is one"
+        raise InputError(f"node {node}{more} has no label: keep it out of the {part} nodes{way}.", "missing")
+
+
+def _is_none(value: Any) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN
+    except TypeError:  # pandas' NA
+        return True
+
+
+def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
+    order = np.argsort(nodes, kind="stable")
+    again = order[1:][(nodes[order[1:]] == nodes[order[:-1]]) & (y[order[1:]] != y[order[:-1]])]
+    if len(again):
+        node = nodes[again[0]]
+        one, other = np.unique(y[nodes == node])[:2].tolist()
+        raise InputError(
+            f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep the right one.",
+            "conflict",
+        )
+
+
+def _question(classes: list[Any]) -> None:
+    """Warn of classes that may be none, or one written in two ways."""
+    names = [name for name in classes if isinstance(name, str)]
+    warn_of_twins("y", names)
+    for name in names:
+        if name.strip().lower() in ("unknown", "n/a", "nan"):
+            warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")
+
+
+def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
+    """Warn where the classes are the graph's, but not of these nodes: rows out of order, mostly."""
+    told = graph.labels[nodes] >= 0
+    names = np.array(graph.class_names, dtype=object)
+    own = graph.labels[nodes[told]] if y.dtype.kind in "iu" else names[graph.labels[nodes[told]]]
+    if not told.any() or set(own.tolist()) != set(y[told].tolist()):
+        return
+    other = np.flatnonzero(own != y[told])
+    if len(other) > _MANY_OTHERS * len(own):
+        first, node = other[0], graph.lookup.name(nodes[told][other[0]])
+        here, there = (classes.tolist()[first] for classes in (y[told], own))
+        warn(
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
+            f"and {there!r} there. Check that nodes and y are in one order, or else y is another target."
+        )
+
+
+def _validating(
+    validation: Any, nodes: np.ndarray, y: np.ndarray, graph: Graph
+) -> tuple[np.ndarray, np.ndarray]:
+    """Validation nodes and their classes, as given in a pair or the graph's own; none of them trains."""
+    if validation is None:
+        return np.empty(0, np.int64), y[:0]
+    if isinstance(validation, tuple) and len(validation) == 2 and np.ndim(validation[0]) == 1:
+        chosen, labels = found(graph, as_nodes(validation[0]), as_classes(validation[1]))
+        if chosen.shape != labels.shape:
+            raise InputError(
+                f"validation nodes and classes must match. Got {chosen.shape}, {labels.shape}.", "shape"
+            )
+    else:
+        chosen = graph.find(as_nodes(validation))
+        labels = _own_labels(chosen, nodes, y, graph)
+    both = np.intersect1d(chosen, nodes)
+    if len(both):
+        raise InputError(
+            f"node {graph.lookup.name(both[0])} trains and validates ({len(both):,} such nodes). "
+            "Keep each in one part.",
+            "conflict", setting="validation",
+        )  # fmt: skip
+    return chosen, labels
+
+
+def _own_labels(chosen: np.ndarray, nodes: np.ndarray, y: np.ndarray, graph: Graph) -> np.ndarray:
+    """The graph's own classes in the words of y, if these are the graph's."""
+    without = graph.labels[chosen] < 0
+    if without.any():
+        node = graph.lookup.name(chosen[without][0])
+        raise InputError(f"node {node} has no label: keep it out of the validation nodes.", "missing")
+    if y.dtype.kind in "iu":
+        own = np.arange(graph.n_classes)
+    elif y.dtype.kind in "UO" and all(isinstance(one, str) for one in y.tolist()):
+        own = np.array(graph.class_names, dtype=object)
+    else:
+        raise InputError(
+            f"classes of type {y.dtype} are not the graph's own: give validation nodes with their classes.",
+            "missing", setting="validation",
+        )  # fmt: skip
+    told = graph.labels[nodes] >= 0
+    if (own[graph.labels[nodes][told]] != y[told]).any():
+        node = nodes[told][own[graph.labels[nodes][told]] != y[told]][0]
+        raise InputError(
+            f"the classes in y are not the graph's own (node {graph.lookup.name(node)} has another there): "
+            "give validation nodes with their classes.",
+            "missing", setting="validation",
+        )  # fmt: skip
+    return own[graph.labels[chosen]].astype(y.dtype)
+
+
+def _numbered(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Positions of labels among the classes, −1 for a class that is not there."""
+    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[at] == labels, at, -1)
+
+
+def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
+    """One finite number ≥ 0 for each of the nodes asked for, in float64; None where there are none.
+
+    With a mask of all nodes they may be of all nodes, too. A single number is for all.
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise InputError(
+            "sample_weight must be numbers, one for each node of X.", "setting", setting="sample_weight"
+        ) from None
+    if weights.ndim == 0:
+        weights = np.full(count, weights)
+    if asked.dtype == bool and weights.shape == asked.shape:
+        weights = weights[asked]
+    if weights.shape != (count,):
+        raise InputError(
+            f"sample_weight must hold one number per node of X ({count}). Got {weights.shape}.",
+            "shape", setting="sample_weight",
+        )  # fmt: skip
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InputError(
+            f"sample_weight must be finite and ≥ 0. Got {weights[bad[0]]} in row {bad[0]}: give 0 to leave a "
+            "node out.",
+            "setting", setting="sample_weight",
+        )  # fmt: skip
+    if count and not weights.any():
+        raise InputError(
+            "every sample_weight is zero: no node is left to learn from.", "setting", setting="sample_weight"
+        )
+    return weights
+
+
+def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray | None:
+    """The weight of each of a graph's n nodes, 1 on average over the nodes given; None where all are equal.
+
+    A node that is listed twice has the mean of its weights each time.
+    """
+    if weights is None or (weights == weights[:1]).all():
+        return None
+    listed = np.bincount(nodes, minlength=n)
+    total = np.bincount(nodes, weights / weights.mean(), minlength=n)
+    return total / np.maximum(listed, 1)
+
+
+def can_hold_out(given: LabelledNodes) -> bool:
+    """Whether some training nodes can be held out, with others of their class left to train."""
+    return bool((np.bincount(given.train_labels[0]) > 1).any())
+
+
+def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
+    """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
+
+    There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
+    Classes are dealt out evenly, and no fold holds the last node of a class.
+    """
+    y = given.train_labels[0]
+    random = np.random.Generator(np.random.PCG64(seed))
+    order = random.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
+    order = order[np.bincount(y)[y[order]] > 1]
+    count = min(folds, len(order))
+    size = len(order) // count
+    held_out = np.stack([order[fold::count][:size] for fold in range(count)])
+    held_out = held_out[np.arange(count if replicas is None else replicas) % count]
+    training = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
+    nodes = given.train[0]
+    return LabelledNodes(nodes[training], y[training], nodes[held_out], y[held_out])
+
+
+def warn_of_single_nodes(task: NodeTask) -> None:
+    """Warn of classes with a single training node, all in one sentence, by name."""
+    single = [_name(task, one) for one in task.single_node_classes()]
+    if not single:
+        return
+    runs = " in some replica" if len(task.nodes.train) > 1 else ""
+    named = ", ".join(single[:_NAMED]) + (", …" if len(single) > _NAMED else "")
+    if len(single) == 1:
+        warn(f"class {named} has a single training node{runs}: little to learn from.")
+    else:
+        of = f"{len(single)} of {len(task.classes)} classes"
+        warn(f"{of} have a single training node{runs} ({named}): little to learn from.")
+
+
+def _name(task: NodeTask, one: Any) -> str:
+    """A class as people call it: a number that is the graph's own has a name there."""
+    graph, nodes = task.graph, task.nodes
+    if not isinstance(one, Integral) or not 0 <= int(one) < graph.n_classes:
+        return str(one)
+    own = np.array(task.classes)[nodes.train_labels] == graph.labels[nodes.train]
+    return graph.class_names[int(one)] if own.all() else str(one)
+
+
+def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list[Split], str]:
+    """Splits of a graph's labelled nodes, one for each seed, and their name.
+
+    ``split``: as :func:`kernode.load` takes it, a :class:`~kernode.Split`, or one for each seed. Without one,
+    nodes with a class that are too few to hold some out all train.
+    """
+    if isinstance(split, Split):
+        return [split] * len(seeds), "own"
+    if isinstance(split, list | tuple):
+        if len(split) != len(seeds) or not all(isinstance(one, Split) for one in split):
+            raise InputError(
+                f"split must hold one Split for each of {len(seeds)} replicas. Got {len(split)}.",
+                "shape", setting="split",
+            )  # fmt: skip
+        return list(split), "own"
+    if split is None and has_few_labels(graph):
+        labelled = np.flatnonzero(graph.labels >= 0)
+        warn(
+            f"{len(labelled)} nodes with a class are too few to keep some for a test: all of them train, and "
+            "there is no accuracy. A split of 0.6/0.2/0.2 would test on a few."
+        )
+        return [Split(labelled, [], [])] * len(seeds), ALL_LABELLED
+    splits = split_nodes(graph, split, list(seeds))
+    if split is None:
+        return splits, "fastgcn" if known_name(graph) else "jk"
+    return splits, Path(split).name if is_split_file(split) else split
+
+
+def has_few_labels(graph: Graph) -> bool:
+    """Whether too few nodes have a class to test on some of them."""
+    counts = np.bincount(graph.labels[graph.labels >= 0])
+    return 0 < counts.sum() < max(_FEWEST, 3 * np.count_nonzero(counts))
+
+
+def require_several_classes(graph: Graph, methods: Candidates) -> None:
+    """Raise where all labels are of one class, and a kernel loss has nothing to compare."""
+    known = np.unique(graph.labels[graph.labels >= 0])
+    losses = [getattr(method, "loss", None) for method, _ in methods.values()]
+    if len(known) == 1 and any(loss is not None and loss.objective != "softmax" for loss in losses):
+        only = graph.class_names[known[0]]
+        raise InputError(
+            f"every node with a class is of {only!r}, and a kernel loss compares classes. Label another, "
+            "or use the softmax loss.",
+            "too-few", setting="loss",
+        )  # fmt: skip

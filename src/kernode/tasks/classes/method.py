@@ -1,0 +1,369 @@
+"""Methods that learn the classes of nodes: their protocol, and the paper's, a row of its Table 2."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.replicas import whole
+from kernode.compute.stack import Parameters, part, take
+from kernode.config import Config, changed, require_part
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.kernels import BaseKernel
+from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses.kernel_loss import kernel_losses
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import class_scores
+from kernode.maps import FeatureMap
+from kernode.maps.base import StagedMap
+from kernode.maps.module import require_map
+from kernode.models.changes import Changes
+from kernode.progress import tell
+from kernode.tasks.classes.centroids import centroid_scores, reference_scores
+from kernode.training.loop import Trained
+from kernode.training.settings import OF_LEARNING, Training
+from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.model import NodeModel
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+    from kernode.tasks.classes.task import NodeTask
+
+# Settings of training and of the losses that may differ between replicas.
+PER_REPLICA = (*TRAINING_PER_REPLICA, *Joint.per_replica, *Hinge.per_replica)
+_MOST_LAYERS = 1000
+PARTS_OF_METHOD = ("map", "kernel", "loss", "method")
+
+
+@dataclass(frozen=True)
+class NodeMethod(Config):
+    """A method for the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
+
+    has_kernel: ClassVar[bool] = False  # whether its model has K(u, v)
+    learns_by_gradient: ClassVar[bool] = False  # epoch by epoch, as Training says
+    trains_itself: ClassVar[bool] = True  # by :meth:`train`, and not by the training loop
+
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """Learn a task, one replica per seed."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Class probabilities of nodes (q × m) by a trained model on a graph: r × m × c."""
+
+    def embed_all(self, on: NodeModelOnGraph) -> Tensor:
+        """The learned representation of every node: r × n × d."""
+        raise InputError(
+            f"{self.title} has no feature map, and no kernel that is ever held as a whole.", "unsupported"
+        )
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return type(self).__name__
+
+    def for_classes(self, classes: int) -> NodeMethod:
+        """The same method for so many classes."""
+        return self
+
+    def changed(self, changes: Changes) -> NodeMethod:
+        """The method with other settings."""
+        given = {
+            **changes.parts,
+            **{k: v for name in PARTS_OF_METHOD for k, v in changes.of_part(name).items()},
+        }
+        found: NodeMethod = changed(self, given)
+        return found
+
+    def chosen(self, model: NodeModel, graph: Graph) -> NodeMethod:
+        """The method with what a model of it chose by validation nodes, to be trained on all of them."""
+        return self
+
+    def varies_by_replica(self, training: Training) -> bool:
+        """Whether replicas have settings of their own."""
+        return False
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Training settings that never have an effect here."""
+        return frozenset()
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """A lower bound of the memory that training takes beside the graph, one replica at a time."""
+        return 0.0
+
+    def refusal(self, model: NodeModel, graph: Graph) -> str | None:
+        """Why a model means nothing on another graph than its own, in a sentence; None where it does."""
+        return f"{self.title} learns about the nodes of one graph and of no other."
+
+    def extended(self, on: NodeModelOnGraph, larger: Graph) -> NodeModelOnGraph:
+        """The model on its graph after nodes or edges arrived."""
+        return replace(on, graph=larger, prepared=None)
+
+
+@dataclass(frozen=True)
+class Method(NodeMethod):
+    """K(u, v) = kernel(map(u), map(v)), and the loss that it is trained with.
+
+    A kernel loss L_K answers by nearest centroids (C_K), L_Y and both together by softmax (C_Y).
+    """
+
+    map: FeatureMap
+    kernel: BaseKernel
+    loss: Loss = Joint()
+
+    has_kernel: ClassVar[bool] = True
+    learns_by_gradient: ClassVar[bool] = True
+    trains_itself: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_map(self.map, "kernode.maps.HopMLP()")
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF()")
+        require_part("loss", self.loss, Loss, "kernode.losses.Hinge()")
+
+    @property
+    def classifier(self) -> Literal["centroid", "softmax"]:
+        """C_K or C_Y."""
+        return "centroid" if self.loss.objective == "kernel" else "softmax"
+
+    @property
+    def title(self) -> str:
+        """By its map."""
+        return type(self.map).__name__
+
+    def for_classes(self, classes: int) -> Method:
+        """The same method with its map as wide as there are classes, where the width was left open."""
+        return replace(self, map=self.map.for_classes(classes))
+
+    def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
+        """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
+        replicas = len(draws.seeds)
+        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
+        for name, value in self.kernel.initial(replicas).items():
+            parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
+        if self.classifier == "softmax":
+            # One bias on the class scores, none in the MLP: not stated in the paper.
+            parameters["class_bias"] = torch.zeros(replicas, classes, dtype=place.dtype, device=place.device)
+        return parameters
+
+    def beginning(self, parameters: Parameters, prepared: Any) -> Tensor | None:
+        """What evaluation and the next training step share, where the map has such a part."""
+        if not isinstance(self.map, StagedMap):
+            return None
+        return self.map.beginning(part(parameters, "map."), prepared)
+
+    def embed(
+        self,
+        parameters: Parameters,
+        prepared: Any,
+        dropout: Dropout | None = None,
+        beginning: Tensor | None = None,
+    ) -> Tensor:
+        """g of every node: r × n × d; from its beginning, where that has been computed already."""
+        own = part(parameters, "map.")
+        if beginning is None or (dropout is not None and dropout.of_input is not None):
+            return self.map(own, prepared, dropout)
+        assert isinstance(self.map, StagedMap)
+        return self.map.finish(own, prepared, beginning, dropout)
+
+    def scores(
+        self,
+        parameters: Parameters,
+        g: Tensor,
+        training_nodes: NodesByClass,
+        nodes: Tensor,
+        references: Tensor | None = None,
+    ) -> Tensor:
+        """Class scores of nodes (q × m): r × m × c.
+
+        Where the training nodes are not among those of g, ``references`` hold what is needed of them.
+        """
+        if self.classifier == "softmax":
+            return class_scores(take(g, nodes), parameters["class_bias"])
+        own = part(parameters, "kernel.")
+        if references is None:
+            return centroid_scores(self.kernel, own, g, training_nodes, nodes)
+        return reference_scores(self.kernel, own, take(g, nodes), references, training_nodes)
+
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Softmax of the class scores, before any calibration."""
+        g, at = on.together(nodes)
+        rows = torch.from_numpy(at).to(on.place.device)
+        scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
+        return scores.softmax(dim=-1).cpu().numpy()
+
+    def embed_all(self, on: NodeModelOnGraph) -> Tensor:
+        """g of every node: r × n × d."""
+        self.map.check_graph(on.graph)
+        prepared = self.map.prepare(on.graph, on.place) if on.prepared is None else on.prepared
+        g = self.embed(on.parameters, prepared)
+        return g.expand(len(on.model.seeds), -1, -1)  # a map without parameters gives one for all
+
+    def changed(self, changes: Changes) -> Method:
+        """The method with other parts, or other settings of its parts."""
+        own_map, feature_map = "map" not in changes.parts, changes.parts.get("map", self.map)
+        require_map(feature_map, "kernode.maps.HopMLP()")
+        loss = changed_loss(self.loss, changes.parts.get("loss"), changes.of_part("loss"))
+        if own_map and self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one per class
+            feature_map = feature_map.with_open_width()
+        settings = changes.of_part("map")
+        if "layers" in settings or "hidden" in settings:
+            settings["hidden"] = hidden_widths(
+                feature_map.unwrapped, settings.get("hidden"), settings.pop("layers", None)
+            )
+        if unknown := list(changes.of_part("method")):
+            _unknown(unknown[0], feature_map)
+        return replace(
+            self, map=changed(feature_map, settings), kernel=changes.kernel(self.kernel), loss=loss
+        )
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Those of the map, and all of learning where map, kernel and classifier have no parameters."""
+        learns = self.map.learns or self.classifier == "softmax" or bool(self.kernel.initial(1))
+        return self.map.ignored_settings | (frozenset() if learns else OF_LEARNING)
+
+    def varies_by_replica(self, training: Training) -> bool:
+        """Whether training or the loss has a number for each replica."""
+        values = [getattr(training, name) for name in TRAINING_PER_REPLICA]
+        return any(isinstance(value, tuple) for value in (*values, *self.loss.replica_settings().values()))
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """What the map holds; without an epoch nothing is trained, and nobody knows what is prepared."""
+        feature_map = self.map.for_classes(max(1, sizes.classes))
+        return feature_map.least_bytes(sizes, place) if training.epochs else 0.0
+
+    def refusal(self, model: NodeModel, graph: Graph) -> str | None:
+        """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
+        if self.map.per_node:
+            return f"{self.title} learns about the nodes of one graph and of no other."
+        if model.n_features is None or (self.classifier == "centroid" and model.references is None):
+            return "this model's file is of before models went to other graphs: train again."
+        return None
+
+    def extended(self, on: NodeModelOnGraph, larger: Graph) -> NodeModelOnGraph:
+        """g computed anew where it can differ."""
+        return on.recomputed_on(larger, self.map)
+
+
+def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:
+    """A loss with other parts or settings: ``given`` is a loss, or the name of one or of an objective.
+
+    >>> changed_loss(Joint(Hinge(margin=0.5)), "kernel", {})
+    Hinge(triplets=10000, margin=0.5)
+    >>> changed_loss(Joint(), None, {"margin": 0.5, "kernel_weight": 1.0}).kernel
+    Hinge(triplets=10000, margin=0.5)
+    """
+    settings = dict(settings)
+    for one in (given, settings.pop("objective", None)):
+        loss = loss if one is None else _other_loss(loss, one)
+    if (kernel := settings.pop("kernel_loss", None)) is not None:
+        loss = _with_kernel_loss(loss, kernel)
+    found: Loss = changed(loss, settings)
+    return found
+
+
+def _other_loss(loss: Loss, given: Any) -> Loss:
+    if isinstance(given, Loss):
+        return given
+    if given in ("kernel", "softmax", "joint"):
+        return _with_objective(loss, given)
+    if isinstance(given, str) and given.lower() in kernel_losses():
+        return _with_kernel_loss(loss, given)
+    if isinstance(given, type):
+        require_part("loss", given, Loss, "kernode.losses.Hinge()")
+    known = ", ".join(("kernel", "softmax", "joint", *sorted(kernel_losses())))
+    raise InputError(
+        f"loss must be a loss such as kernode.losses.Hinge(), or one of {known}. Got {given!r}.",
+        "setting", setting="loss", value=given,
+    )  # fmt: skip
+
+
+def _with_objective(loss: Loss, objective: Objective) -> Loss:
+    """A loss with other parts: of those that stay, the settings stay."""
+    if objective == loss.objective:
+        return loss
+    joint = loss if isinstance(loss, Joint) else Joint()
+    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
+    softmax = loss if isinstance(loss, Softmax) else joint.softmax
+    both = replace(joint, kernel=kernel, softmax=softmax)
+    return {"kernel": kernel, "softmax": softmax, "joint": both}[objective]
+
+
+def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
+    """A loss with another kernel loss, by name or as an object."""
+    if isinstance(loss, Joint):
+        return replace(loss, kernel=_with_kernel_loss(loss.kernel, given))
+    if not isinstance(loss, KernelLoss):
+        raise InputError(
+            f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
+            "no-effect", setting="kernel_loss",
+        )  # fmt: skip
+    if isinstance(given, KernelLoss):
+        return given
+    by_name = kernel_losses()
+    if not isinstance(given, str) or given.lower() not in by_name:
+        raise InputError(
+            f"kernel_loss must be one of {', '.join(sorted(by_name))}. Got {given!r}.",
+            "setting", setting="kernel_loss", value=given,
+        )  # fmt: skip
+    kind = by_name[given.lower()]
+    return loss if type(loss) is kind else kind(triplets=loss.triplets)
+
+
+def hidden_widths(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+    """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
+    if layers is not None:
+        whole("layers", layers, 1, _MOST_LAYERS)
+    if not hasattr(feature_map, "hidden"):
+        _unknown("hidden" if layers is None else "layers", feature_map)
+    widths = tuple(np.atleast_1d(feature_map.hidden if hidden is None else hidden).tolist())
+    if layers is None or len(widths) == layers - 1:
+        return widths
+    if len(widths) != 1:
+        raise InputError(
+            f"{layers} layers have {layers - 1} hidden widths. Got {widths}: give them.",
+            "setting", setting="hidden", value=widths,
+        )  # fmt: skip
+    return widths * (layers - 1)
+
+
+def _unknown(setting: str, feature_map: FeatureMap) -> None:
+    raise InputError(
+        f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.",
+        "unknown", what="setting", setting=setting,
+    )  # fmt: skip
+
+
+# Which of a few settings each replica takes: the one whose answers are right for most validation nodes.
+Answers = Callable[[int], Sequence[np.ndarray]]  # class numbers by a setting, for the validation nodes
+
+
+def require_choice(task: NodeTask, settings: int, title: str, one: str = "one setting") -> None:
+    """Raise where there are several settings and no validation nodes."""
+    if settings > 1 and not task.nodes.validates:
+        raise InputError(
+            f"{title} chooses between {settings} settings by validation nodes. Give some, or {one}.",
+            "missing",
+        )
+
+
+def validation_accuracies(task: NodeTask, settings: int, answers: Answers) -> np.ndarray:
+    """In percent, by setting and replica: settings × r. Of equals the first is the best."""
+    truth = task.nodes.validation_labels
+    accuracies = np.empty((settings, task.run.replicas))
+    for at in range(settings):
+        right = np.stack(answers(at)) == truth
+        accuracies[at] = 100 * right.mean(axis=1) if right.size else 0.0
+        tell(f"{task.run.name}: settings", at + 1, settings)
+    return accuracies

@@ -1,0 +1,297 @@
+"""A trained classifier of nodes: what its file holds, and the graphs that it can be used on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from kernode.compute.place import Place
+from kernode.data.tables.repairs import Repair
+from kernode.errors import FileError, InputError, warn
+from kernode.graph import Graph
+from kernode.graph.share import GraphShare
+from kernode.maps.hop_mlp import HopSum
+from kernode.models.file import require_nodes
+from kernode.models.model import Model, describe_seeds
+from kernode.tasks.classes.calibration import Calibration
+from kernode.tasks.classes.task import ALL_LABELLED, NodeTask
+from kernode.training.loop import Trained
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.method import NodeMethod
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+_ABOUT_EQUAL = 1.25  # times: weights that differ by less are called about equal
+_ARRAYS = ("train", "train_labels", "train_weights", "validation", "tested", "references")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NodeModel(Model):
+    """Learned parameters of r replicas that classify nodes."""
+
+    kind: ClassVar[str] = "model"
+    optional_facts: ClassVar[tuple[str, ...]] = ("calibration", "repairs")
+
+    train: np.ndarray  # q × m training nodes: nearest centroids are their means
+    train_labels: np.ndarray  # q × m
+    train_weights: np.ndarray | None = None  # q × m; None: all count the same
+    validation: np.ndarray | None = None  # q × v nodes that chose the epoch; None in files before 0.2
+    tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or not known
+    classes: tuple[Any, ...]  # what the c class numbers stand for
+    split: str = ""  # how nodes were split
+    chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
+    epochs_tried: dict[str, int] | None = None  # and after how many epochs
+    calibration: Calibration | None = None  # of probabilities; None in files before 0.2
+    n_features: int | None = None  # that a graph must have; None in files before 0.1
+    references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
+    repairs: tuple[Repair, ...] = ()  # what was done to rows of tables
+
+    @classmethod
+    def of(
+        cls, task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
+    ) -> NodeModel:
+        """What training left of a task; ``about``: variant, split."""
+        graph = task.graph
+        return cls(
+            **cls.learned(trained, graph),
+            method=method,
+            training=training,
+            seeds=task.run.seeds,
+            precision=task.run.precision,
+            train=task.nodes.train,
+            train_labels=task.nodes.train_labels,
+            train_weights=task.train_weights,
+            validation=task.nodes.validation,
+            classes=task.classes,
+            n_features=graph.n_features,
+            references=None if trained.references is None else trained.references.cpu(),
+            repairs=tuple(repair.short() for repair in graph.repairs),
+            **about,
+        )
+
+    def own_arrays(self) -> dict[str, np.ndarray | Tensor | None]:
+        """Training nodes and their labels, and what there is of the others."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def own_facts(self) -> dict[str, Any]:
+        """Classes, split, choice, calibration."""
+        facts = {"classes": self.classes, "features": self.n_features, "split": self.split, **self.choice}
+        if self.calibration is not None:
+            facts["calibration"] = self.calibration.to_json()
+        if self.encoding is not None:
+            facts["repairs"] = [repair.to_json() for repair in self.repairs]
+        return facts
+
+    @classmethod
+    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The same from a file."""
+        arrays = {name: tensors[name].numpy() for name in _ARRAYS[:-1] if name in tensors}
+        return {
+            **arrays | {name: arrays[name] for name in ("train", "train_labels")},  # these must be there
+            "references": tensors.get("references"),
+            "classes": tuple(facts["classes"]),
+            "split": facts["split"],
+            "chosen_by_validation": facts["chosen_by_validation"],
+            "epochs_tried": facts.get("epochs_tried"),
+            "calibration": Calibration.from_json(facts["calibration"]) if "calibration" in facts else None,
+            "n_features": facts.get("features"),
+            "repairs": tuple(Repair.from_json(repair) for repair in facts.get("repairs", ())),
+        }
+
+    @classmethod
+    def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
+        """Until 0.1.0 a loss was a word in the method, and its settings stood among those of training."""
+        if "variant" in facts:
+            return facts
+        facts = dict(facts)
+        about = facts.pop("labels_of_choice")
+        training, method = dict(facts["training"]), dict(facts["method"])
+        names = ("kernel_weight", "margin", "triplets", "class_weights")
+        losses = {name: training.pop(name) for name in names}
+        if "objective" in method:
+            method["loss"] = _former_loss(method.pop("objective"), method.pop("kernel_loss"), losses)
+        return {
+            **facts,
+            "method": method,
+            "training": training,
+            "variant": about.get("variant", "k3"),
+            "split": about.get("split", ""),
+            "chosen_by_validation": about.get("chosen_by_validation"),
+        }
+
+    def check(self) -> None:
+        """Raise unless nodes and labels fit each other; a negative node would silently be another one."""
+        shape, replicas = self.train.shape, len(self.seeds)
+        for name in ("train", "validation", "tested"):
+            if getattr(self, name) is not None:
+                require_nodes(name, getattr(self, name), replicas)
+        labels, weights = self.train_labels, self.train_weights
+        if labels.shape != shape or (labels < 0).any() or (labels >= len(self.classes)).any():
+            raise ValueError("train_labels are not a class for each of train")
+        if weights is not None and weights.shape != shape:
+            raise ValueError("train_weights are not one for each of train")
+
+    def on(self, graph: Graph, device: str = "cpu") -> NodeModelOnGraph:
+        """Use the model on its graph, or on another one with the same columns of features.
+
+        On another graph nearest centroids stay those of the training nodes in their own graph.
+        """
+        own = self.is_own(graph)
+        if not own:
+            self._require_use_on(graph)
+        if own and self.train.size and self.train.max() >= graph.n_nodes:
+            raise FileError(
+                f"the model names training nodes that {graph.name!r} does not have. Train again.",
+                "wrong-file",
+            )
+        own = own and not isinstance(graph, GraphShare)
+        from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+        return NodeModelOnGraph(self, graph, Place.of(self.precision, device), has_training_nodes=own)
+
+    def is_own(self, graph: Graph) -> bool:
+        """Whether a graph is the one that was learned from, or the one that it grew to and is held."""
+        held = () if self.graph is None else (self.graph.fingerprint,)
+        return graph.fingerprint in (self.fingerprint, *held)
+
+    def _require_use_on(self, graph: Graph) -> None:
+        """Raise unless what was learned means something on another graph than the model's own."""
+        own = f"Give {self.dataset!r}, the graph it was trained on"
+        if reason := self.method.refusal(self, graph):
+            raise InputError(f"{reason} {own}.", "unsupported", setting="graph")
+        if graph.n_features != self.n_features:
+            raise InputError(
+                f"this model takes {self.n_features} features and {graph.name!r} has {graph.n_features}. "
+                f"{own}, or one with the same columns.",
+                "shape", setting="graph",
+            )  # fmt: skip
+        if graph.encoding != self.encoding:
+            raise InputError(
+                f"the columns of {graph.name!r} were not made as those of {self.dataset!r} were. "
+                "Read its tables like those of the model, or make both graphs in the same way.",
+                "conflict", setting="graph",
+            )  # fmt: skip
+        if self.encoding is not None and self.encoding.structure is not None:
+            warn(
+                f"this model knows nodes by their positions in {self.dataset!r}. In {graph.name!r} they mean "
+                "something only near nodes that are in both."
+            )
+
+    def of_replicas(self, replicas: list[int]) -> NodeModel:
+        """The same with some of its replicas, without the history of training."""
+        rows = replicas if len(self.train) > 1 else [0]
+        return replace(
+            self,
+            parameters={name: value[replicas] for name, value in self.parameters.items()},
+            train=self.train[rows],
+            train_labels=self.train_labels[rows],
+            train_weights=None if self.train_weights is None else self.train_weights[rows],
+            validation=None if self.validation is None else self.validation[rows],
+            tested=None if self.tested is None else self.tested[rows],
+            seeds=tuple(self.seeds[i] for i in replicas),
+            kept_epochs=self.kept_epochs[replicas],
+            history={},
+            references=None if self.references is None else self.references[replicas],
+            calibration=None if self.calibration is None else self.calibration.of_replicas(replicas),
+        )
+
+    def hop_weights(self) -> np.ndarray | None:
+        """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none.
+
+        NaN where there is no such term: ``powers="released"`` has no terms between the first and the last hop.
+        """
+        hop_map = self.method.map.unwrapped if hasattr(self.method, "map") else None
+        learned = self.parameters.get("map.hop_weights")
+        if learned is not None:
+            weights = learned.numpy().copy()
+        elif isinstance(hop_map, HopSum):
+            weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
+        else:
+            return None
+        if isinstance(hop_map, HopSum) and hop_map.powers == "released":
+            weights[:, 1 : hop_map.hops] = np.nan
+        return weights
+
+    def calibrated(self, mean: np.ndarray) -> np.ndarray:
+        """Calibrate the replicas' mean probabilities (… × c), where the model is calibrated."""
+        return mean if self.calibration is None else self.calibration.together(mean)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was tried, as a model holds it."""
+        return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
+
+    def validation_accuracy(self) -> float:
+        """Percent, each replica at the epoch that it kept, their mean; 0 without validation."""
+        return self.validated("accuracy")
+
+    def summary(self) -> list[tuple[str, str]]:
+        """The model in a few lines: what was trained on what, how it validated, what its hops weigh."""
+        split = f", split {self.split}" if self.split else ""
+        if self.split == ALL_LABELLED:
+            split = ": all that have a class"
+        own = " in each replica" if len(self.train) > 1 else ""
+        lines = [
+            ("method", self.variant or self.method.title),
+            ("graph", f"{self.dataset}, {len(self.classes)} classes"),
+            ("trained on", f"{self.train.shape[1]:,} nodes{own}{split}"),
+            ("replicas", describe_seeds(self.seeds)),
+        ]
+        by = self.training.select_by
+        what = "mAP" if by == "map" else "accuracy"
+        if self.chosen_by_validation:
+            others = (f"{name} {figure:.1f} %" for name, figure in self.chosen_by_validation.items())
+            lines.append(("chosen among", f"{', '.join(others)} (validation {what})"))
+        if len(values := self.history.get(f"validation_{by}", ())):
+            # Label propagation tries settings in the place of epochs.
+            epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"
+            epoch = epoch if self.method.learns_by_gradient else ""
+            figure = f"{self.validated(by):.2f} % {what}{epoch}"
+            lines.append(("validation", f"{figure} (optimistic: used for selection)"))
+        if words := describe_hop_weights(self):
+            lines.append(("hop weights", words))
+        return lines
+
+
+def describe_hop_weights(model: NodeModel) -> str:
+    """Say in a sentence or two what the hop weights are; empty where the map has none."""
+    weights = model.hop_weights()
+    if weights is None:
+        return ""
+    by_walks = getattr(getattr(model.method, "map", None), "powers", "each") == "plain"
+    mean = weights.mean(axis=0)
+    there = np.flatnonzero(~np.isnan(mean))
+    said = [f"{mean[hop]:.2f}".replace("-", "−") + f" for {_far(int(hop), by_walks)}" for hop in there]
+    sentence = ", ".join(said)
+    size = np.abs(mean[there])
+    # There are far more long walks than short ones: their weights are not on one scale.
+    if len(there) > 1 and size.max() > 0 and not by_walks:
+        if size.max() < _ABOUT_EQUAL * size.min():
+            sentence += ". They are about equal"
+        else:
+            sentence += f". Most weight is on {_far(int(there[size.argmax()]))}"
+    against = [int(hop) for hop in there if mean[hop] < 0]
+    if against:
+        sentence += f"; what comes from {' and '.join(_far(hop, by_walks) for hop in against)} is subtracted"
+    return sentence
+
+
+def _far(hop: int, by_walks: bool = False) -> str:
+    if by_walks and hop:
+        return f"walks of {hop} step{'s' * (hop > 1)}"
+    return "the node itself" if hop == 0 else f"nodes {hop} hop{'s' * (hop > 1)} away"
+
+
+def _former_loss(objective: str, kernel_loss: str, settings: dict[str, Any]) -> dict[str, Any]:
+    kernel = {"kind": kernel_loss.capitalize(), "triplets": settings["triplets"]}
+    if kernel_loss == "hinge":
+        kernel["margin"] = settings["margin"]
+    softmax = {"kind": "Softmax", "class_weights": settings["class_weights"]}
+    weight = settings["kernel_weight"]
+    joint = {"kind": "Joint", "kernel": kernel, "softmax": softmax, "kernel_weight": weight}
+    return {"kernel": kernel, "softmax": softmax, "joint": joint}[objective]

@@ -1,0 +1,284 @@
+"""A classifier of nodes on a graph: representations, kernel, probabilities, new nodes and new labels."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.exchange import Exchange, rows_for_all
+from kernode.compute.stack import Parameters, part
+from kernode.errors import InputError, KernodeError
+from kernode.graph import Graph, checked_nodes
+from kernode.graph.growth import touched
+from kernode.graph.neighbourhoods import ball
+from kernode.graph.share import GraphShare
+from kernode.kernels import NodeKernel
+from kernode.kernels.similar import SimilarNodes
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.maps import FeatureMap
+from kernode.maps.base import LARGEST_PART
+from kernode.models.file import checked_parameters
+from kernode.models.model import ModelOnGraph
+from kernode.progress import note
+from kernode.tasks.classes.calibration import calibration_of
+from kernode.tasks.classes.centroids import references
+from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.task import NodeTask
+from kernode.training.loop import Trained
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+
+@dataclass(frozen=True)
+class NodeModelOnGraph(ModelOnGraph):
+    """A model on its own graph, on one that grew from it, or on another with the same columns."""
+
+    model: NodeModel
+    has_training_nodes: bool = True  # whether the training nodes are nodes of this graph
+    recomputed: np.ndarray | None = field(default=None, compare=False)  # when it last grew; None: all nodes
+
+    def embed(self) -> Tensor:
+        """Compute g of every node: r × n × d."""
+        return self.model.method.embed_all(self)
+
+    def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """A g that has rows of some nodes (of whatever shape), and where they stand in it.
+
+        That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
+        """
+        if not isinstance(self.graph, GraphShare):
+            return self.g, nodes
+        share, own = self.graph, self.g
+        exchange = Exchange(share.ranks, share.bounds, nodes, self.place.device, "answers")
+        return rows_for_all(exchange, own), exchange.at(nodes)
+
+    @torch.no_grad()
+    def probabilities(self, nodes: Any = None) -> np.ndarray:
+        """As the method gives them: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+
+        They order the classes; how likely a class is :meth:`calibrated` says.
+        """
+        nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
+        indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
+        with self.checked_fit():
+            found = self.model.method.probabilities(self, indices)
+        if np.isnan(found.sum()):
+            raise KernodeError(
+                f"the model has probabilities on {self.graph.name!r} that are NaN: a feature is too large "
+                "for it. Scale the features, or train in 64 bits.",
+                "not-finite",
+            )
+        return found
+
+    def calibrated(self, nodes: Any = None) -> np.ndarray:
+        """Class probabilities by all replicas together, calibrated where the model is: m × c, for nodes (m)."""
+        return self.model.calibrated(self.probabilities(nodes).mean(axis=0))
+
+    @torch.no_grad()
+    def extended(self, larger: Graph) -> NodeModelOnGraph:
+        """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
+
+        g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
+        where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
+        keeps its bits. Weights stay as they were learned.
+        """
+        return self.model.method.extended(self, larger)
+
+    def recomputed_on(self, larger: Graph, feature_map: FeatureMap) -> NodeModelOnGraph:
+        """The same on a larger graph, with g of a map computed anew where it can differ."""
+        new = touched(self.graph, larger)
+        if feature_map.per_node:
+            raise InputError(
+                f"{type(feature_map).__name__} has a vector for each node it was trained on, and none for "
+                "others. Train again on the larger graph, or use a map of features, such as HopMLP.",
+                "unsupported",
+            )
+        anew = replace(self, graph=larger, known_g=None, recomputed=None, prepared=None)
+        if feature_map.reach is None:
+            return anew
+        # Within reach in the larger graph. Where an edge is gone, the ends of it are touched themselves, and
+        # from the last touched node of any old path on, that path is still there.
+        around = ball(larger, new, feature_map.reach)
+        if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
+            return anew
+        rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
+        return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
+
+    def with_metadata(self, **about: Any) -> NodeModelOnGraph:
+        """The same with more fields of its model set, on none of which g depends: g stays computed."""
+        found = replace(self, model=replace(self.model, **about))
+        if "g" in vars(self):
+            vars(found)["g"] = self.g
+        return found
+
+    def with_g(self) -> NodeModelOnGraph:
+        """The same with g computed, so that what training prepared of the graph need not be held."""
+        if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):
+            return self
+        return replace(self, known_g=self.g, prepared=None)
+
+    def of_replicas(self, replicas: list[int]) -> NodeModelOnGraph:
+        """The same with some of the model's replicas."""
+        known = self.g[replicas] if self.model.method.has_kernel else None
+        return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
+
+    def checked_fit(self) -> AbstractContextManager[None]:
+        """A context in which parameters that do not fit the method end in a sentence."""
+        method, seeds, place = self.model.method, self.model.seeds, self.place
+        if not isinstance(method, Method):
+            return nullcontext()
+
+        def expected() -> Parameters:
+            prepared = method.map.prepare(self.graph, place)
+            return method.initial(prepared, len(self.model.classes), Run(seeds[:1], place).draws(), place)
+
+        return checked_parameters(method.title, self.model.parameters, expected)
+
+    @cached_property
+    def references(self) -> Tensor | None:
+        """What stands for training nodes that are not in the graph; None where they are."""
+        held = self.model.references
+        return None if self.has_training_nodes or held is None else held.to(self.place.device)
+
+    @cached_property
+    def training_nodes(self) -> NodesByClass:
+        """The model's training nodes, class by class."""
+        model = self.model
+        known = model.train, model.train_labels, len(model.classes), self.place.device
+        return NodesByClass.of(*known, model.train_weights)
+
+
+def _with_rows(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
+    """g (r × n' × d) as r × n × d with other rows at some nodes, those beyond n' among them."""
+    r, old, d = g.shape
+    held = g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
+    grown = held.new_empty(n, len(rows), d)
+    grown[:old] = held
+    grown[torch.from_numpy(nodes).to(g.device)] = rows.transpose(0, 1)
+    return grown.transpose(0, 1).expand(r, -1, -1)
+
+
+def fitted_nodes(
+    task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
+) -> NodeModelOnGraph:
+    """What training left, as a model on its graph, calibrated by the validation nodes."""
+    model = NodeModel.of(task, method, training, trained, **about)
+    whole = not isinstance(task.graph, GraphShare)  # else means stand for training nodes, wherever they are
+    on = NodeModelOnGraph(
+        model, task.graph, task.run.place, prepared=trained.prepared, has_training_nodes=whole
+    )
+    calibration = calibration_of(on, task.nodes)
+    if calibration is None:
+        return on
+    note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+    return on.with_metadata(calibration=calibration)
+
+
+def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeModelOnGraph:
+    """The same model with more labelled nodes: centroids are means over these, too, and g stays as it is.
+
+    A node that has been labelled before takes its new class. Classes that are new come last.
+    Probabilities are not calibrated any more.
+    """
+    method, model = on.model.method, on.model
+    if not isinstance(method, Method) or method.classifier != "centroid":
+        raise InputError(
+            f"{model.variant or method.title} does not answer by nearest centroids: it learns its classes in "
+            "training. Train with the variant k1 or similarity, or with a kernel loss, to add labels later.",
+            "unsupported",
+        )
+    if not on.has_training_nodes:
+        raise InputError(
+            f"labels are added to {model.dataset!r}, the graph that the model learned from.", "unsupported"
+        )
+    if nodes.shape != y.shape or not len(nodes):
+        raise InputError(
+            f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
+        )
+    if len(np.unique(nodes)) < len(nodes):
+        raise InputError("a node is given twice. List each node once.", "duplicate")
+    known = list(model.classes)
+    if known and isinstance(known[0], str) != isinstance(y.tolist()[0], str):
+        raise InputError(
+            f"classes such as {y.tolist()[0]!r} are not of the kind of the model's, such as {known[0]!r}. "
+            "Give them as the model has them.",
+            "conflict",
+        )
+    new: list[Any] = [one for one in dict.fromkeys(y.tolist()) if one not in known]
+    classes = (*known, *new)
+    numbers = np.array([classes.index(one) for one in y.tolist()])
+    train, labels, weights = _joined(model.train, model.train_labels, model.train_weights, nodes, numbers)
+    members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
+    held = references(method.kernel, on.g, members).cpu()
+    extended = replace(
+        model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held,
+        calibration=None,  # it was fitted on answers by other centroids
+    )  # fmt: skip
+    return replace(on, model=extended, known_g=on.g, prepared=None)
+
+
+def _joined(
+    train: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, nodes: np.ndarray, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Training nodes (q × m) and labels with more of them; who has a new class has it in every row."""
+    labels = labels.copy()
+    for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True):
+        labels[train == node] = number
+    # A node may train in some replicas alone: as rows must be of one length, it then counts twice in none.
+    inside = np.array([np.isin(nodes, row) for row in train])  # q × new
+    if (inside.any(axis=0) != inside.all(axis=0)).any():
+        raise InputError(
+            "some of these nodes trained some replicas and not others, as replicas had splits of their own. "
+            "Leave them out, or train with one split.",
+            "conflict",
+        )
+    fresh = ~inside[0]
+    q = len(train)
+    more = np.tile(nodes[fresh], (q, 1)), np.tile(numbers[fresh], (q, 1))
+    if weights is not None:
+        weights = np.concatenate([weights, np.ones((q, int(fresh.sum())))], axis=1)
+    return np.concatenate([train, more[0]], axis=1), np.concatenate([labels, more[1]], axis=1), weights
+
+
+def similar_in_shares(
+    on: NodeModelOnGraph, queries: np.ndarray, k: int, among: np.ndarray | None = None
+) -> list[SimilarNodes]:
+    """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
+    share = on.graph
+    assert isinstance(share, GraphShare)
+    here = _similar_here(on, share, queries, k, among)
+    found = []
+    for query, *shares in zip(queries.tolist(), *share.ranks.of_all(here), strict=True):
+        others = [pair for one in shares for pair in one if pair[0] != query]
+        best = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:k]
+        names = share.node_names
+        found.append(SimilarNodes([(node if names is None else names[node], value) for node, value in best]))
+    return found
+
+
+def _similar_here(
+    on: NodeModelOnGraph, share: GraphShare, queries: np.ndarray, k: int, among: np.ndarray | None
+) -> list[list[tuple[int, float]]]:
+    """One more than k of a rank's own nodes for each query: a node itself is no answer."""
+    asked, at = on.together(queries)
+    own = share.stop - share.start
+    rows = (
+        np.arange(own)
+        if among is None
+        else among[(among >= share.start) & (among < share.stop)] - share.start
+    )
+    if not len(rows):
+        return [[] for _ in queries]
+    method: Any = on.model.method
+    # The rank's own nodes, and after them those that are asked about.
+    g = torch.cat([on.g, asked[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
+    kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
+    found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
+    return [[(share.start + node, value) for node, value in one] for one in found]

@@ -1,0 +1,303 @@
+"""The task of learning the classes of nodes: who trains, who validates, and what a training step computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Dropout
+from kernode.compute.exchange import Exchange, rows_for_all
+from kernode.compute.fused import fused_sums
+from kernode.compute.stack import Parameters, part, take
+from kernode.data import Split
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.graph.share import GraphShare, ranks_of
+from kernode.kernels.retrieval import kernel_retrieval
+from kernode.losses.nodes_by_class import NodesByClass
+from kernode.losses.softmax import cross_entropy, node_weights
+from kernode.maps.base import input_rates
+from kernode.metrics.accuracy import accuracy
+from kernode.models.task import Task
+from kernode.tasks.classes.centroids import references
+from kernode.training.loop import Learner, Trained
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.method import Method, NodeMethod
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+ALL_LABELLED = "all labelled nodes"  # the name of a split that holds nothing out
+
+
+@dataclass(frozen=True)
+class LabelledNodes:
+    """Nodes that train and nodes that validate: arrays q × m, q = 1 where all replicas share them, else r."""
+
+    train: np.ndarray
+    train_labels: np.ndarray
+    validation: np.ndarray
+    validation_labels: np.ndarray  # −1: a class that no training node has
+
+    def __post_init__(self) -> None:
+        for nodes, labels in (
+            (self.train, self.train_labels),
+            (self.validation, self.validation_labels),
+        ):
+            if nodes.shape != labels.shape or nodes.ndim != 2:
+                raise InputError(
+                    f"nodes and labels must have one shape. Got {nodes.shape}, {labels.shape}.", "shape"
+                )
+        if (self.train_labels < 0).any():
+            node = self.train[self.train_labels < 0][0]
+            raise InputError(f"node {node} has no label: keep it out of the training nodes.", "missing")
+        if self.train.shape[1] == 0:
+            raise InputError(
+                "there are no training nodes. Give at least one labelled node per class.", "too-few"
+            )
+
+    @classmethod
+    def without_validation(cls, nodes: np.ndarray, labels: np.ndarray) -> LabelledNodes:
+        """All nodes (m) train."""
+        none = np.empty((1, 0), np.int64)
+        return cls(nodes[None], labels[None], none, none)
+
+    @property
+    def validates(self) -> bool:
+        """Whether there are validation nodes."""
+        return self.validation.shape[1] > 0
+
+    def of(self, replicas: slice | np.ndarray) -> LabelledNodes:
+        """The nodes of some of the replicas."""
+        if len(self.train) == 1 and len(self.validation) == 1:
+            return self
+        return LabelledNodes(
+            self.train[replicas],
+            self.train_labels[replicas],
+            self.validation[replicas],
+            self.validation_labels[replicas],
+        )
+
+    def repeated(self, times: int) -> LabelledNodes:
+        """The same rows so many times, for as many more replicas."""
+        return self.of(np.tile(np.arange(len(self.train)), times))
+
+
+@dataclass(frozen=True)
+class NodeTask(Task):
+    """The classes of a graph's nodes, to be learned from some of them."""
+
+    graph: Graph
+    nodes: LabelledNodes
+    classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
+    run: Run
+    weights: np.ndarray | None = (
+        None  # n: how much each node counts where it trains; None: all count the same
+    )
+
+    @classmethod
+    def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
+        """Training and validation nodes of every replica; one row where all share a split.
+
+        Only training nodes say which classes there are: no other label may shape a model.
+        """
+        distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
+        train = np.stack([split.train for split in distinct])
+        validation = np.stack([split.validation for split in distinct])
+        labels = np.unique(graph.labels[train])
+        labels = labels[labels >= 0]
+        numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
+        numbers[labels] = np.arange(len(labels))
+        nodes = LabelledNodes(
+            train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]]
+        )
+        return cls(graph, nodes, tuple(graph.class_names[label] for label in labels), run)
+
+    @property
+    def data(self) -> Iterable[np.ndarray]:
+        """Nodes, labels and weights."""
+        return [*vars(self.nodes).values(), *([] if self.weights is None else [self.weights])]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Training and validation nodes of a replica."""
+        return {"train": self.nodes.train.shape[1], "validation": self.nodes.validation.shape[1]}
+
+    @property
+    def validates(self) -> bool:
+        """Whether there are validation nodes."""
+        return self.nodes.validates
+
+    @property
+    def shares_validation(self) -> bool:
+        """Whether all replicas have the same validation nodes."""
+        return len(self.nodes.validation) == 1
+
+    @property
+    def train_weights(self) -> np.ndarray | None:
+        """Weights of the training nodes, q × m; None where all count the same."""
+        return None if self.weights is None else self.weights[self.nodes.train]
+
+    def of(self, replicas: slice) -> NodeTask:
+        """The same for some of the replicas."""
+        return replace(super().of(replicas), nodes=self.nodes.of(replicas))
+
+    def with_run(self, run: Run) -> NodeTask:
+        """The same, run otherwise."""
+        return replace(self, run=run)
+
+    def method_for(self, method: NodeMethod) -> NodeMethod:
+        """A method for so many classes."""
+        return method.for_classes(len(self.classes))
+
+    def check(self, method: Method, training: Training) -> None:
+        """Raise without validation nodes to choose the epoch, and where the map refuses the graph."""
+        if training.selection == "best" and training.epochs and not self.validates:
+            raise InputError(
+                "the best epoch is chosen by validation nodes. Give some, or keep the last epoch.",
+                "missing", setting="selection",
+            )  # fmt: skip
+        method.map.check_graph(self.graph)
+
+    def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
+        """First parameters of some of the replicas."""
+        return method.initial(prepared, len(self.classes), self.run.draws(replicas), self.run.place)
+
+    def learner(self, method: Method, training: Training, prepared: Any, replicas: slice) -> NodeLearner:
+        """Some of the replicas, as one stack."""
+        return NodeLearner(prepared, method, training, self, replicas)
+
+    def fitted(
+        self, method: NodeMethod, training: Training, trained: Trained, **about: Any
+    ) -> NodeModelOnGraph:
+        """What training left, as a model on its graph, calibrated by the validation nodes."""
+        from kernode.tasks.classes.on_graph import fitted_nodes  # here: a model knows its task
+
+        return fitted_nodes(self, method, training, trained, **about)
+
+    def single_node_classes(self) -> list[Any]:
+        """Classes with a single training node in some replica."""
+        rows = (np.bincount(row, minlength=len(self.classes)) for row in self.nodes.train_labels)
+        return [self.classes[i] for i in np.flatnonzero((np.stack(list(rows)) == 1).any(axis=0))]
+
+
+class NodeLearner(Learner):
+    """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
+
+    def __init__(
+        self,
+        prepared: Any,
+        method: Method,
+        training: Training,
+        task: NodeTask,
+        replicas: slice = slice(None),
+    ) -> None:
+        run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
+        weights = None if task.weights is None else task.weights[nodes.train]
+        self.ranks, self.known = ranks_of(task.graph), None
+        first: dict[str, int] = {}
+        if isinstance(task.graph, GraphShare):
+            # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
+            # are brought together, and from here on they are all nodes that there are.
+            self.known, nodes = _known_nodes(task.graph, nodes, place.device)
+            first = _first_of(task.graph, prepared)
+        settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
+        own = {name: values[replicas] for name, values in settings.items()}
+        device, classes = place.device, len(task.classes)
+        self.prepared, self.method = prepared, method
+        self.draws = run.draws(replicas)
+        self.seeds = self.draws.seeds
+        input_rate = input_rates(method.map, own["input_dropout"])
+        self.dropout = Dropout(self.draws, own["dropout"], input_rate, **first)
+        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device, weights)
+        self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
+        self.validation = torch.tensor(nodes.validation, device=device)
+        self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
+        self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
+        self.score = f"validation_{training.select_by}"
+        self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
+        super().__init__(method.initial(prepared, classes, self.draws, place), training, own, place)
+
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """On a GPU, where neither the map's own code nor the losses' waits for it."""
+        able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
+        return able and self.ranks.alone
+
+    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
+        """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
+        draws, method = self.draws.at(epoch), self.method
+        g = self._embed(self.parameters, self.dropout.at(draws), self._beginning_from_evaluation())
+        g = take(g, self.training_nodes.nodes)  # the loss sees no other node
+        return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
+
+    def _embed(
+        self, parameters: Parameters, dropout: Dropout | None = None, beginning: Tensor | None = None
+    ) -> Tensor:
+        """g of every node, or where ranks share them of those that train or validate: r × n × d."""
+        g = self.method.embed(parameters, self.prepared, dropout, beginning)
+        return g if self.known is None else rows_for_all(self.known, g)
+
+    def _beginning_from_evaluation(self) -> Tensor | None:
+        """What the evaluation of the last epoch left, unless the parameters have moved since."""
+        left, self._left = self._left, None
+        return left[0] if left is not None and left[1] == self.adam.flat._version else None
+
+    def evaluate(self) -> dict[str, Tensor]:
+        """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
+        beginning = None
+        # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
+        if not self.capturable and self.average is None:
+            beginning = self.method.beginning(self.parameters, self.prepared)
+            self._left = None if beginning is None else (beginning, self.adam.flat._version)
+        return self._evaluate_from(None if beginning is None else beginning.detach())
+
+    @torch.no_grad()
+    def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
+        g = self._embed(self.current, None, beginning)
+        values = {}
+        if self.validation.shape[1]:
+            scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
+            values["validation_accuracy"] = accuracy(scores, self.validation_labels)
+            values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
+            if self.training.select_by == "map":
+                values["validation_map"] = self._validation_map(g)
+        if "map.hop_weights" in self.current:
+            values["hop_weights"] = self.current["map.hop_weights"].detach().clone()
+        return values
+
+    @torch.no_grad()
+    def references(self) -> Tensor | None:
+        """What nearest centroids keep of the training nodes, at the epoch that was kept: r × c or m × d'."""
+        if self.method.classifier == "softmax":
+            return None
+        g = self._embed(self.best.parameters)
+        return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.training_nodes)
+
+    def _validation_map(self, g: Tensor) -> Tensor:
+        """Mean average precision of K̄ among the validation nodes: one number per replica."""
+        own, chosen = part(self.current, "kernel."), take(g, self.validation)
+        precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
+        return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
+
+
+def _known_nodes(
+    share: GraphShare, nodes: LabelledNodes, device: torch.device
+) -> tuple[Exchange, LabelledNodes]:
+    """What brings g of the nodes that train or validate to all ranks, and where they then stand."""
+    wanted = np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
+    known = Exchange(share.ranks, share.bounds, wanted, device, "known nodes")
+    return known, replace(nodes, train=known.at(nodes.train), validation=known.at(nodes.validation))
+
+
+def _first_of(share: GraphShare, prepared: Any) -> dict[str, int]:
+    """Where a share's rows, and its entries of X, begin among all: dropout draws by these numbers."""
+    x = prepared.features
+    entry = share.start * x.shape[1] if isinstance(x, Tensor) else share.features_before
+    return {"first_row": share.start, "first_entry": entry}

@@ -1,0 +1,92 @@
+"""How good link scores are: AUC, AP, Hits@k and MRR, and two baselines that learn nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.compute.chunks import chunks
+from kernode.compute.unit_rows import unit_rows
+from kernode.data.edge_split import EdgeSplit
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.ranking import link_metrics
+from kernode.tasks.links.model import LinkModelOnGraph
+from kernode.version import versions
+
+_NUMBERS = 2**20  # of rows that are taken at a time
+NAMES = {
+    "edges": "edges alone (Adamic-Adar)",
+    "features": "features alone (cosine)",
+}
+
+
+def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> dict[str, Any]:
+    """The report of a fit: test edges are scored here, once; without any there are no figures."""
+    model = on.model
+    report = {
+        "dataset": model.dataset,
+        "variant": model.variant,
+        "replicas": len(model.seeds),
+        "seed": model.seeds[0],
+        "device": on.place.device.type,
+        "threads": model.threads,
+        "epochs": model.training.epochs,
+        "seconds_training": round(model.seconds, 3),
+    }
+    if len(split.test):
+        report["test"] = _summary(on.evaluate(split.test, split.test_negatives))
+        report["validation"] = _summary(on.evaluate(split.validation, split.validation_negatives))
+    return report | {"baselines": link_baselines(split), "versions": versions()}
+
+
+def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:
+    """AUC, AP, Hits@k and MRR in percent of each, on the test edges; they know the training edges alone."""
+    parts = (split.test, split.test_negatives)
+    if not all(len(part) for part in parts):
+        return {}
+    degrees = np.maximum(split.graph.adjacency.astype(bool).sum(axis=1), 2)
+    shared = sparse.csr_array(split.graph.adjacency.astype(bool) / np.sqrt(np.log(degrees))[None])
+    features = split.graph.features
+    cosines, rows = (_products, unit_rows(features)) if sparse.issparse(features) else (_cosines, features)
+    scores = {
+        "edges": [_products(shared, pairs) for pairs in parts],
+        "features": [cosines(rows, pairs) for pairs in parts],
+    }
+    figures = {name: link_metrics(*both) for name, both in scores.items()}
+    return {name: {what: round(value, 4) for what, value in one.items()} for name, one in figures.items()}
+
+
+def _products(x: sparse.csr_array, pairs: np.ndarray) -> np.ndarray:
+    """Dot products of the rows of each pair: m.
+
+    The entries of the shorter row are looked up in the longer one, so that a hub's row is never copied.
+    """
+    x = sparse.csr_array(x)
+    entries = np.diff(x.indptr)
+    turned = entries[pairs[:, 0]] > entries[pairs[:, 1]]
+    shorter, longer = np.where(turned[:, None], pairs[:, ::-1], pairs).T
+    block = np.cumsum(entries[shorter]) // _NUMBERS
+    found = []
+    for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(block)) + 1):
+        of = x[shorter[some]].tocoo()
+        other = np.asarray(x[longer[some][of.row], of.col]).ravel()
+        found.append(np.bincount(of.row, of.data * other, minlength=len(some)))
+    return np.concatenate(found)
+
+
+def _cosines(x: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Cosines of the rows of each pair, of dense features that may be a mapped file: m."""
+    some = chunks(len(pairs), max(1, _NUMBERS // x.shape[1]))
+    ends = ((unit_rows(x[pairs[rows, 0]]), unit_rows(x[pairs[rows, 1]])) for rows in some)
+    return np.concatenate([(u * v).sum(axis=1) for u, v in ends])
+
+
+def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Mean and spread of every figure over the replicas, and those of each."""
+    summary: dict[str, Any] = {}
+    for name in runs[0]:
+        mean, std = mean_and_std([run[name] for run in runs])
+        summary |= {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
+    return summary | {"runs": [{name: round(value, 4) for name, value in run.items()} for run in runs]}

@@ -1,0 +1,232 @@
+"""A trained link predictor: what its file holds, and its answers about pairs of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.compute.place import Place
+from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.errors import InputError, warn
+from kernode.graph import Graph, positions
+from kernode.graph.lookup import Positions
+from kernode.graph.names import as_nodes, as_pairs
+from kernode.metrics.ranking import link_metrics
+from kernode.models.file import checked_parameters, require_nodes
+from kernode.models.model import Model, ModelOnGraph, describe_seeds
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.missing import likeliest_pairs
+from kernode.tasks.links.task import LinkTask
+from kernode.training.loop import Trained
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+_NUMBERS = 2**23  # of the vectors that pairs take at a time
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LinkModel(Model):
+    """Learned parameters of r replicas that predict links."""
+
+    kind: ClassVar[str] = "link predictor"
+    optional_facts: ClassVar[tuple[str, ...]] = ("all_edges",)
+
+    method: LinkMethod
+    split_seed: int | None  # of the split whose training edges it saw; None: of a split of one's own
+    all_edges: bool = False  # whether it saw every edge of the graph, and none was held out
+    held_out: np.ndarray | None = None  # m × 2 edges of such a split that did not train; None in old files
+
+    @classmethod
+    def of(
+        cls, task: LinkTask, method: LinkMethod, training: Training, trained: Trained, **about: Any
+    ) -> LinkModel:
+        """What training left of a task."""
+        return cls(
+            **cls.learned(trained, task.whole),
+            method=method,
+            training=training,
+            seeds=task.run.seeds,
+            precision=task.run.precision,
+            split_seed=task.split_seed,
+            all_edges=task.all_edges,
+            held_out=task.held_out if task.split_seed is None else None,
+            **about,
+        )
+
+    def own_arrays(self) -> dict[str, np.ndarray | Tensor | None]:
+        """Held-out edges."""
+        return {"held_out": self.held_out}
+
+    def own_facts(self) -> dict[str, Any]:
+        """Which edges trained."""
+        return {"split_seed": self.split_seed, **({"all_edges": True} if self.all_edges else {})}
+
+    @classmethod
+    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The same from a file."""
+        return {
+            "split_seed": facts["split_seed"],
+            "all_edges": facts.get("all_edges", False),
+            "held_out": tensors["held_out"].numpy() if "held_out" in tensors else None,
+        }
+
+    @classmethod
+    def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
+        """Until 0.1.0 training had the settings of losses that links do not have."""
+        if "facts" not in facts:
+            return facts
+        facts = dict(facts)
+        training, about = dict(facts["training"]), dict(facts.pop("facts"))
+        for name in ("kernel_weight", "margin", "triplets", "class_weights"):
+            training.pop(name)
+        variant = about.pop("name", "")
+        return {**facts, **about, "training": training, "variant": variant}
+
+    def check(self) -> None:
+        """Raise unless held-out edges are pairs of nodes."""
+        if self.held_out is not None:
+            require_nodes("held_out", self.held_out.reshape(-1, 2).T, 2)
+
+    def split_of(self, whole: Graph) -> EdgeSplit:
+        """The split that it learned from, made again; of an own split only the training edges are known."""
+        if whole.fingerprint != self.fingerprint and self.split_seed is None and not self.all_edges:
+            raise InputError(
+                f"the model was trained on an own split of {self.dataset!r}. Give split.graph, the graph of its "
+                "training edges.",
+                "missing", setting="graph",
+            )  # fmt: skip
+        if whole.fingerprint != self.fingerprint:
+            raise InputError(
+                f"the model was trained on {self.dataset!r}, which {whole.name!r} is not. Give that graph.",
+                "conflict", setting="graph",
+            )  # fmt: skip
+        if self.split_seed is not None:
+            return split_edges(whole, self.split_seed)
+        none = np.empty((0, 2), np.int64)
+        return EdgeSplit(whole, none, none, none, none)
+
+    def on(self, split: EdgeSplit, device: str = "cpu") -> LinkModelOnGraph:
+        """Use the model on the training edges of its split."""
+        held_out = (
+            self.held_out if self.split_seed is None else np.concatenate([split.validation, split.test])
+        )
+        return LinkModelOnGraph(self, split.graph, Place.of(self.precision, device), held_out=held_out)
+
+    def summary(self) -> list[tuple[str, str]]:
+        """The model in a few lines."""
+        held = "every edge, none held out" if self.all_edges else "the training edges of a split"
+        lines = [
+            ("method", self.variant or self.method.title),
+            ("graph", self.dataset),
+            ("trained on", held),
+            ("replicas", describe_seeds(self.seeds)),
+        ]
+        if (figure := self.validated("auc")) > 0:
+            lines.append(("validation", f"{figure:.2f} % AUC (optimistic: used for selection)"))
+        return lines
+
+
+@dataclass(frozen=True)
+class LinkModelOnGraph(ModelOnGraph):
+    """A link model on the graph of its training edges: scores for any pair, the likeliest missing links."""
+
+    model: LinkModel
+    held_out: np.ndarray | None = field(default=None, compare=False, repr=False)  # m × 2 edges not in graph
+
+    def embed(self) -> Tensor:
+        """Compute g of every node: r × n × d."""
+        method = self.model.method
+        prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
+        return method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
+
+    def checked_fit(self) -> AbstractContextManager[None]:
+        """A context in which parameters that do not fit the method end in a sentence."""
+        method, seeds, place = self.model.method, self.model.seeds, self.place
+
+        def expected() -> dict[str, Tensor]:
+            prepared = method.map.prepare(self.graph, place)
+            return method.initial(prepared, Run(seeds[:1], place).draws(), place)
+
+        return checked_parameters(method.title, self.model.parameters, expected)
+
+    @torch.no_grad()
+    def logits(self, pairs: Any) -> np.ndarray:
+        """log-odds of links, replica by replica: r × m for pairs (m × 2) of names or indices."""
+        rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.place.device)
+        method, embedded = self.model.method, self.kernel.embedded
+        each = max(1, _NUMBERS // (len(embedded) * embedded.shape[-1]))
+        parts = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
+        found = [method.logits(self.parameters, embedded, part) for part in parts]
+        return torch.cat(found, dim=1).cpu().numpy()
+
+    def score_pairs(self, pairs: Any) -> np.ndarray:
+        """Probability of a link, the mean over replicas: m numbers for pairs (m × 2)."""
+        return (1 / (1 + np.exp(-self.logits(pairs).astype(np.float64)))).mean(axis=0)
+
+    def log_odds(self, pairs: Any) -> np.ndarray:
+        """log p / (1 − p) of those probabilities: m numbers, finite where p rounds to 0 or 1."""
+        logits = self.logits(pairs).astype(np.float64)
+        return np.logaddexp.reduce(-np.logaddexp(0, -logits), axis=0) - np.logaddexp.reduce(
+            -np.logaddexp(0, logits), axis=0
+        )
+
+    def missing_links(self, node: Any = None, k: int = 10) -> list[tuple[Any, ...]]:
+        """The k likeliest node pairs without an edge, with their probabilities: of a node, or of all nodes.
+
+        Gives (other, probability) of a node, (node, other, probability) of all. Of equals the first.
+        """
+        found = None if node is None else self._one(node)
+        pairs, scores = self.missing_pairs(found, k)
+        names = self.graph.node_names
+        columns = (pairs if names is None else names[pairs]).T.tolist()
+        return list(zip(*columns[0 if node is None else 1 :], scores.tolist(), strict=True))
+
+    def _one(self, node: Any) -> int:
+        at = self.graph.find(as_nodes(np.atleast_1d(np.asanyarray(node))))  # positions stay positions
+        if len(at) != 1:
+            raise InputError(
+                f"missing links are those of one node or of all nodes. Got {len(at)} nodes.", "setting",
+                setting="node",
+            )  # fmt: skip
+        return int(at[0])
+
+    def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
+        """The same by position (m × 2, a node's own first), and m probabilities."""
+        if k < 1:
+            raise InputError(f"k must be an integer ≥ 1. Got {k}.", "setting", setting="k", value=k)
+        if self.held_out is None:
+            warn(
+                f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "
+                "may be among the missing links. Train and save it again."
+            )
+        pairs = likeliest_pairs(self, k) if node is None else self._likeliest_of(node, k)
+        return pairs, self.score_pairs(pairs)
+
+    def _likeliest_of(self, node: int, k: int) -> Positions:
+        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
+        pairs = positions(np.column_stack([np.full_like(others, node), others]))
+        # Log-odds, because several probabilities round to 1.
+        return positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
+
+    @cached_property
+    def known_edges(self) -> sparse.csr_array:
+        """All edges that are there, those that trained and those that did not: n × n."""
+        if self.held_out is None or not len(self.held_out):
+            return self.graph.adjacency
+        ends = np.concatenate([self.held_out, self.held_out[:, ::-1]])
+        others = sparse.csr_array((np.ones(len(ends), np.float32), tuple(ends.T)), self.graph.adjacency.shape)
+        return self.graph.adjacency + others
+
+    def evaluate(self, edges: Any, negatives: Any) -> list[dict[str, float]]:
+        """AUC, AP, Hits@k and MRR of every replica, in percent."""
+        pairs = zip(self.logits(edges), self.logits(negatives), strict=True)
+        return [link_metrics(positive, negative) for positive, negative in pairs]

@@ -1,0 +1,116 @@
+"""What watches a training: one protocol for progress, checkpoints, TensorBoard, logs and users' own callbacks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernode.compute.replicas import whole
+from kernode.progress import log, note
+
+if TYPE_CHECKING:
+    from kernode.training.loop import TrainingLoop
+
+_SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
+
+
+class Callback:
+    """Base class of callbacks; override what you need.
+
+    Each method gets the :class:`~kernode.training.loop.TrainingLoop`: ``loop.name`` is what trains, ``loop.epoch``
+    the number of epochs done, ``loop.epochs`` how many there are at most, ``loop.latest`` the figures of the last
+    epoch, one number per replica each. Reading ``latest`` waits for a GPU; do so now and then, not every epoch.
+
+    >>> class Losses(Callback):
+    ...     def on_epoch_end(self, loop):
+    ...         print(loop.epoch, loop.latest["loss"].shape)
+    >>> import kernode as kn
+    >>> graph, split = kn.load("synthetic:nodes=100,classes=3,features=8", split="0.5/0.25/0.25")
+    >>> model = kn.NodeKernelClassifier("n1", epochs=2, training={"selection": "last"}, callbacks=[Losses()])
+    >>> model = model.fit(split.train, graph.labels[split.train], graph=graph)
+    1 (1,)
+    2 (1,)
+    """
+
+    def on_fit_begin(self, loop: TrainingLoop) -> None:
+        """Training begins, or goes on after a pause."""
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """An epoch is done."""
+
+    def on_fit_end(self, loop: TrainingLoop) -> None:
+        """Training ends, pauses or is interrupted (``loop.interrupted``)."""
+
+    def part(self, name: str) -> Callback:
+        """The callback for one of several trainings that make up a fit; mostly the same object."""
+        return self
+
+
+class Verbose(Callback):
+    """Print a line to stderr now and then (1), or of nearly every epoch (2)."""
+
+    def __init__(self, verbose: int) -> None:
+        self.verbose = min(whole("verbose", verbose, 0), 2)
+        self._last = time.monotonic()
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Print the epoch's validation figure, if the last line is old enough."""
+        self.say(lambda: epoch_line(loop), self.verbose > 1 and loop.epoch == loop.epochs)
+
+    def preparing(self, what: str, done: int, total: int) -> None:
+        """Print how far a preparation is: a listener of :func:`kernode.progress.heard_by`."""
+        self.say(lambda: f"{what}: {done:,} of {total:,}")
+
+    def say(self, line: object, anyway: bool = False) -> None:
+        """Print a line, made only when it is due."""
+        if anyway or time.monotonic() - self._last >= _SECONDS[self.verbose]:
+            self._last = time.monotonic()
+            sys.stderr.write(f"{line()}\n")  # type: ignore[operator]
+            sys.stderr.flush()
+
+
+class EpochLog(Callback):
+    """Write each epoch to the log "kernode", at level DEBUG."""
+
+    def on_fit_begin(self, loop: TrainingLoop) -> None:
+        """Start the clock."""
+        self._started = time.perf_counter()
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Log the mean of every figure over the replicas."""
+        means = {name: float(one.mean()) for name, one in loop.latest.items() if name != "hop_weights"}
+        seconds = round(time.perf_counter() - self._started, 4)
+        about = {
+            "training": loop.name,
+            "epoch": loop.epoch,
+            "epochs": loop.epochs,
+            **means,
+            "seconds": seconds,
+        }
+        note("epoch", epoch_line(loop), logging.DEBUG, **about)
+
+
+def with_log(callbacks: tuple[Callback, ...]) -> tuple[Callback, ...]:
+    """Some callbacks, and the log where epochs are logged."""
+    return (*callbacks, EpochLog()) if log.isEnabledFor(logging.DEBUG) else callbacks
+
+
+def epoch_line(loop: TrainingLoop) -> str:
+    """Describe the last epoch in a line, with the mean over the replicas."""
+    return describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest)
+
+
+def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:
+    """Describe an epoch in a line.
+
+    >>> describe_epoch("k3", 120, 200, {"loss": np.array([0.3]), "validation_accuracy": np.array([86.0, 86.2])})
+    'k3: epoch 120 of 200, validation 86.1 %'
+    """
+    titles = {"validation_accuracy": "validation", "validation_auc": "validation AUC"}
+    shown = [f", {title} {values[key].mean():.1f} %" for key, title in titles.items() if key in values]
+    loss = f", loss {values['loss'].mean():.4g}" if "loss" in values and not shown else ""
+    return f"{name or 'training'}: epoch {epoch} of {epochs}{''.join(shown)}{loss}"

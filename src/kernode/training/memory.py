@@ -1,0 +1,71 @@
+"""Refuse what cannot fit into memory before anything is computed, with the figure and a way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from kernode.compute.free_memory import free_at, readable
+from kernode.compute.place import Place
+from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
+from kernode.training.settings import Training
+
+
+class SaysItsCost(Protocol):
+    """Any method, for nodes or for links."""
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """A lower bound of what training takes beside the graph, one replica at a time."""
+
+
+def require_memory(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> None:
+    """Raise if not even a single replica fits; never where the free memory is not known."""
+    free = free_at(place)
+    if free is None:
+        return
+    need = least_needed(sizes, method, training, place)
+    if need > free:
+        raise InputError(refusal(need, free, method, place), "too-large", need=need, free=free)
+
+
+def refused(
+    sizes: GraphSizes, methods: Mapping[str, tuple[SaysItsCost, Training]], place: Place
+) -> dict[str, InputError]:
+    """Why some of several methods do not fit, by name; raise where none of them does."""
+    reasons = {}
+    for name, (method, training) in methods.items():
+        try:
+            require_memory(sizes, method, training, place)
+        except InputError as error:
+            reasons[name] = error
+    if reasons and len(reasons) == len(methods):
+        raise next(iter(reasons.values()))
+    return reasons
+
+
+def least_needed(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> float:
+    """Bytes that are to be taken yet, however few replicas train at a time: a lower bound, no estimate."""
+    loading = sizes.graph is None and not sizes.read and place.device.type == "cpu"
+    return method.least_bytes(sizes, training, place) + (sizes.graph_bytes if loading else 0.0)
+
+
+def refusal(need: float, free: float, method: Any, place: Place) -> str:
+    """The sentence: what is needed, what is free, and what would help."""
+    where = "memory" if place.device.type == "cpu" else "the GPU's memory"
+    ways = [*_ways_out(method, place), f"a machine with {math.ceil(1.2 * need / 1e9):,} GB"]
+    listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
+    return f"this run takes at least {readable(need)} of {where} and {readable(free)} are free. Use {listed}."
+
+
+def _ways_out(method: Any, place: Place) -> list[str]:
+    settings = getattr(method, "map", None)
+    hops, powers = getattr(settings, "hops", 1), getattr(settings, "powers", "plain")
+    ways = {
+        "fewer hops": hops > 1 and powers != "plain",
+        "plain powers": powers != "plain",
+        "narrower hidden layers": bool(getattr(settings, "hidden", ())),
+        "a precision of 32 bits": place.dtype.itemsize > 4,
+    }
+    return [way for way, helps in ways.items() if helps]

@@ -1,0 +1,1 @@
+"""Behaviour frozen from outside: what commands and estimators answer, compared with stored answers."""
