@@ -12,8 +12,8 @@ import torch
 
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
-from kernode.link_prediction.method import LinkMethod
-from kernode.link_prediction.variants import LINK_VARIANTS
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
     GAT,
@@ -36,10 +36,10 @@ from kernode.maps import (
     Standardized,
     Wrapped,
 )
-from kernode.node_classification.correct_and_smooth import CorrectAndSmooth
+from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
 from kernode.node_classification.kled import KLED
-from kernode.node_classification.label_propagation import LabelPropagation
-from kernode.node_classification.method import Method
+from kernode.tasks.classes.label_propagation import LabelPropagation
+from kernode.tasks.classes.method import Method
 
 # Parts of a user's own
 

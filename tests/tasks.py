@@ -6,8 +6,8 @@ from graphs import CLUSTERS
 from kernode.compute.place import Place
 from kernode.data import random_split
 from kernode.data.edge_split import split_edges
-from kernode.link_prediction.task import LinkTask
-from kernode.node_classification.task import LabelledNodes, NodeTask
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.node_classification.trainer import train
 from kernode.training.run import Run
 from kernode.training.settings import Training

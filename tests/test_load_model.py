@@ -11,7 +11,7 @@ from kernode.kernels import Linear
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import HopMLP
 from kernode.node_classification import model_file
-from kernode.node_classification.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.training.settings import Training
 from tasks import LABELS, SPLIT
 

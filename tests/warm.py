@@ -16,10 +16,10 @@ from pathlib import Path
 
 PRELOAD = (
     "torch", "scipy.sparse", "sklearn.linear_model", "pyarrow", "joblib", "matplotlib.figure", "openTSNE",
-    "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.loading",
+    "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
     "kernode.show.report.page", "kernode.show.plots.pictures", "kernode.show.explorer",
     "kernode.node_classification.experiment", "kernode.node_classification.choosing",
-    "kernode.node_classification.report", "kernode.link_prediction.experiment",
+    "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
     "kernode.studies.tune.search", "kernode.studies.reproduce.run", "kernode.studies.compare.contest",
     "kernode.studies.compare.matches",
 )  # fmt: skip

@@ -12,7 +12,7 @@ from kernode import storage
 from kernode.data import split_nodes, write_npz
 from kernode.kernels import Linear, Normalized
 from kernode.kernels.node_kernel import NodeKernel
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 
 GRAPH = clustered_graph(n=90)
 QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
@@ -41,7 +41,7 @@ def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
 def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_file):
     status, out, _ = kernode("fit", graph_file, *QUICK)
     assert status == 0
-    chosen = Model.load("clusters.safetensors")
+    chosen = NodeModel.load("clusters.safetensors")
     assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
     assert "one choice for all runs: nodes that validate one are tested in another" in out
     tried = dict(chosen.chosen_by_validation)
@@ -62,7 +62,7 @@ def test_report_is_what_the_saved_model_gives(kernode):
     _, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 20, "--replicas", 3, "--json")
     report = json.loads(out)
     graph, split = kn.load("cora")
-    answers = Model.load("cora-n1.safetensors").on(graph)
+    answers = NodeModel.load("cora-n1.safetensors").on(graph)
     for part in ("test", "validation"):
         nodes = getattr(split, part)
         by_run = answers.probabilities(nodes)
@@ -75,7 +75,7 @@ def test_report_is_what_the_saved_model_gives(kernode):
 
 def test_runs_with_their_own_splits_are_scored_on_their_own_nodes(kernode, graph_file):
     _, out, _ = kernode("fit", graph_file, *QUICK, "--json")
-    answers = Model.load("clusters.safetensors").on(GRAPH)
+    answers = NodeModel.load("clusters.safetensors").on(GRAPH)
     splits = split_nodes(GRAPH, "jk", [0, 1])
     for i, run in enumerate(json.loads(out)["test"]["runs"]):
         found = answers.probabilities(splits[i].test)[i].argmax(axis=-1)
@@ -99,7 +99,7 @@ def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_
     """Fresh splits: each run is asked about its own test nodes."""
     more = (*QUICK, *options, "--precision", 64, "-o", "m.safetensors", "--json")
     found = json.loads(kernode("fit", graph_file, *more)[1])["test"]["similarity"]
-    g = Model.load("m.safetensors").on(GRAPH).g
+    g = NodeModel.load("m.safetensors").on(GRAPH).g
     for i, split in enumerate(split_nodes(GRAPH, "jk", [0, 1])):
         gram = NodeKernel(Normalized(Linear()), g[i]).gram(split.test)
         expected = slow_similarity(gram.astype(np.float32), GRAPH.labels[split.test])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commands import fails
-from kernode.node_classification.trainer import NodeLearner
+from kernode.tasks.classes.task import NodeLearner
 from kernode.progress import log
 
 FIT = ("fit", "--variant", "k3", "--epochs", "3", "--replicas", "2", "--split", "0.5/0.25/0.25")

@@ -11,7 +11,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.data import write_npz
-from kernode.node_classification.index_file import index_path
+from kernode.explain.similar import index_path
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])

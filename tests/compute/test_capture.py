@@ -7,13 +7,13 @@ import torch
 import kernode as kn
 from kernode.compute.fused import use_fused
 from kernode.compute.place import Place
-from kernode.link_prediction.task import LinkTask
+from kernode.tasks.links.task import LinkTask
 from kernode.link_prediction.trainer import train_links
-from kernode.link_prediction.variants import configure_links
+from kernode.tasks.links.variants import configure_links
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.task import NodeTask
+from kernode.tasks.classes.task import NodeTask
 from kernode.node_classification.trainer import learners
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.configure import configure
 from kernode.training.run import Run
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

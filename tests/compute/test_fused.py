@@ -18,7 +18,7 @@ from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.losses.triplets import TripletSampler
 from kernode.maps.layers.mlp import activate
 from kernode.node_classification.trainer import learners
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.configure import configure
 from tasks import node_task
 
 pytest.importorskip("triton")

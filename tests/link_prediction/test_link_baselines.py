@@ -9,7 +9,7 @@ from scipy import sparse
 import kernode as kn
 from graphs import CLUSTERS, dense_features
 from kernode.link_prediction import baselines
-from kernode.link_prediction.baselines import link_baselines
+from kernode.tasks.links.evaluation import link_baselines
 from kernode.metrics.ranking import link_metrics
 
 

@@ -55,7 +55,7 @@ def test_settings_that_were_found_serve_the_split_that_they_were_not_found_on_al
 
 
 def test_what_cannot_fit_is_refused_before_anything_is_computed(monkeypatch):
-    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 1)
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 1)
     monkeypatch.setattr("kernode.link_prediction.fitting.train_links", lambda *_: pytest.fail("trained"))
     with pytest.raises(InputError, match="this run takes at least"):
         fit_links(link_task(), LINK_METHODS["gae"], Training(epochs=3))

@@ -13,10 +13,10 @@ from kernode.compute.draws import Draws
 from kernode.data.edge_split import is_edge, split_edges
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.link_prediction import missing
+from kernode.tasks.links import missing
 from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.method import LinkMethod
-from kernode.link_prediction.model import LinkModel
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.model import LinkModel
 from kernode.progress import heard_by
 from kernode.training.settings import Training
 from parts import LINK_METHODS, over

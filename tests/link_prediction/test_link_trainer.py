@@ -15,7 +15,7 @@ from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import InputError, KernodeError
 from kernode.kernels import Linear
 from kernode.link_prediction import trainer
-from kernode.link_prediction.method import LinkMethod
+from kernode.tasks.links.method import LinkMethod
 from kernode.link_prediction.trainer import LinkLearner, train_links
 from kernode.maps import HopMLP
 from kernode.training.checkpoint import Checkpoint

@@ -5,10 +5,10 @@ import pytest
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.link_prediction.estimator import LinkPredictor
-from kernode.link_prediction.method import LinkMethod
-from kernode.link_prediction.variants import LINK_VARIANTS, configure_links, find_link_variant
+from kernode.estimators.links import LinkPredictor
 from kernode.maps import GAT, GCN, Diffusion, Free, HopMLP
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
 from kernode.training.settings import Training
 
 

@@ -9,7 +9,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.data.edge_split import is_edge
 from kernode.errors import InputError
-from kernode.link_prediction.model_on_graph import LinkModelOnGraph
+from kernode.tasks.links.model import LinkModelOnGraph
 
 
 def pairs_and_links(graph=CLUSTERS, seed=0):

@@ -13,10 +13,10 @@ from graphs import dense_features, graphs
 from kernode.config import Config
 from kernode.errors import InputError
 from kernode.hops import hop_matrices
-from kernode.link_prediction.variants import LINK_VARIANTS
 from kernode.maps import Diffusion, FeatureMap, HopMLP, HopNet, HopStages, Standardized
 from kernode.maps.former import FLAGS, current_parameters, former_json
-from kernode.node_classification.variants import VARIANTS
+from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS
 from tasks import DOUBLE
 
 PLAIN = {"kind": "HopMLP", "hidden": [4, 4], "outputs": 2, "normalize_rows": False}

@@ -12,7 +12,7 @@ from kernode.errors import InputError
 from kernode.kernels import Linear
 from kernode.losses import Softmax
 from kernode.maps import JKConcat, Wrapped
-from kernode.node_classification.method import Method
+from kernode.tasks.classes.method import Method
 from kernode.node_classification.trainer import learners
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training

@@ -36,7 +36,7 @@ from kernode.maps import (
 )
 from kernode.maps.smoother import FIXED as AXES
 from kernode.node_classification.experiment import run_method
-from kernode.node_classification.method import Method
+from kernode.tasks.classes.method import Method
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from parts import MAPS, BareMap

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features, graphs
-from kernode.node_classification.baselines import _by_edges, _by_features, baselines
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.baselines import _by_edges, _by_features, baselines
+from kernode.tasks.classes.task import LabelledNodes
 from tasks import SPLIT
 
 
@@ -49,7 +49,7 @@ def test_features_alone_are_scikit_learns_logistic_regression():
 
 
 def test_where_there_is_much_to_multiply_one_split_and_one_setting_do(monkeypatch):
-    monkeypatch.setattr("kernode.node_classification.baselines._MUCH", 10)
+    monkeypatch.setattr("kernode.tasks.classes.baselines._MUCH", 10)
     labels, parts = CLUSTERS.labels, np.stack([SPLIT.train, np.roll(SPLIT.train, 1)])
     validation = np.stack([SPLIT.validation] * 2)
     nodes = LabelledNodes(parts, labels[parts], validation, labels[validation])

@@ -14,11 +14,11 @@ from kernode.data import random_split
 from kernode.errors import InputError, KernodeWarning
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.node_classification import tempering
-from kernode.node_classification.abstaining import checked_threshold
-from kernode.node_classification.calibration import Calibration, fit_calibration
-from kernode.node_classification.calibration_report import calibration_lines, calibration_report
-from kernode.node_classification.model import Model
-from kernode.node_classification.tempering import Tempering, fit_temperings
+from kernode.estimators.classifier import checked_threshold
+from kernode.tasks.classes.calibration import Calibration, fit_calibration
+from kernode.tasks.classes.evaluation import calibration_lines, calibration_report
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.calibration import Tempering, fit_temperings
 
 SPLIT = random_split(CLUSTERS.labels, (0.4, 0.2, 0.4), 0)
 TAUGHT = CLUSTERS.labels[SPLIT.train]
@@ -132,7 +132,7 @@ def test_a_file_keeps_the_calibration_and_one_without_answers_as_before(tmp_path
     assert again.model_.calibration == model.model_.calibration
     assert np.array_equal(again.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
     path = replace(model.model_, calibration=None).save(tmp_path / "old.safetensors")
-    assert Model.load(path).calibration is None
+    assert NodeModel.load(path).calibration is None
     old = kn.load_model(path, graph=CLUSTERS)
     as_trained = model.model_.on(CLUSTERS).probabilities(SPLIT.test).mean(axis=0)
     assert np.array_equal(old.predict_proba(SPLIT.test), as_trained)

@@ -11,9 +11,10 @@ from kernode.compute.place import Place
 from kernode.losses import Hinge
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED
-from kernode.node_classification.method import Method
-from kernode.node_classification.task import LabelledNodes, NodeTask
-from kernode.node_classification.variants import VARIANTS, configure
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import VARIANTS
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from tasks import labelled_nodes, node_task

@@ -18,10 +18,10 @@ from kernode.maps.layers import features
 from kernode.node_classification import halving
 from kernode.node_classification.choosing import checkpoint_parts, fit_best
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.halving import JUDGES, choose, reached
-from kernode.node_classification.model import Model
+from kernode.models.halving import JUDGES, choose, reached
+from kernode.tasks.classes.model import NodeModel
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.memory_check import least_needed
+from kernode.training.memory import least_needed
 from parts import METHODS
 from tasks import LABELS, NO_NODES, SHORT, SPLIT, PowerCutError, labelled_nodes, node_task
 
@@ -77,7 +77,7 @@ def test_a_choice_is_the_same_every_time_and_in_its_file(tmp_path):
     models = [fit_best(node_task(seeds=(0, 1)), THREE).model for _ in range(2)]
     files = [model.save(tmp_path / f"{i}.safetensors") for i, model in enumerate(models)]
     assert files[0].read_bytes() == files[1].read_bytes()
-    read = Model.load(files[0])
+    read = NodeModel.load(files[0])
     assert read.chosen_by_validation == models[0].chosen_by_validation
     assert read.epochs_tried == models[0].epochs_tried
     assert {*read.epochs_tried} == {*read.chosen_by_validation} == {*THREE}
@@ -139,7 +139,7 @@ def test_what_is_too_large_is_said_and_the_others_are_tried(monkeypatch):
     sizes = GraphSizes.of(CLUSTERS)
     need = least_needed(sizes, *wide, Place.of(64))
     assert all(least_needed(sizes, *one, Place.of(64)) < need / 2 for one in THREE.values())
-    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: int(need / 2))
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: int(need / 2))
     with pytest.warns(
         kn.KernodeWarning, match="wide is not tried: this run takes at least .* are free"
     ) as said:
@@ -161,7 +161,7 @@ def test_a_candidate_that_diverges_is_not_chosen(tmp_path):
     assert model.variant == "one"
     assert model.chosen_by_validation["broken"] == 0.0
     json.dumps(model.choice, allow_nan=False)
-    assert Model.load(model.save(tmp_path / "m.safetensors")).choice == model.choice
+    assert NodeModel.load(model.save(tmp_path / "m.safetensors")).choice == model.choice
     with pytest.raises(KernodeError, match="training diverged at epoch"):
         fit_best(node_task(), {"broken": broken, "also": broken})
 

@@ -10,7 +10,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.node_classification.folds import in_folds
-from kernode.node_classification.given import labelled
+from kernode.tasks.classes.labels import labelled
 from tasks import LABELS, SPLIT
 
 

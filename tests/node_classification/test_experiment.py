@@ -3,7 +3,7 @@
 import pytest
 
 from kernode.node_classification import experiment
-from kernode.node_classification.variants import candidates
+from kernode.tasks.classes.configure import candidates
 from kernode.training.run import Run
 from tasks import SINGLE
 

@@ -13,8 +13,8 @@ from kernode.hops import cost
 from kernode.node_classification import variants
 from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.fitting import fit_again, fit_method
-from kernode.node_classification.task import LabelledNodes
-from kernode.node_classification.trainer import NodeLearner
+from kernode.tasks.classes.task import LabelledNodes
+from kernode.tasks.classes.task import NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS
 from tasks import LABELS, SHORT, SPLIT, PowerCutError, cut_at, node_task
@@ -76,7 +76,7 @@ def test_every_training_of_a_choice_goes_on_from_a_file_of_its_own(tmp_path):
 
 
 def test_what_cannot_fit_is_refused_before_any_candidate_is_trained(monkeypatch):
-    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 1)
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 1)
     monkeypatch.setattr(NodeLearner, "step", lambda *_: pytest.fail("something was trained"))
     with pytest.raises(InputError, match="this run takes at least"):
         fit_best(node_task(), CANDIDATES)

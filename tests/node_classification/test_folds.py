@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from graphs import CLUSTERS
 from kernode.node_classification.folds import can_hold_out, in_folds
-from kernode.node_classification.given import labelled
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.labels import labelled
+from kernode.tasks.classes.task import LabelledNodes
 from tasks import LABELS, SPLIT
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernode.node_classification.halving import RUNGS, choose, reached, rungs, survivors
+from kernode.models.halving import RUNGS, choose, reached, rungs, survivors
 
 LAST = RUNGS[-1][0]
 

@@ -12,10 +12,10 @@ from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.module import torch_geometric_nn
-from kernode.node_classification.correct_and_smooth import CorrectAndSmooth, correct, smooth
+from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth, correct, smooth
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.label_propagation import LabelPropagation, edge_step, known_labels, spread
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.label_propagation import LabelPropagation, edge_step, known_labels, spread
+from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import METHODS
 from tasks import DOUBLE, labelled_nodes, node_task
@@ -127,7 +127,7 @@ def test_many_replicas_go_in_parts(monkeypatch):
     task = node_task(seeds=range(4), nodes=labelled_nodes(split_seeds=range(4)))
     method = METHODS["labels"]
     whole = fit_method(task, method, Training(epochs=0)).probabilities()
-    monkeypatch.setattr("kernode.node_classification.label_propagation.MOST_NUMBERS", 120 * 3)
+    monkeypatch.setattr("kernode.tasks.classes.label_propagation.MOST_NUMBERS", 120 * 3)
     assert np.array_equal(fit_method(task, method, Training(epochs=0)).probabilities(), whole)
 
 

@@ -9,7 +9,7 @@ from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GCN, Free, HopMLP
 from kernode.node_classification.changes import with_objective
-from kernode.node_classification.method import Method
+from kernode.tasks.classes.method import Method
 
 DOT = Normalized(Linear())
 LOSSES = {

@@ -14,9 +14,9 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph.growth import extended
 from kernode.node_classification.fitting import fit_again, fit_method
-from kernode.node_classification.method import NodeMethod
-from kernode.node_classification.model import Model
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import METHODS, over
 from tasks import DOUBLE, SPLIT, labelled_nodes, node_task
@@ -98,7 +98,7 @@ def test_replicas_may_have_nodes_of_their_own(method):
 def test_saved_model_answers_the_same(method, fitted, tmp_path):
     on = fitted(method)
     path = on.model.save(tmp_path / "m.safetensors")
-    again = Model.load(path)
+    again = NodeModel.load(path)
     assert again.method == on.model.method
     assert again.training == QUICK
     assert np.array_equal(again.on(CLUSTERS).probabilities(), on.probabilities())

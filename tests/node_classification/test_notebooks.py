@@ -8,7 +8,7 @@ from sklearn import config_context
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.node_classification.summary import hop_words
+from kernode.tasks.classes.model import hop_words
 
 BAD = "<script>alert(1)</script>"
 

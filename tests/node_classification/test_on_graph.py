@@ -22,9 +22,9 @@ from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.kled import KLED
-from kernode.node_classification.method import Method
-from kernode.node_classification.model import Model
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import MAPS
 from tasks import DOUBLE, node_task
@@ -52,7 +52,7 @@ def model_of(method, graph, seeds=(3, 4)):
     parameters = method.initial(prepared, 3, Draws(torch.tensor(seeds)), DOUBLE)
     torch.manual_seed(0)
     train = np.arange(graph.n_nodes)[None]
-    return Model(
+    return NodeModel(
         method=method,
         training=Training(),
         parameters={name: value + torch.rand_like(value) for name, value in parameters.items()},
@@ -228,7 +228,7 @@ def test_on_another_graph_answers_are_those_of_both_graphs_side_by_side(method, 
     own, other = clustered_graph(), clustered_graph(n=40, seed=1)
     if method.classifier == "softmax":
         method = replace(method, map=replace(method.map, outputs=None))
-    model = Model.load(trained(method, own).save(tmp_path / "m.safetensors"))
+    model = NodeModel.load(trained(method, own).save(tmp_path / "m.safetensors"))
     elsewhere = model.on(other)
     if extend:
         other = extended(other, np.ones((1, 8)), [(0, 40), (5, 40)])
@@ -283,7 +283,7 @@ def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp
     model, graph = trained(METHODS["k2"]), clustered_graph()
     tensors, facts = storage.read_tensors(model.save(tmp_path / "new.safetensors"), "model")
     del tensors["references"], facts["features"], facts["format"], facts["kind"]
-    old = Model.load(storage.write_tensors(tmp_path / "old.safetensors", "model", tensors, facts))
+    old = NodeModel.load(storage.write_tensors(tmp_path / "old.safetensors", "model", tensors, facts))
     assert np.array_equal(old.on(graph).probabilities(), model.on(graph).probabilities())
     with pytest.raises(
         InputError, match=r"of before models went to other graphs: train again\. Give 'clusters'"

@@ -6,8 +6,8 @@ import pytest
 from graphs import CLUSTERS
 from kernode.compute.place import Place
 from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.node_classification.report import baseline_lines, judge_outcome
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.evaluation import baseline_lines, judge_outcome
 from kernode.training.run import Run
 
 
@@ -30,13 +30,13 @@ def test_figures_are_those_of_the_experiment_and_means_over_its_runs():
 
 
 def test_an_experiment_asks_for_the_test_nodes_classes_once(monkeypatch):
-    asked, probabilities = [], ModelOnGraph.probabilities
+    asked, probabilities = [], NodeModelOnGraph.probabilities
 
     def count(on, nodes=None):
         asked.append(np.size(nodes))
         return probabilities(on, nodes)
 
-    monkeypatch.setattr(ModelOnGraph, "probabilities", count)
+    monkeypatch.setattr(NodeModelOnGraph, "probabilities", count)
     run = Run((0, 1), Place.of(32, "cpu"))
     judge_outcome(run_variant(CLUSTERS, "n1", run, split="30/10/20", changes={"epochs": 2}))
     assert asked == [20, 40, 20]  # of both runs: validation, to calibrate them; test, validation

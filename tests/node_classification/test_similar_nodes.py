@@ -5,7 +5,7 @@ import pytest
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.node_classification.index_file import index_path
+from kernode.explain.similar import index_path
 
 BASE = clustered_graph(n=120)
 LABELS = np.where(np.arange(120) % 5 == 0, -1, BASE.labels)

@@ -21,7 +21,7 @@ import kernode as kn
 from graphs import CLUSTERS as PLAIN
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 from tasks import LABELS, SPLIT
 
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
@@ -128,8 +128,8 @@ def test_answers_depend_neither_on_the_order_nor_on_the_company_of_nodes():
 
 
 def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
-    models, asked, on = [fitted(), fitted(transformer)], [], Model.on
-    monkeypatch.setattr(Model, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named))
+    models, asked, on = [fitted(), fitted(transformer)], [], NodeModel.on
+    monkeypatch.setattr(NodeModel, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named))
     twin = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, node_names=NAMES[::-1], name="twin")
     for model in models:
         asked.clear()

@@ -7,7 +7,7 @@ import pytest
 
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.node_classification.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from tasks import DOUBLE, NO_NODES, labelled_nodes, node_task, split_of
 

@@ -13,9 +13,9 @@ from kernode.losses import Hinge
 from kernode.maps import GCN
 from kernode.metrics.retrieval import retrieval
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.task import LabelledNodes, NodeTask
-from kernode.node_classification.trainer import NodeLearner, learners
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.task import NodeLearner, learners
+from kernode.tasks.classes.configure import configure
 from kernode.training.run import Run
 from parts import METHODS
 from tasks import DOUBLE, NO_NODES, SHORT, SINGLE, SPLIT, labelled_nodes, node_task, split_of, trained

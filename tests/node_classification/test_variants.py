@@ -6,8 +6,8 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.losses import Hinge, Joint, Softmax
-from kernode.node_classification import tuned_settings
-from kernode.node_classification.method import Method
+from kernode.tasks.classes import tuned as tuned_settings
+from kernode.tasks.classes.method import Method
 from kernode.node_classification.variants import (
     CANDIDATES,
     VARIANTS,

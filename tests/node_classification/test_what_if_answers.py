@@ -9,7 +9,7 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.graph.edits import Edit
-from kernode.node_classification.what_if import _search
+from kernode.explain.what_if import _search
 
 GRAPH = clustered_graph(n=60, classes=3)
 TRAIN = np.arange(0, 60, 2)

@@ -17,7 +17,7 @@ import pytest
 from launch import environment, free_port, torchrun
 
 from kernode.data import load_graph, write_store
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 
 pytestmark = pytest.mark.slow
 QUICK = ("--variant", "k3", "--replicas", "2", "--precision", "64", "--json")
@@ -45,7 +45,7 @@ def probabilities(path):
 
 
 def parameters(path):
-    return {name: value.numpy() for name, value in Model.load(path).parameters.items()}
+    return {name: value.numpy() for name, value in NodeModel.load(path).parameters.items()}
 
 
 def require_same(one, other, atol=1e-8):

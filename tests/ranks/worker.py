@@ -12,7 +12,7 @@ from kernode.compute.ranks import ALONE, join
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
 from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.shares import similar_in_shares
+from kernode.tasks.classes.on_graph import similar_in_shares
 from kernode.training.run import Run
 
 PLACE = Place.of(64, "cpu")

@@ -9,8 +9,8 @@ import kernode as kn
 from kernode.data import Split, split_nodes
 from kernode.errors import InputError, KernodeWarning
 from kernode.node_classification.experiment import fit_all_labels, run_variant
-from kernode.node_classification.model import Model
-from kernode.node_classification.summary import summary
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.model import summary
 from kernode.show.evidence import Evidence
 from kernode.show.node_parts import OTHER, TEST, TRAIN, VALIDATION, NodeParts
 from kernode.training.run import Run
@@ -23,7 +23,7 @@ def without_lists(on):
 
 
 def test_a_model_file_says_who_validated_and_who_was_tested(own_splits, clusters, tmp_path):
-    read = Model.load(own_splits.model.save(tmp_path / "model.safetensors"))
+    read = NodeModel.load(own_splits.model.save(tmp_path / "model.safetensors"))
     splits = split_nodes(clusters, "jk", read.seeds)
     assert np.array_equal(read.tested, np.stack([split.test for split in splits]))
     assert np.array_equal(read.validation, np.stack([split.validation for split in splits]))
@@ -134,7 +134,7 @@ def test_given_nodes_are_judged_by_given_classes_or_the_graphs_own(clusters):
 
 
 def test_figures_are_those_of_the_experiment(clusters):
-    from kernode.node_classification.report import judge_outcome
+    from kernode.tasks.classes.evaluation import judge_outcome
 
     outcome = run_variant(clusters, "k3", Run((0, 1), DOUBLE), split="jk", changes={"epochs": 5})
     expected = judge_outcome(outcome)

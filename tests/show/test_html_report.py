@@ -14,7 +14,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.data import write_npz
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 from kernode.show.evidence import Evidence
 from kernode.show.report.contents import Contents
 from kernode.show.report.page import render
@@ -191,7 +191,7 @@ def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits
 def test_the_command_to_run_it_again_gives_the_same_settings(clusters, changes, words):
     from kernode.cli.parts import parse_part
     from kernode.maps import FeatureMap
-    from kernode.node_classification.variants import candidates
+    from kernode.tasks.classes.configure import candidates
 
     on = learned(clusters, "0.5/0.25/0.25", **changes)
     command = shlex.split(rerun_command(Evidence.of(on), ["DATA"]))
@@ -220,7 +220,7 @@ def test_the_command_for_tables_names_their_columns_and_trains_the_same_model(co
     words = shlex.split(said["command"])[1:]
     assert words[words.index("--label") + 1] == "group"
     command(*words, "-o", "again.safetensors", "-q")
-    again, first = (Model.load(folder / f"{name}.safetensors") for name in ("again", "m"))
+    again, first = (NodeModel.load(folder / f"{name}.safetensors") for name in ("again", "m"))
     assert again.fingerprint == first.fingerprint
     for name, value in first.parameters.items():
         assert (again.parameters[name] == value).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.node_classification.trainer import NodeLearner
+from kernode.tasks.classes.task import NodeLearner
 
 RUN = "fit edges.csv --nodes people.csv --label taste --epochs 8 --replicas 1 --split 0.5/0.25/0.25"
 

@@ -7,7 +7,7 @@ import pytest
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.link_prediction.baselines import link_baselines
+from kernode.tasks.links.evaluation import link_baselines
 
 
 def test_a_report_says_when_edges_alone_do_better(desk):
@@ -110,8 +110,8 @@ def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, 
     def fails(*_):
         raise ends
 
-    monkeypatch.setattr("kernode.node_classification.report.judge_outcome", fails)
-    monkeypatch.setattr("kernode.link_prediction.baselines.link_metrics", fails)
+    monkeypatch.setattr("kernode.tasks.classes.evaluation.judge_outcome", fails)
+    monkeypatch.setattr("kernode.tasks.links.evaluation.link_metrics", fails)
     line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 3 --replicas 1"
     answer = desk.kernode(f"{line} -q -o m.safetensors --predictions p.csv")
     assert answer.status == status

@@ -17,8 +17,8 @@ from kernode.data import split_nodes
 from kernode.errors import InputError
 from kernode.metrics.significance import holm, paired
 from kernode.node_classification.experiment import run_method
-from kernode.node_classification.method import PER_REPLICA
-from kernode.node_classification.variants import candidates, configure
+from kernode.tasks.classes.method import PER_REPLICA
+from kernode.tasks.classes.configure import candidates, configure
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant

@@ -13,7 +13,7 @@ from kernode.data import split_nodes
 from kernode.errors import InputError
 from kernode.maps import HopMLP
 from kernode.node_classification import halving
-from kernode.node_classification.variants import CANDIDATES
+from kernode.tasks.classes.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
 from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
 from kernode.studies.compare.choice import choose

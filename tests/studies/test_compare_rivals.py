@@ -6,7 +6,7 @@ import pytest
 from graphs import clustered_graph
 from kernode.data import split_nodes
 from kernode.maps import GAT, GCN, ClassicGNN
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.configure import configure
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
 from kernode.studies.compare.rivals import CANDIDATES

@@ -16,10 +16,11 @@ from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
 from kernode.maps import FeatureMap, HopMLP
 from kernode.node_classification import experiment
-from kernode.node_classification.variants import CANDIDATES, VARIANTS, configure
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.studies import cost
 from kernode.studies.cost.measure import Measured, measure
-from kernode.training.memory_check import least_needed, require_memory
+from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -121,7 +122,7 @@ def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
     free(sizes.graph_bytes)
     with pytest.raises(InputError, match="at least"):
         require_memory(sizes, Costly(5), Training(), CPU)
-    monkeypatch.setattr("kernode.training.memory_check.free_at", lambda place: 4)
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 4)
     with pytest.raises(InputError, match="5 B of the GPU's memory and 4 B are free"):
         require_memory(sizes, Costly(5), Training(), GPU)
 

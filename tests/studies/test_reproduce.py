@@ -18,8 +18,9 @@ from scipy import stats
 
 from kernode.cli.reproduce import TABLES as OFFERED
 from kernode.errors import FileError, InputError
-from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
-from kernode.node_classification.variants import CHOICES, VARIANTS, candidates
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
+from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.variants import CHOICES, VARIANTS
 from kernode.studies.reproduce import claims, measure, run
 from kernode.studies.reproduce.claims import (
     FAILS,

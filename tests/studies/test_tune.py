@@ -14,9 +14,10 @@ from kernode.cli.settings_file import read_settings, write_settings
 from kernode.data import load_graph, split_nodes, write_npz
 from kernode.errors import InputError, KernodeError
 from kernode.link_prediction.experiment import run_link_variant
-from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.variants import VARIANTS, configure
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import VARIANTS
 from kernode.studies.tune import search as searching
 from kernode.studies.tune.folds import fold_splits
 from kernode.studies.tune.problem import LinkProblem, NodeProblem

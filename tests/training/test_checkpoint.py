@@ -12,7 +12,7 @@ import torch
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import FileError, InputError
-from kernode.node_classification.trainer import NodeLearner
+from kernode.tasks.classes.task import NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS
 from tasks import SHORT, PowerCutError, cut_at, labelled_nodes, trained

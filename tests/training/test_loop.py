@@ -112,7 +112,7 @@ def test_training_that_diverges_ends_in_a_sentence():
 
 
 def test_a_loss_that_ends_in_no_number_is_a_warning_where_an_earlier_epoch_was_kept(monkeypatch):
-    from kernode.node_classification.trainer import NodeLearner
+    from kernode.tasks.classes.task import NodeLearner
 
     losses = NodeLearner.losses
 
@@ -129,7 +129,7 @@ def test_a_loss_that_ends_in_no_number_is_a_warning_where_an_earlier_epoch_was_k
 
 
 def test_one_replica_that_diverges_does_not_stop_the_others(monkeypatch):
-    from kernode.node_classification.trainer import NodeLearner
+    from kernode.tasks.classes.task import NodeLearner
 
     losses = NodeLearner.losses
 
@@ -151,7 +151,7 @@ def test_one_replica_that_diverges_does_not_stop_the_others(monkeypatch):
 
 def test_a_loss_that_comes_back_is_gone_on_with(monkeypatch):
     """A loss beyond the largest number may have gradients that are not."""
-    from kernode.node_classification.trainer import NodeLearner
+    from kernode.tasks.classes.task import NodeLearner
 
     step = NodeLearner.step
 
@@ -165,7 +165,7 @@ def test_a_loss_that_comes_back_is_gone_on_with(monkeypatch):
 
 
 def test_a_checkpoint_keeps_the_last_state_that_was_good(monkeypatch, tmp_path):
-    from kernode.node_classification.trainer import NodeLearner
+    from kernode.tasks.classes.task import NodeLearner
 
     losses = NodeLearner.losses
 

@@ -15,7 +15,7 @@ from commands import fails
 from graphs import clustered_graph
 from kernode.cli import main
 from kernode.data import load_graph, write_npz
-from kernode.node_classification.model import Model
+from kernode.tasks.classes.model import NodeModel
 from kernode.show.explorer import app
 
 HERE = "http://127.0.0.1:8765"
@@ -104,7 +104,7 @@ def test_a_wrong_call_raises_one_sentence(wrong):
 @pytest.fixture(scope="session")
 def explorer(usual_files, tmp_path_factory):
     """What asks the explorer of the model."""
-    on = Model.load(usual_files / "model.safetensors").on(load_graph(usual_files / "graph.npz"), "cpu")
+    on = NodeModel.load(usual_files / "model.safetensors").on(load_graph(usual_files / "graph.npz"), "cpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNODE_CACHE", str(tmp_path_factory.mktemp("cache")))
         with TestClient(app(on, plane="pca"), base_url=HERE) as client:

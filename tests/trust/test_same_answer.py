@@ -9,7 +9,7 @@ import pytest
 import trainings
 from trainings import LINKS, NODES, TRAININGS
 
-from kernode.node_classification.variants import VARIANTS
+from kernode.tasks.classes.variants import VARIANTS
 
 # What does not learn epoch by epoch has nothing to keep, and refuses a checkpoint.
 AT_ONCE = {

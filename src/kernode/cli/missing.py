@@ -91,7 +91,9 @@ def _opened(
     model = read_model(path)
     if not isinstance(model, LinkModel):
         raise InputError(
-            f"{path} classifies nodes. Give a model of links, which `kernode links` writes.", "wrong-file", path=path
+            f"{path} classifies nodes. Give a model of links, which `kernode links` writes.",
+            "wrong-file",
+            path=path,
         )
     whole = graph_of(model, path, data, nodes, encoding)
     return model.on(model.split_of(whole), str(Place.of(model.precision, device).device)), whole

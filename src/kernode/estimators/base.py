@@ -117,8 +117,8 @@ class KernelEstimator(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
-        A part is a value that nothing changes: one with the new setting takes its place. Of a part that is not
-        given, the variant's own is changed.
+        A part is never changed in place: one with the new setting replaces it. Without a part, the variant's own
+        is changed.
         """
         own = {name: value for name, value in params.items() if "__" not in name and name not in _FORMER}
         super().set_params(**own)  # a part that is given together with its settings is set first
@@ -217,7 +217,7 @@ def _nested(prefix: str, part: Any) -> dict[str, Any]:
 
 
 def _require_known(part: str, setting: str, given: Any) -> None:
-    """Raise for a setting that no part of this kind has; of a given part, its own are checked when it changes."""
+    """Raise for a setting that no part of this kind has; a given part checks its own when it changes."""
     if isinstance(given, Config) or setting in ("objective", "kernel_loss", "layers", "normalized"):
         return
     kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS[part])]

@@ -24,7 +24,7 @@ from kernode.version import versions
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph and classifies nodes with it.
 
-    Start from a ``variant`` and change what you like; None leaves a part or a setting as the variant has it. The
+    Start from a ``variant`` and change what you like; None leaves a part or a setting as it is there. The
     default, "auto", tries six variants and keeps the one that validates best. With ``replicas`` > 1 that many
     models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
     validation nodes method and number of epochs are chosen by cross-validation over folds, which train
@@ -34,13 +34,15 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     unless another with the same feature columns is given.
 
     - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
-    - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings to
-      change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``, ``training={"dropout": 0.8}``.
+    - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings
+      to change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``,
+      ``training={"dropout": 0.8}``.
       A loss can also be given by name: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint"
-      (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``training__patience``.
+      (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``loss__margin``.
     - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``: of
       :class:`~kernode.Training`, which has all others.
-    - ``scoring``: what of validation chooses epochs and variants: "accuracy", or "map" for mean average precision.
+    - ``scoring``: the validation figure that chooses epochs and variants: "accuracy", or "map" (mean average
+      precision).
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used.
     - ``device``: "auto", "cpu", "cuda" or "cuda:1".
@@ -93,14 +95,14 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         return answers
 
     def report(self, X: Any = None, y: Any = None, graph: Graph | None = None) -> Report:
-        """Evaluate the answers about nodes X with classes y, or about the test nodes of a split; ``print`` it.
+        """Evaluate the answers about nodes X with classes y, or about the test nodes of a split.
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
-        nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains of
-        it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
+        nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
+        of it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
         reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
 
-        Without X the report is that of the whole fit on a split, with the figures of its test nodes under "test".
+        Without X the report is that of the whole fit on a split, with the test figures under "test".
         """
         known = self._on(graph)
         if X is None:

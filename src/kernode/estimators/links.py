@@ -1,4 +1,4 @@
-"""Estimators of links: LinkPredictor, and LinkKernelTransformer, which gives vectors of nodes without any label."""
+"""LinkPredictor, and LinkKernelTransformer, which gives vectors of nodes without any label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _LinkEstimator(KernelEstimator):
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
-        # random_state=seeds_[0] and training={"threads": threads_} repeat the run; a file does not say its threads.
+        # Seeds and threads repeat the run; a file does not say its threads.
         self.seeds_, self.threads_ = on.model.seeds, on.model.threads
         self._on_graph, self._whole = on, whole
         return self
@@ -176,7 +176,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         return self._fitted().missing_links(node, k)
 
     def evaluate(self, edges: Any = None, negatives: Any = None) -> dict[str, float]:
-        """AUC, AP, Hits@k and MRR in percent, the mean over replicas; by default on the held-out test edges."""
+        """AUC, AP, Hits@k and MRR in percent, the mean over replicas; by default on the test edges."""
         model = self._fitted()
         if not len(self.split_.test) and (edges is None or negatives is None):
             raise InputError(
@@ -252,7 +252,7 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         return self._take(on, task.split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:
-        """The method that the parameters stand for, trained to its last epoch: no edge is left to choose by."""
+        """The method of the parameters, trained to its last epoch: no edge is left to choose by."""
         self._require_scoring()
         changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
         for name in ("selection", "patience"):

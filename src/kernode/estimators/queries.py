@@ -44,8 +44,8 @@ class NodeQueries:
         """The k nodes most similar to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
 
         A list of nodes gives one such list for each. Nodes have their names where the graph has names; a node
-        is not compared with itself, and of equals the first in the graph comes first. All of these restrict who is
-        looked for, together where several are given:
+        is not compared with itself, and of equals the first in the graph comes first. All of these restrict
+        the search, together where several are given:
 
         - ``among``: nodes, as a list or a mask.
         - ``of_class``: a class of ``graph_`` by name or number. It is the known class that counts, never

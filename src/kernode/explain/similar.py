@@ -1,4 +1,4 @@
-"""Similar nodes: which nodes are searched, the index file of a model, and how far nodes are from the training nodes."""
+"""Similar nodes: which nodes are searched, a model's index file, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 

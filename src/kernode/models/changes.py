@@ -1,4 +1,4 @@
-"""Changes of a variant, part by part: another map, kernel, loss or training, or other settings of the variant's.
+"""Changes of a variant, part by part: another map, kernel, loss or training, or other settings of them.
 
 A change of a part is the part itself, the name of one, or a mapping of settings; a setting that is not given
 stays as the variant has it.
@@ -118,5 +118,7 @@ class Changes:
             if isinstance(part, Config):
                 found[name] = changed(part, settings)
             elif settings or part is not None:
-                found[name] = part if not settings else {**settings, **({} if part is None else {"objective": part})}
+                found[name] = (
+                    part if not settings else {**settings, **({} if part is None else {"objective": part})}
+                )
         return found

@@ -114,8 +114,8 @@ def require_nodes(name: str, nodes: np.ndarray, replicas: int) -> None:
 def checked_parameters(title: str, found: Parameters, expected: Callable[[], Parameters]) -> Iterator[None]:
     """Where computing fails, say which parameter does not fit its map, if that is why.
 
-    A module of one's own may have changed since it was trained. ``expected``: the parameters of one replica as
-    the map makes them now.
+    A module of one's own may have changed since it was trained. ``expected``: the parameters of one replica
+    as the map makes them now.
     """
     try:
         yield

@@ -29,8 +29,8 @@ AGAIN = "all"  # the choice, trained again on all nodes
 def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnGraph:
     """Train the one candidate, or keep of several the one that validates best; ``about``: the split's name.
 
-    Where many replicas share validation data the first few choose for all; with data of their own all do, since
-    each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
+    Where many replicas share validation data the first few choose for all; with data of their own all do,
+    since each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
     ``epochs_tried`` after how many epochs.
     """
     candidates, run = _affordable(task, candidates), task.run
@@ -87,7 +87,7 @@ def _trained_otherwise(task: Task, method: Any, training: Training, **about: Any
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
-    """Names of the checkpoint files that a fit of these candidates may write; "" is the file that was named."""
+    """Names of the checkpoint files that a fit of these candidates may write; "" is the named one."""
     several = list(candidates)
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 

@@ -115,7 +115,7 @@ class Model(ABC):
         return read_model(path, cls)  # type: ignore[return-value]
 
     def validated(self, by: str) -> float:
-        """The validation figure of the kept epochs in percent, the mean of the replicas; 0 without validation."""
+        """The validation figure of the kept epochs in percent, the mean of the replicas; 0 without one."""
         by_epoch = self.history.get(f"validation_{by}")
         if by_epoch is None or not len(by_epoch) or self.kept_epochs is None:
             return 0.0

@@ -1,4 +1,4 @@
-"""A task: what is predicted, from which data of a graph. Everything else of a fit is the same for all tasks."""
+"""A task: what is predicted, from which data of a graph. All else of a fit is the same for all tasks."""
 
 from __future__ import annotations
 

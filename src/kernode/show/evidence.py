@@ -209,7 +209,9 @@ def _are_the_graphs(known: np.ndarray, on: NodeModelOnGraph) -> bool:
     return bool((told[there] == model.train_labels[there]).all())
 
 
-def _numbered(names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+def _numbered(
+    names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
     """Classes as a user gives them, as numbers of the names, to which those that no run knows are added."""
     classes, graph = list(on.model.classes), on.graph
     told: list[str] = []

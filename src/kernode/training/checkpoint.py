@@ -71,8 +71,8 @@ class Checkpoint(Callback):
             loop.history.extend(self._restore(loop))
             if loop.epoch > loop.epochs:
                 raise InputError(
-                    f"{self.path} has {loop.epoch} epochs, more than the {loop.epochs} to be trained. Give more "
-                    "epochs, or another checkpoint file.",
+                    f"{self.path} has {loop.epoch} epochs, more than the {loop.epochs} to be trained. Give "
+                    "more epochs, or another checkpoint file.",
                     "conflict", setting="epochs", path=self.path,
                 )  # fmt: skip
             self._written = loop.epoch
@@ -218,7 +218,7 @@ def describe_files(files: Iterable[Checkpoint]) -> str:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of an epoch, so that the state is that of a whole one; a second one ends it.
+    """Hold Ctrl-C back until the end of an epoch, so that the state is whole; a second one is not held.
 
     Only where it would raise KeyboardInterrupt: in the main thread, with Python's own handler.
     """

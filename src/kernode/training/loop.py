@@ -64,7 +64,7 @@ class Learner(ABC):
         return self.parameters if self.average is None else self.average.parameters
 
     def references(self) -> Tensor | None:
-        """What answers need of the training data at the kept epoch, where it is not at hand: r × …, or None."""
+        """What answers need of the training data at the kept epoch: r × …, or None."""
         return None
 
     @abstractmethod
@@ -163,7 +163,7 @@ class TrainingLoop:
         return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
 
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last one, or before where a stopping rule or numbers say so."""
+        """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
         first = not self.history
         for callback in self.callbacks:

@@ -1,4 +1,4 @@
-"""How anything is trained: epochs, Adam, dropout, which epoch is kept, precision. What is minimised is a loss's."""
+"""How anything is trained: epochs, Adam, dropout, which epoch is kept, precision."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Training(Config):
     - ``averaging``: β of a moving average of the parameters, which is then what is kept; 0 for none.
     - ``folds``: parts of the training nodes that validate in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits.
-    - ``threads``: CPU threads; None for torch's own number. The same seed gives the same bits for the same number.
+    - ``threads``: CPU threads; None for torch's own number. The same seed and number give the same bits.
     """
 
     epochs: int = 200

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import kernode as kn
-from kernode.node_classification.explaining import explain_node
+from kernode.explain.explain import explain_node
 from kernode.show.explorer import kept
 from kernode.show.explorer.kept import keep_for_explanations
 

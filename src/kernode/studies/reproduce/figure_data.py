@@ -52,7 +52,9 @@ def embedding(
     }
 
 
-def gram(before: NodeModelOnGraph, after: NodeModelOnGraph, nodes: np.ndarray, pixels: int = 250) -> dict[str, Any]:
+def gram(
+    before: NodeModelOnGraph, after: NodeModelOnGraph, nodes: np.ndarray, pixels: int = 250
+) -> dict[str, Any]:
     """Return K̄ among nodes in the order of their classes before and after training, as small pictures.
 
     The means within and between classes are those of all pairs u ≠ v, not of the pictures' pixels.

@@ -65,7 +65,9 @@ class Problem(ABC):
         return seeds_from(self.seed, self.replicas)
 
     @abstractmethod
-    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
+    def measure(
+        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
+    ) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
 
     @property
@@ -164,7 +166,9 @@ class NodeProblem(Problem):
         times = trials * self.replicas if self.folds else 1
         return replace(self._task, nodes=self._task.nodes.repeated(times), run=run)
 
-    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
+    def measure(
+        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
+    ) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
         method, training = configure(self.variant, settings_key(self.graph), **self._changes(settings))
         run = Run(self.seeds * len(settings), place, callbacks)
@@ -201,11 +205,15 @@ class LinkProblem(Problem):
         """VGAE's split, that of `kernode links` with the same seed."""
         return split_edges(self.graph, self.seed)
 
-    def measure(self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()) -> np.ndarray:
+    def measure(
+        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
+    ) -> np.ndarray:
         """Train settings of one structure as one stack: the best AUC of each replica, t trials × r."""
         method, training = configure_links(self.variant, **self._changes(settings))
         run = Run(self.seeds * len(settings), place, callbacks)
-        model = fit_candidates(LinkTask(self.graph, self.edges, run), {self.variant: (method, training)}).model
+        model = fit_candidates(
+            LinkTask(self.graph, self.edges, run), {self.variant: (method, training)}
+        ).model
         assert model.kept_epochs is not None
         return _at(model.history["validation_auc"], model.kept_epochs, len(settings))
 

@@ -1,4 +1,4 @@
-"""How good a classifier's answers are: accuracy, classes, calibration, retrieval, and baselines on the same split."""
+"""How good a classifier's answers are: accuracy, classes, calibration, retrieval, baselines."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def evaluate(
 
 
 def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    """Accuracy of each replica (r × t × c), mean and spread, and the ensemble's where replicas share nodes (1 × t)."""
+    """Accuracy of each replica (r × t × c), mean and spread, and the ensemble's on shared nodes (1 × t)."""
     if by_run.shape[1] == 0:
         return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
     runs = 100 * (by_run.argmax(axis=-1) == truth).mean(axis=-1)

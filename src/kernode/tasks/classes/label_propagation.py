@@ -135,8 +135,8 @@ class LabelPropagation(NodeMethod):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """All: nothing is trained."""
-        return frozenset(one.name for one in fields(Training))
+        """All that change what is trained: nothing is."""
+        return frozenset(one.name for one in fields(Training) if not one.metadata.get("runtime"))
 
 
 def check_shares(name: str, shares: tuple[float, ...]) -> None:

@@ -88,7 +88,7 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
         node = nodes[again[0]]
         one, other = np.unique(y[nodes == node])[:2].tolist()
         raise InputError(
-            f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep the right one.",
+            f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep one.",
             "conflict",
         )
 

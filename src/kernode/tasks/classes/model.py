@@ -203,7 +203,7 @@ class NodeModel(Model):
     def hop_weights(self) -> np.ndarray | None:
         """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none.
 
-        NaN where there is no such term: ``powers="released"`` has no terms between the first and the last hop.
+        NaN where there is no such term: "released" powers have none between the first and the last hop.
         """
         hop_map = self.method.map.unwrapped if hasattr(self.method, "map") else None
         learned = self.parameters.get("map.hop_weights")

@@ -78,7 +78,7 @@ class NodeModelOnGraph(ModelOnGraph):
         return found
 
     def calibrated(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities by all replicas together, calibrated where the model is: m × c, for nodes (m)."""
+        """Class probabilities of nodes (m) by all replicas together, calibrated where the model is: m × c."""
         return self.model.calibrated(self.probabilities(nodes).mean(axis=0))
 
     @torch.no_grad()

@@ -117,7 +117,7 @@ class LinkMethod(Config):
         return type(self.map).__name__
 
     def changed(self, changes: Changes) -> LinkMethod:
-        """The method with other parts, or other settings of its parts; a map without a width gets this one's."""
+        """The method with other parts or settings; a map without a width gets this one's."""
         feature_map, width = changes.parts.get("map", self.map), getattr(self.map.unwrapped, "outputs", None)
         require_map(feature_map, "kernode.maps.HopMLP(outputs=64)")
         if width is not None:

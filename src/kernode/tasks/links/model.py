@@ -100,8 +100,8 @@ class LinkModel(Model):
         """The split that it learned from, made again; of an own split only the training edges are known."""
         if whole.fingerprint != self.fingerprint and self.split_seed is None and not self.all_edges:
             raise InputError(
-                f"the model was trained on an own split of {self.dataset!r}. Give split.graph, the graph of its "
-                "training edges.",
+                f"the model was trained on an own split of {self.dataset!r}. Give split.graph, the graph of "
+                "its training edges.",
                 "missing", setting="graph",
             )  # fmt: skip
         if whole.fingerprint != self.fingerprint:

@@ -234,8 +234,8 @@ def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | No
         return
     if is_edge(graph.adjacency, graph.lookup.find(pairs, sure=True)).mean() < 0.5:
         raise InputError(
-            f"most linked pairs are not edges of {graph.name!r} by name, and as positions they all are: write "
-            "kn.positions(pairs), or give the names as text where names are meant.",
+            f"most linked pairs are not edges of {graph.name!r} by name, and as positions they all are: "
+            "write kn.positions(pairs), or give the names as text where names are meant.",
             "ambiguous",
         )
 
