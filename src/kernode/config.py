@@ -28,6 +28,8 @@ class Config:
     """
 
     kinds: ClassVar[dict[str, type[Config]]] = {}
+    # By the name of a kind: its JSON of an earlier version as today's, perhaps of another kind.
+    former: ClassVar[dict[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -65,6 +67,7 @@ class Config:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Build the piece that :meth:`to_json` described."""
         settings = dict(values)
+        settings = cls.former.get(settings.get("kind", ""), dict)(settings)
         kind = cls.kinds.get(settings.pop("kind", ""))
         if kind is None or not issubclass(kind, cls):
             what = "part" if cls is Config else cls.__name__

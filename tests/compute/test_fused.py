@@ -16,7 +16,7 @@ from kernode.losses import Hinge
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.losses.triplets import TripletSampler
-from kernode.maps.layers.activation import activate
+from kernode.maps.layers.mlp import activate
 from kernode.node_classification.trainer import learners
 from kernode.tasks.classes.configure import configure
 from tasks import node_task

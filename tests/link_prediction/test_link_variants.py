@@ -6,16 +6,16 @@ from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.estimators.links import LinkPredictor
+from kernode.maps import GAT, GCN, Diffusion, Free, HopMLP
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
-from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.training.settings import Training
 
 
 def test_settings_of_link_variants_are_as_documented():
     """What docs/reproduction.md shows was measured with these."""
     kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
-    far = HopMLP((), 512, hops=10, powers="plain", teleport=0.1)
+    far = Diffusion((), 512, hops=10, teleport=0.1, biases=False)
     embedding = LinkMethod(far, Normalized(Linear()), scaled=True)
     gae = LinkMethod(GCN((32,), 16), Linear())
     vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)

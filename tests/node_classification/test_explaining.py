@@ -10,11 +10,11 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.maps import GAT, GCN, HopMLP, HopStages
+from kernode.maps import GAT, GCN, HopNet, HopStages, Standardized
 
 GRAPH = clustered_graph(n=60, classes=3)
 TRAIN = np.arange(0, 60, 2)
-WIDE = HopMLP((8,), 5, self_term="both", per_hop=True, biases=True, norm=True, standardize=True)
+WIDE = Standardized(HopNet((8,), 5, self_loop=True))
 
 
 def fitted(variant="k3", replicas=2, **settings):

@@ -58,7 +58,7 @@ def test_settings_of_other_systems_are_as_documented():
         "sgc": (
             maps.Presmoothed((), powers="plain"), Softmax(), Training(learning_rate=0.2, weight_decay=1e-5),
         ),
-        "appnp": (maps.APPNP(), Softmax(), Training()),
+        "appnp": (maps.Diffusion(hop_weights="pagerank", biases=False), Softmax(), Training()),
     }  # fmt: skip
     for name, (map_, loss, training) in expected.items():
         for dataset in ("cora", "citeseer", "pubmed", ""):
@@ -143,8 +143,8 @@ def test_what_is_set_reaches_every_candidate_of_auto():
         return candidates("auto", **settings)
 
     assert [*given()] == [*CANDIDATES] == [*given(hops=None)]
-    assert {method.map.hops for method, _ in given().values()} == {2, 10}
-    assert [method.map.hops for method, _ in given(hops=3).values()] == [3] * 6
+    assert {method.map.unwrapped.hops for method, _ in given().values()} == {2, 10}
+    assert [method.map.unwrapped.hops for method, _ in given(hops=3).values()] == [3] * 6
     assert [training.epochs for _, training in given(epochs=5).values()] == [5] * 6
     assert [training.patience for _, training in given(patience=7).values()] == [7] * 6
     assert [training.averaging for _, training in given(averaging=0.0).values()] == [0.0] * 6
@@ -160,7 +160,9 @@ def test_candidates_of_auto_that_lack_a_setting_are_left_out():
     assert [*candidates("auto", kernel_loss="squared")] == with_kernel_loss
     with pytest.raises(InputError, match="hops must be an integer"):
         candidates("auto", hops=0)
-    with pytest.raises(InputError, match=r"^diffusion \(HopMLP, joint objective\) has no setting 'colour'"):
+    with pytest.raises(
+        InputError, match=r"^diffusion \(Diffusion, joint objective\) has no setting"
+    ):
         candidates("auto", colour="red")
 
 

@@ -9,7 +9,6 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.graph.edits import Edit
-from kernode.maps import HopMLP
 from kernode.explain.what_if import _search
 
 GRAPH = clustered_graph(n=60, classes=3)
@@ -27,7 +26,7 @@ def some_edit(node):
     return {"add": [away], "remove": there[:1], "features": {2: 7.5, "feature 0": 0.0}}
 
 
-@pytest.mark.parametrize("settings", [{}, {"map": HopMLP((8,), hops=4, powers="plain", teleport=0.1)},
+@pytest.mark.parametrize("settings", [{}, {"map": kn.maps.Diffusion((8,), hops=4)},
                                       {"map": kn.maps.GCN((4,))}, {"variant": "gcn-tuned"}])  # fmt: skip
 def test_the_answer_is_that_of_the_model_on_the_edited_graph(settings):
     model = fitted(**settings)

@@ -19,13 +19,10 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.gat import AttentionInputs
-from kernode.maps.layers.activation import activate
-from kernode.maps.layers.attention import Edges, attend, attention_reason
+from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.input_dropout import input_products
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.normalization import initial_norm, layer_norm
+from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
 from kernode.maps.layers.propagation import (
     GraphInputs,
     adjacency_reason,
@@ -34,14 +31,17 @@ from kernode.maps.layers.propagation import (
     propagate,
 )
 from kernode.maps.layers.sizes import (
+    ROWS,
     STATES,
+    WIDTHS,
     adjacency_held,
     attention_held,
+    check_widths,
     features_held,
     norms_held,
     trained,
+    width_of,
 )
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 LAYERS = ("gcn", "sage", "gat")
 _STREAMS = 8  # of randomness, for the parameters of each layer
@@ -148,7 +148,7 @@ class ClassicGNN(StagedMap):
         dropout: Dropout | None = None,
     ) -> Tensor:
         """The first layer before its relu."""
-        products = input_products(prepared.features, self._weights(parameters, 0), dropout)
+        products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
     def finish(

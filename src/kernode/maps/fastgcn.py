@@ -20,8 +20,15 @@ from kernode.hops import normalized_adjacency
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.propagation import adjacency_reason, propagate
-from kernode.maps.layers.sizes import adjacency_held, smoothed_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import (
+    ROWS,
+    WIDTHS,
+    adjacency_held,
+    check_widths,
+    smoothed_held,
+    trained,
+    width_of,
+)
 from kernode.maps.presmoothed import Presmoothed
 
 
@@ -48,6 +55,7 @@ class FastGCN(StagedMap):
     share: float = 0.5
     normalize_rows: bool = True
 
+    multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, "share": (0.25, 0.5, 1.0), **ROWS}
 
     def __post_init__(self) -> None:

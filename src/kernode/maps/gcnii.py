@@ -15,12 +15,18 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.activation import activate
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.mlp import activate, first_layer
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import adjacency_held, features_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import (
+    ROWS,
+    WIDTHS,
+    adjacency_held,
+    check_widths,
+    features_held,
+    trained,
+    width_of,
+)
 
 
 @dataclass(frozen=True)

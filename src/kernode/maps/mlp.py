@@ -14,13 +14,10 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.activation import activate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_linear, multiply_stacked
-from kernode.maps.layers.mlp import first_layer
-from kernode.maps.layers.normalization import initial_norm, layer_norm
-from kernode.maps.layers.sizes import features_held, norms_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.mlp import activate, first_layer, initial_norm, layer_norm
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, features_held, norms_held, trained, width_of
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.sizes import dense_held
-from kernode.maps.layers.widths import width_of
+from kernode.maps.layers.sizes import dense_held, width_of
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import smoothed_held, trained
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, smoothed_held, trained, width_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class Presmoothed(StagedMap):
     powers: Literal["each", "last", "plain"] = "each"
     normalize_rows: bool = True
 
+    multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, **HOPS, **ROWS}
 
     def __post_init__(self) -> None:

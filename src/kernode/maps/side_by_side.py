@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,12 @@ from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.diffused_components import DiffusedComponents
+from kernode.maps.smoother import DiffusedComponents
+
+
+def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
+    """An attribute that follows from those of both maps."""
+    return property(lambda both: how(getattr(one, name) for one in both.maps.values()))
 
 
 @dataclass(frozen=True)
@@ -55,25 +61,10 @@ class SideBySide(FeatureMap):
         """Both, by the names of their parameters."""
         return {"first": self.first, "second": self.second}
 
-    @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
-        return self.first.learns or self.second.learns
-
-    @property
-    def drops_input(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
-        return self.first.drops_input or self.second.drops_input
-
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
-        return self.first.capturable and self.second.capturable
-
-    @property
-    def per_node(self) -> bool:  # type: ignore[override]
-        """Whether one of them is."""
-        return self.first.per_node or self.second.per_node
+    learns = _of_maps(any, "learns")
+    drops_input = _of_maps(any, "drops_input")
+    per_node = _of_maps(any, "per_node")
+    capturable = _of_maps(all, "capturable")
 
     @property
     def reach(self) -> int | None:

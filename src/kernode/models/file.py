@@ -17,6 +17,7 @@ from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
 from kernode.data.tables.columns import Encoding
 from kernode.errors import KernodeError
 from kernode.graph import Graph
+from kernode.maps.former import current_parameters
 from kernode.models.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors
 from kernode.training.settings import Training
@@ -74,7 +75,7 @@ def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any],
         **common | {"seeds": tuple(facts["seeds"])},
         method=Config.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
-        parameters=part(tensors, "parameters."),
+        parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
         kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},
         encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,

@@ -1,13 +1,40 @@
-"""Bytes that the parts of a map hold while one replica trains: lower bounds, of which maps add theirs up."""
+"""Widths of layers, and bytes that the parts of a map hold while one replica trains: lower bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from kernode.compute.place import Place
 from kernode.data.sizes import GraphSizes
+from kernode.errors import InputError
 from kernode.hops import HopCost
+
+# What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
+WIDTHS = {"hidden": (16, 32, 64, 128, 256)}
+ROWS = {"normalize_rows": (True, False)}
+HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
+
+
+def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
+    """Raise unless every layer has a width."""
+    if not isinstance(hidden, tuple) or not all(isinstance(width, int) for width in hidden):
+        raise InputError(f"hidden must be a tuple of widths, such as (16,). Got {hidden!r}.")
+    if any(width < 1 for width in hidden) or (outputs is not None and outputs < 1):
+        raise InputError(f"layer widths must be at least 1. Got hidden={hidden} and outputs={outputs}.")
+
+
+def width_of(feature_map: Any) -> int:
+    """d, the width of a map's output."""
+    if feature_map.outputs is None:
+        raise InputError(
+            f"{type(feature_map).__name__} has no classes to take its width from: pass outputs=."
+        )
+    if feature_map.outputs < 1:
+        raise InputError(f"outputs must be at least 1. Got {feature_map.outputs}.")
+    return int(feature_map.outputs)
+
 
 STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
 

@@ -17,9 +17,10 @@ from kernode.compute.stack import part
 from kernode.explain.node_outputs import NodeOutputs
 from kernode.graph import Graph
 from kernode.hops.matrices import hop_matrices
-from kernode.maps import HopMLP
+from kernode.maps.base import NeighbourSum, Shares
+from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import placed_features
-from kernode.maps.neighbour_sum import NeighbourSum, Shares
+from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 # About 100 MB each; of larger graphs rows, and z of their nodes, are computed when they are asked for.
@@ -31,13 +32,14 @@ _DENSE_NUMBERS = 2**18  # of the features of the nodes that one explanation look
 
 def keep_for_explanations(on: NodeModelOnGraph) -> None:
     """Have explanations of a model on a graph read what they would compute again and again."""
-    feature_map = getattr(on.model.method, "map", None)
+    method = on.model.method
+    feature_map = method.map.unwrapped if isinstance(method, Method) else None
     if not isinstance(feature_map, NeighbourSum):
         return
-    if isinstance(feature_map, HopMLP) and _walks(on.graph, feature_map.hops) <= _MOST_ENTRIES:
+    terms = getattr(feature_map, "terms", 1)
+    if isinstance(feature_map, HopSum) and _walks(on.graph, feature_map.hops) <= _MOST_ENTRIES:
         feature_map = cast(NeighbourSum, _KeptHops(feature_map, on.graph))
     own, runs = part(on.parameters, "map."), len(on.model.seeds)
-    terms = getattr(feature_map, "terms", 1) if getattr(feature_map, "per_hop", False) else 1
     kind = _KeptOutputs if on.g.numel() * terms <= _MOST_NUMBERS else NodeOutputs
     on.kept["node_outputs"] = kind(feature_map, own, on.graph, on.place, runs)
 
@@ -70,19 +72,18 @@ class _KeptOutputs(NodeOutputs):
 class _KeptHops:
     """Eq. 7's map on one graph, whose rows of the hop operator lie ready; all else is the map's."""
 
-    def __init__(self, feature_map: HopMLP, graph: Graph) -> None:
+    def __init__(self, feature_map: HopSum, graph: Graph) -> None:
         self._map = feature_map
         terms = hop_matrices(graph, feature_map.hops, feature_map.powers)
         self._terms = [sparse.csr_array(term).astype(np.float64) for term in terms]
         self._x = _scaled_rows(graph.features) if feature_map.normalize_rows else None
         self._dense: Tensor | None = None  # the same, from the first question on
-        self._loops = 1 / (np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64).ravel() + 1)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._map, name)
 
     def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
-        """As :meth:`HopMLP.features_of <kernode.maps.HopMLP.features_of>`."""
+        """As :meth:`HopSum.features_of`."""
         if self._x is None:
             return self._map.features_of(graph, nodes, place)
         n, f = self._x.shape
@@ -97,21 +98,14 @@ class _KeptHops:
         return self._dense.index_select(0, torch.from_numpy(nodes).to(place.device))
 
     def shares(self, graph: Graph, node: int) -> Shares:
-        """As :meth:`HopMLP.shares <kernode.maps.HopMLP.shares>`."""
+        """As :meth:`HopSum.shares`."""
         rows = [slice(term.indptr[node], term.indptr[node + 1]) for term in self._terms]
         found = [term.indices[row] for term, row in zip(self._terms, rows, strict=True)]
         nodes = np.unique(np.concatenate([[node], *found])).astype(np.int64)
         values = np.zeros((len(rows), len(nodes)))
         for value, term, row, columns in zip(values, self._terms, rows, found, strict=True):
             value[np.searchsorted(nodes, columns)] = term.data[row]
-        hops = range(self._map.hops + 1)
-        if self._map.self_term == "identity":
-            return Shares(nodes, (*hops,), values)
-        loop = np.zeros((1, len(nodes)))
-        loop[0, np.searchsorted(nodes, node)] = self._loops[node]
-        if self._map.self_term == "loop":
-            return Shares(nodes, (*hops,), np.concatenate([loop, values[1:]]))
-        return Shares(nodes, (*hops, 0), np.concatenate([values, loop]))
+        return self._map.shares_from(graph, node, nodes, values)
 
 
 def _scaled_rows(features: Any) -> sparse.csr_array | None:

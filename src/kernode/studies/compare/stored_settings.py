@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from kernode.losses import Hinge, Joint, KernelLoss, Loss, Softmax
+from kernode.maps.former import former_json
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.training.settings import Training
 
 
 def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
     """A method and its training as plain values; a loss's settings stand among those of training."""
-    described = method.to_json()
+    described = former_json(method.to_json())
     loss: Loss = Joint()
     if isinstance(method, Method):
         loss = method.loss

@@ -89,7 +89,7 @@ def _space(
     if not choices:
         kind = type(feature_map).__name__
         raise InputError(f"{kind} has no settings to search for. Choose another --variant.")
-    layers = len(getattr(feature_map, "hidden", ()))
+    layers = len(getattr(feature_map.unwrapped, "hidden", ()))
     structure = dict(choices)
     if layers == 0 and 0 not in structure.get("hidden", (0,)):
         del structure["hidden"]  # a method of one layer stays one
@@ -106,7 +106,7 @@ def _space(
 def _own_values(method: Method | LinkMethod, training: Training) -> dict[str, Any]:
     """Every setting that the method has, by its name."""
     of_kernel_loss = vars(method.loss.kernel) if isinstance(method.loss, Joint) else {}
-    own = vars(training) | of_kernel_loss | vars(method.loss) | vars(method) | vars(method.map)
+    own = vars(training) | of_kernel_loss | vars(method.loss) | vars(method) | vars(method.map.unwrapped)
     hidden = own.get("hidden", ())
     kernel = type(method.kernel).__name__
     return own | {"hidden": hidden[0] if hidden else 0, "normalized": kernel == "Normalized"}

@@ -219,7 +219,7 @@ class Method(NodeMethod):
         settings = changes.of_part("map")
         if "layers" in settings or "hidden" in settings:
             settings["hidden"] = hidden_widths(
-                feature_map, settings.get("hidden"), settings.pop("layers", None)
+                feature_map.unwrapped, settings.get("hidden"), settings.pop("layers", None)
             )
         if unknown := list(changes.of_part("method")):
             _unknown(unknown[0], feature_map)

@@ -46,7 +46,7 @@ class LinkMethod(Config):
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP(outputs=64)")
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
-        width = getattr(self.map, "outputs", 0)
+        width = getattr(self.map.unwrapped, "outputs", 0)
         if self.variational and width is not None and width % 2:
             raise InputError(
                 f"outputs must be even, for means and deviations side by side. Got {width}.",
@@ -118,7 +118,7 @@ class LinkMethod(Config):
 
     def changed(self, changes: Changes) -> LinkMethod:
         """The method with other parts or settings; a map without a width gets this one's."""
-        feature_map, width = changes.parts.get("map", self.map), getattr(self.map, "outputs", None)
+        feature_map, width = changes.parts.get("map", self.map), getattr(self.map.unwrapped, "outputs", None)
         require_map(feature_map, "kernode.maps.HopMLP(outputs=64)")
         if width is not None:
             feature_map = feature_map.for_classes(width)

@@ -22,8 +22,8 @@ from kernode.graph.growth import with_edges
 from kernode.graph.lookup import Positions
 from kernode.graph.names import as_classes
 from kernode.losses.edge_pairs import EdgePairs
-from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
+from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
 from kernode.models.task import Task
 from kernode.training.loop import Learner, Trained
@@ -194,7 +194,7 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
     drops = dropout.input_rates is not None or (
         "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
     )
-    return type(method.map) is HopMLP and not drops and not method.variational
+    return isinstance(method.map, HopSum) and not drops and not method.variational
 
 
 def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:
