@@ -13,17 +13,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-import kernode as kn
-from kernode.compute.place import Place
-from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.show.canvas import empty_figure
 from kernode.show.evidence import Evidence
 from kernode.show.plots.pictures import PICTURES
 from kernode.show.report.contents import Contents
 from kernode.show.report.page import write_report
+
+import kernode as kn
+from kernode.compute.place import Place
+from kernode.node_classification.experiment import run_variant
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.storage import write_whole
 from kernode.training.run import Run
+from kernode.viz.canvas import empty_figure
 
 ROOT = Path(__file__).parents[1]
 SHOWN = (("embedding", "gram", "confusion"), ("hop-weights", "reliability", "coverage"))

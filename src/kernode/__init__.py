@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kernode.node_classification.classifier import NodeKernelClassifier
     from kernode.node_classification.transformer import NodeKernelTransformer
     from kernode.node_classification.variants import VARIANTS
-    from kernode.show import plots
     from kernode.training.checkpoint import Checkpoint
     from kernode.version import __version__
+    from kernode.viz import plots
 
 # Where each public name is. It is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
@@ -68,7 +68,7 @@ _MODULES = {
     "kernels": "kernels",
     "losses": "losses",
     "maps": "maps",
-    "plots": "show.plots",
+    "plots": "viz.plots",
 }
 
 __all__ = [

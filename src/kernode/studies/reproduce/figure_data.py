@@ -16,7 +16,7 @@ from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.show.picture_data import block_means
+from kernode.viz.pictures.gram import block_means
 
 _MOST_PIXELS = 4096**2  # of a stored picture
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error

@@ -17,12 +17,12 @@ from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.node_classification.experiment import Outcome, run_method
 from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.show.training_history import hop_weight_history
 from kernode.studies.reproduce.figure_data import embedding, gram
 from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run, Telling
+from kernode.viz.pictures.hop_weights import hop_weight_history
 
 RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,0 +1,230 @@
+"""Answers about the nodes of the graph: class, similar nodes, explanations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+from kernode.graph import Graph, positions
+from kernode.graph.neighbourhoods import spheres
+from kernode.node_classification.alike import restricted
+from kernode.node_classification.explaining import explain_node, explain_pair
+from kernode.node_classification.explanation import Features, Part, Shown
+from kernode.viz.explorer.state import ExplorerState
+
+_NEIGHBOURS = 200  # of a node that are listed
+_FEATURES = 100
+
+
+def nodes(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
+    """Return nodes whose name contains a part."""
+    return {"nodes": [state.node(one) for one in state.names.search(part, limit)]}
+
+
+def features(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
+    """Return features whose name contains a part, ignoring case: prefixes first."""
+    wanted = part.strip().casefold()
+    pairs = zip(state.feature_names, state.feature_units, strict=True)
+    found = [(name, unit) for name, unit in pairs if wanted in name.casefold()]
+    found.sort(key=lambda one: not one[0].casefold().startswith(wanted))
+    return {"features": [{"name": name, "unit": unit} for name, unit in found[:limit]]}
+
+
+def about(state: ExplorerState, name: str) -> dict[str, Any]:
+    """Return a node's class probabilities, neighbours and features."""
+    at = state.names.find(name)
+    graph = state.on.graph
+    around = _around(graph, at)
+    return {
+        **state.node(at),
+        "chances": chances(state, state.chances[at]),
+        "degree": len(around),
+        "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
+        **_own_features(state, at),
+    }
+
+
+def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+    """Return classes with their probabilities, the most probable first."""
+    values = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError("the answer is not a finite number. Are some values too large?", "not-finite")
+    order = np.argsort(-values, kind="stable").tolist()
+    classes = state.model_classes
+    return [{"class": classes[i], "chance": float(values[i])} for i in order]
+
+
+def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None) -> dict[str, Any]:
+    """Return the k nodes most similar to one."""
+    at = state.names.find(name)
+    among = restricted(state.by_position.graph, None, of_class)
+    (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
+    return {
+        "node": state.node(at),
+        "exact": found.exact,
+        "similar": [{**state.node(one), "similarity": value} for one, value in found],
+    }
+
+
+def explained(
+    state: ExplorerState, name: str, top: int, of_class: str | None = None, against: str | None = None
+) -> dict[str, Any]:
+    """Explain a node's class: contributions of neighbours, hops and features to its lead over another."""
+    at = state.names.find(name)
+    if of_class is not None and of_class == against:
+        raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
+    classes = (_class(state, of_class), _class(state, against))
+    return {
+        "node": state.node(at),
+        **explanation(state, explain_node(state.by_position, at, top, *classes), at),
+    }
+
+
+def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+    """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
+    graph = state.on.graph if graph is None else graph
+    return {
+        "chances": chances(state, found.probabilities),
+        "of_class": class_name(state, found.of_class),
+        "against": class_name(state, found.against),
+        "lead": found.lead,
+        "class_bias": found.class_bias,
+        "hops": [{"hops": hop.hops, "value": hop.value} for hop in found.hops],
+        "neighbours": _neighbours(state, found.neighbours),
+        "features": _features(found.features),
+        "held": found.held,
+        **_paths(state, graph, at, found.neighbours),
+    }
+
+
+def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any]:
+    """Explain the similarity of two nodes: K(u, v) as a sum over pairs of neighbours."""
+    one, two = state.names.find(name), state.names.find(other)
+    found = explain_pair(state.by_position, one, two, top)
+    return {
+        "node": state.node(one),
+        "other": state.node(two),
+        "kernel": found.kernel,
+        "similarity": found.similarity,
+        "spread": found.spread,
+        "pairs": [
+            {
+                "left": state.node(part.left),
+                "right": state.node(part.right),
+                "left_hops": part.left_hops,
+                "right_hops": part.right_hops,
+                "value": part.value,
+                "spread": part.spread,
+            }
+            for part in found.pairs
+        ],
+        "rest": found.rest,
+        "rest_count": found.rest_count,
+        "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
+        "features": [_features(features) for features in found.features],
+        "held": found.held,
+    }
+
+
+def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
+    """Return K(u, v) alone, which every kernel has."""
+    one, two = state.names.find(name), state.names.find(other)
+    (value,) = state.by_position.kernel.pairs(positions([one]), positions([two])).tolist()
+    return {
+        "node": state.node(one),
+        "other": state.node(two),
+        "kernel": repr(state.by_position.kernel.base),
+        "similarity": value,
+    }
+
+
+def _class(state: ExplorerState, name: str | None) -> Any:
+    """A class of the model by its name."""
+    if name is None:
+        return None
+    if name not in state.model_classes:
+        known = ", ".join(state.model_classes)
+        raise InputError(
+            f"the model has no class {name!r}. Choose from {known}.", "unknown", what="class", name=name
+        )
+    return state.on.model.classes[state.model_classes.index(name)]
+
+
+def class_name(state: ExplorerState, one: Any) -> str:
+    """Return the name of one of the model's classes."""
+    return state.model_classes[state.on.model.classes.index(one)]
+
+
+def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
+    """The nonzero features of a node, the largest first."""
+    row: Any = state.on.graph.features[[at]]
+    row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
+    there = np.flatnonzero(row)
+    shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
+    names, units = state.feature_names, state.feature_units
+    return {
+        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in shown],
+        "feature_count": len(there),
+    }
+
+
+def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
+    return {
+        "parts": [_neighbour(state, part) for part in shown.parts],
+        "rest": shown.rest,
+        "rest_count": shown.rest_count,
+    }
+
+
+def _neighbour(state: ExplorerState, part: Part) -> dict[str, Any]:
+    at = part.name
+    # A new node is not in the state.
+    node = state.node(at) if at < len(state.names.texts) else {"name": "", "index": None}
+    words = [{"name": word.name, "value": word.value} for word in part.words]
+    return {**node, "value": part.value, "spread": part.spread, "hops": part.hops, "words": words}
+
+
+def _features(features: Features) -> dict[str, Any]:
+    shown = features.shown
+    return {
+        "parts": [{"name": p.name, "value": p.value, "spread": p.spread} for p in shown.parts],
+        "rest": shown.rest,
+        "rest_count": shown.rest_count,
+        "constant": features.constant,
+        "other_nodes": features.other_nodes,
+        "other_count": features.other_count,
+    }
+
+
+def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
+    """Paths over edges from each shown node to the one in the middle.
+
+    Of several paths, take the one through the neighbour that contributes most. ``passing``: nodes on a path
+    that are not shown themselves.
+    """
+    adds = {part.name: abs(part.value) for part in shown.parts}
+    furthest = max((part.hops or 0 for part in shown.parts), default=0)
+    at_hop = [{at}, set(_around(graph, at).tolist())]
+    if furthest > 2:
+        at_hop = [set(one.tolist()) for one in spheres(graph, [at], furthest - 1)]
+    through: dict[int, int] = {}
+    for part in shown.parts:
+        node, left = part.name, part.hops or 0
+        while left > 0 and node not in through:
+            nearer = at_hop[left - 1].intersection(_around(graph, node).tolist())
+            through[node] = max(nearer, key=lambda one: (adds.get(one, 0.0), -one))
+            node, left = through[node], left - 1
+    passing = [node for node in through if node not in adds]
+    return {
+        "links": [{"from": near, "to": far} for far, near in through.items()],
+        "passing": [state.node(node) for node in passing],
+    }
+
+
+def _around(graph: Graph, node: int) -> np.ndarray:
+    """Neighbours of a node; slicing a sparse matrix takes longer."""
+    starts = graph.adjacency.indptr
+    return graph.adjacency.indices[starts[node] : starts[node + 1]]

@@ -1,0 +1,221 @@
+"""State of the explorer: a model on a graph with everything that is computed once."""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.node_classification.explaining import explain_node, feature_names
+from kernode.node_classification.method import Method
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.viz.evaluation import known_classes
+from kernode.viz.layout import Plane, layout
+
+_LISTED = 200  # values of a category that a form offers
+_STEPS = 65535  # of a coordinate in the picture: finer than any screen
+_BETWEEN = "\n"  # separates names in the text that is searched
+
+
+class NodeNames:
+    """Names of the n nodes of a graph, or their positions as text; found whole or by a part.
+
+    >>> from kernode.graph import Graph
+    >>> import numpy as np
+    >>> names = NodeNames(Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "Anna", "joan"]))
+    >>> names.find("joan"), [names.texts[i] for i in names.search("AN", 9)]
+    (2, ['ann', 'Anna', 'joan'])
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.of = graph.name
+        self.texts: list[str] = list(
+            map(str, range(graph.n_nodes)) if graph.node_names is None else graph.node_names.tolist()
+        )
+        self._at = {text: i for i, text in enumerate(self.texts)}
+        folded = [_folded(text) for text in self.texts]
+        self._text = _BETWEEN + _BETWEEN.join(folded) + _BETWEEN
+        # Start of each name in the text, including the line break before it.
+        self._starts = list(accumulate((len(one) + 1 for one in folded), initial=0))[:-1]
+
+    def find(self, name: str) -> int:
+        """Return the position of a node."""
+        at = self._at.get(name)
+        if at is None:
+            shown = name if len(name) <= 80 else name[:80] + "…"
+            raise InputError(
+                f"no node of {self.of!r} is called {shown!r}. Search for a part of the name.",
+                "unknown",
+                what="node",
+                name=shown,
+            )
+        return at
+
+    def search(self, part: str, limit: int) -> list[int]:
+        """Return nodes whose name contains a part, ignoring case: exact names, prefixes, others."""
+        wanted = _folded(part.strip())
+        if not wanted:
+            return list(range(min(limit, len(self.texts))))
+        found: dict[int, None] = {}
+        if part in self._at:
+            found[self._at[part]] = None
+        ends = re.escape(_BETWEEN + wanted + _BETWEEN)
+        for pattern in (f"(?={ends})", re.escape(_BETWEEN + wanted), re.escape(wanted)):
+            for match in re.finditer(pattern, self._text):
+                found[bisect_right(self._starts, match.start()) - 1] = None
+                if len(found) >= limit:
+                    return list(found)[:limit]
+        return list(found)[:limit]
+
+
+def _folded(text: str) -> str:
+    """Fold case, and put the text on one line."""
+    return " ".join(text.casefold().split("\n"))
+
+
+@dataclass(frozen=True)
+class ExplorerState:
+    """Probabilities of all nodes, their coordinates and their names."""
+
+    on: ModelOnGraph
+    by_position: ModelOnGraph  # on the graph without names: results identify nodes by position
+    names: NodeNames
+    points: np.ndarray  # n × 2, within [−1, 1]
+    chances: np.ndarray  # n × c
+    classes: tuple[str, ...]  # the model's c, then those that only the graph has
+    known: np.ndarray  # n: the known class of each node, −1 if there is none
+
+    @classmethod
+    def of(cls, on: ModelOnGraph, plane: Plane = "tsne") -> ExplorerState:
+        """Compute layout and probabilities; the model needs a kernel."""
+        method = on.model.method
+        if not method.has_kernel:
+            raise InputError(
+                f"{method.title} has no kernel: there is nothing to explore. Train one that has, such as k3.",
+                "unsupported",
+            )
+        bare = replace(on.graph, node_names=None)
+        points = layout(on, plane)
+        by_position = replace(on, graph=bare, known_g=on.g, prepared=None)
+        return cls(on, by_position, NodeNames(on.graph), points, on.chances(), *known_classes(on))
+
+    @property
+    def model_classes(self) -> tuple[str, ...]:
+        """Names of the model's c classes."""
+        return self.classes[: len(self.on.model.classes)]
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The most probable class of every node: n."""
+        return self.chances.argmax(axis=1)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """True if some edge has another weight than a new one, whose weight is 1."""
+        return bool((self.on.graph.adjacency.data != 1).any())
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of X."""
+        return list(feature_names(self.on.graph))
+
+    @cached_property
+    def feature_units(self) -> list[str | None]:
+        """Units of the columns of X, if they were computed from a table."""
+        encoding = self.on.graph.encoding
+        return [None] * self.on.graph.n_features if encoding is None else list(encoding.feature_units)
+
+    @cached_property
+    def no_explanation(self) -> str | None:
+        """The reason why there is no exact explanation; None if there is one."""
+        try:
+            explain_node(self.by_position, 0, 1)
+        except InputError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def no_change(self) -> str | None:
+        """The reason why what-if is not possible; None if it is."""
+        method = self.on.model.method
+        if isinstance(method, Method) and not method.map.per_node:
+            return None
+        return f"{method.title} has parameters of single nodes: train again on the changed graph."
+
+    def node(self, at: int) -> dict[str, Any]:
+        """Return the fields that every mention of a node has."""
+        label = int(self.known[at])
+        return {
+            "name": self.names.texts[at],
+            "index": int(at),
+            "known_class": self.classes[label] if label >= 0 else None,
+            "predicted_class": self.classes[self.predicted[at]],
+        }
+
+    def model(self) -> dict[str, Any]:
+        """Return what the page shows first."""
+        graph, model = self.on.graph, self.on.model
+        method: Any = model.method
+        known = np.bincount(self.known[self.known >= 0], minlength=len(self.classes))
+        predicted = np.bincount(self.predicted, minlength=len(self.classes))
+        return {
+            "graph": graph.name,
+            "nodes": graph.n_nodes,
+            "edges": graph.n_edges,
+            "features": graph.n_features,
+            "named": graph.node_names is not None,
+            "variant": model.variant,
+            "map": repr(getattr(method, "map", None)),
+            "kernel": repr(method.kernel),
+            "runs": len(model.seeds),
+            "calibrated": model.calibration is not None,
+            "classes": [
+                {"name": name, "known": int(known[i]), "predicted": int(predicted[i])}
+                for i, name in enumerate(self.classes)
+            ],
+            "model_classes": list(self.model_classes),
+            "no_explanation": self.no_explanation,
+            "no_change": self.no_change,
+            "columns": self._columns(),
+        }
+
+    def _columns(self) -> list[dict[str, Any]] | None:
+        """Columns of a new node for a graph from tables; None: it has feature numbers."""
+        encoding = self.on.graph.encoding
+        if encoding is None:
+            return None
+        return [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "values": list(getattr(column, "values", ()))[:_LISTED],
+            }
+            for column in encoding.columns
+        ]
+
+    def picture(self) -> bytes:
+        """Every node's coordinates and classes in binary; numbers are little-endian.
+
+        n and c (uint32 each), then n × 2 coordinates from 0 to 65535 (uint16), n predicted classes (uint16),
+        n known classes counted from 1, 0 where not known (uint16), n chances of the predicted class from 0 to
+        255 (uint8).
+        """
+        places = np.round((self.points.astype(np.float64) + 1) / 2 * _STEPS).clip(0, _STEPS)
+        sure = np.round(self.chances.max(axis=1) * 255)
+        return b"".join(
+            (
+                struct.pack("<II", len(self.points), len(self.classes)),
+                places.astype("<u2").tobytes(),
+                self.predicted.astype("<u2").tobytes(),
+                (self.known + 1).astype("<u2").tobytes(),
+                sure.astype(np.uint8).tobytes(),
+            )
+        )
