@@ -30,11 +30,11 @@ from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
 from kernode.node_classification.model_file import read_model
-from kernode.viz.layout import _kept
 from kernode.storage import read_tensors, write_tensors
 from kernode.studies.results import read_record
 from kernode.studies.tune.study import open_study
 from kernode.training.checkpoint import Checkpoint
+from kernode.viz.layout import _kept
 
 SOURCES = Path(kn.__file__).parent
 GRAPH = clustered_graph(n=24, features=4)

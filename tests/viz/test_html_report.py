@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -14,11 +13,8 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.data import write_npz
-from kernode.node_classification.model import Model
-from kernode.show.evidence import Evidence
-from kernode.show.report.contents import Contents
-from kernode.show.report.page import render
-from kernode.show.report.rerun import rerun_command
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.report import Contents, render
 
 pytest.importorskip("plotly")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -82,15 +78,12 @@ def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
     for one in printed["test"]["baselines"].values():
         assert f"{one['accuracy_mean']:.2f}" in page.text
     assert not page.open
-    assert said["command"] == (f"kernode fit {graph_path} --variant k3 --replicas 2 --seed 0 --epochs 8")
-    # What the page tells to type trains the same model.
-    words = said["command"].split()[1:]
-    command(*words, "-o", "again.safetensors", "-q")
-    assert (folder / "again.safetensors").read_bytes() == (folder / "m.safetensors").read_bytes()
+    assert "epochs=8" in said["settings"]["training"]
+    assert said["settings"]["training"] in page.text
 
 
 def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
-    text = render(Contents(Evidence.of(own_splits), "pca", (), ()), "title")
+    text = render(Contents(EvaluationData.of(own_splits, plane="pca")), "title")
     page = Page(text)
     for tag, attributes in page.elements:
         for name in ("src", "href", "data", "action"):
@@ -117,7 +110,7 @@ def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
 def test_charts_are_what_plotly_takes(own_splits, cache):
     import plotly.graph_objects as go
 
-    contents = Contents(Evidence.of(own_splits), "pca", (), ())
+    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
     assert contents.left_out == {}
     for chart in contents.charts.values():
         go.Figure(data=chart["data"], layout=chart["layout"])  # raises at a name or value that is none
@@ -152,102 +145,45 @@ def test_odd_names_are_text(command, odd_tables, folder):
 def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, folds=2)
     model.fit(np.arange(60), clusters.labels[:60], graph=clusters)
-    contents = Contents(Evidence.of(model._on(None)), "pca", (), ())
+    contents = Contents(EvaluationData.of(model._on(None), plane="pca"))
     assert contents.figures is None
     assert contents.headline == []
     assert {"confusion", "reliability", "coverage"} <= set(contents.left_out)
     page = Page(render(contents, "title"))
     assert "There is no accuracy on nodes that the model did not see" in page.text
     assert "Test accuracy" not in page.text
-    assert contents.command is None
-    assert "30 nodes that taught no run" in contents.unsure.among
+    assert "30 nodes that no run was trained on" in contents.unsure["least_sure_among"]
 
 
 def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits, clusters, cache):
 
-    contents = Contents(Evidence.of(own_splits), "pca", (), ())
+    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
     chances = own_splits.chances()
-    assert contents.unsure.unexplained == ""
-    first = contents.unsure.nodes[0]
+    assert contents.unsure["without_reasons"] is None
+    first = contents.unsure["least_sure"][0]
     taught = np.unique(own_splits.model.train)
     unseen = np.setdiff1d(np.arange(90), taught)
     if not len(unseen):
         unseen = np.arange(90)
-    assert first.chance == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
-    assert first.speaks_for or first.speaks_against
-    gcn = Contents(Evidence.of(learned(clusters, "jk", variant="gcn", epochs=2)), "pca", (), ())
-    assert "GCN" in gcn.unsure.unexplained
-    assert all(not one.speaks_for for one in gcn.unsure.nodes)
+    assert first["chance"] == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
+    assert first["speaks_for"] or first["speaks_against"]
+    gcn = Contents(EvaluationData.of(learned(clusters, "jk", variant="gcn", epochs=2), plane="pca"))
+    assert "GCN" in gcn.unsure["without_reasons"]
+    assert all(not one["speaks_for"] for one in gcn.unsure["least_sure"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, ""),
-        ({"learning_rate": 0.02, "margin": 0.3, "hops": 1}, "--learning-rate 0.02"),
-        ({"objective": "softmax", "hidden": (8,)}, "--objective softmax"),
-    ],
-)
-def test_the_command_to_run_it_again_gives_the_same_settings(clusters, changes, words):
-    from kernode.cli.parts import parse_part
-    from kernode.maps import FeatureMap
-    from kernode.node_classification.variants import candidates
-
-    on = learned(clusters, "0.5/0.25/0.25", **changes)
-    command = shlex.split(rerun_command(Evidence.of(on), ["DATA"]))
-    assert words in " ".join(command)
-    given = dict(zip(command[3::2], command[4::2], strict=True))
-    assert given.pop("--variant") == "k3"
-    assert given.pop("--split") == "0.5/0.25/0.25"
-    assert (given.pop("--replicas"), given.pop("--seed"), given.pop("--precision")) == ("2", "0", "64")
-    read = {name[2:].replace("-", "_"): value for name, value in given.items()}
-    numbers = {name: json.loads(value) for name, value in read.items() if name not in ("map", "objective")}
-    if "map" in read:
-        numbers["map"] = parse_part(read["map"], FeatureMap, "map")
-    if "objective" in read:
-        numbers["objective"] = read["objective"]
-    ((method, training),) = candidates("k3", tuned=False, **numbers).values()
-    assert (method.for_classes(3), training) == (on.model.method, on.model.training)
-
-
-def test_the_command_for_tables_names_their_columns_and_trains_the_same_model(command, odd_tables, folder):
-    edges, nodes = odd_tables
-    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--features", "<i>x0</i>,<i>x1</i>:category")
-    fit = (*fit, "--variant", "k3", "--replicas", "1", "--epochs", "3", "-q")
-    assert command(*fit, "-o", "m.safetensors")[0] == 0
-    report = ("report", "m.safetensors", edges, "--nodes", nodes, "--plane", "pca", "--json")
-    said = json.loads(command(*report)[1])
-    words = shlex.split(said["command"])[1:]
-    assert words[words.index("--label") + 1] == "group"
-    command(*words, "-o", "again.safetensors", "-q")
-    again, first = (Model.load(folder / f"{name}.safetensors") for name in ("again", "m"))
-    assert again.fingerprint == first.fingerprint
-    for name, value in first.parameters.items():
-        assert (again.parameters[name] == value).all()
-
-
-def test_where_options_are_not_known_there_is_no_command(command, odd_tables, folder):
-    edges, nodes = odd_tables
-    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--variant", "k3", "--replicas", "1")
-    assert command(*fit, "--epochs", "2", "--with-graph", "-q", "-o", "m.safetensors")[0] == 0
-    out = command("report", "m.safetensors", "--plane", "pca", "--json")[1]
-    assert json.loads(out)["command"] is None
-    assert "No single command" in Page((folder / "m-report.html").read_text()).text
-
-
-def test_another_graph_gives_its_sizes_no_command_and_not_the_trained_graphs_name(own_splits, cache):
+def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_splits, cache):
     other = own_splits.model.on(clustered_graph(n=70, seed=5))
-    contents = Contents(Evidence.of(other), "pca", ("other.npz",), ())
+    contents = Contents(EvaluationData.of(other, plane="pca"))
     facts = dict(contents.facts)
     assert "70 nodes" in facts["asked about"]
     assert "nodes" not in facts["graph"]
-    assert contents.command is None
 
 
 def test_how_sure_is_said_of_the_answers_that_the_charts_show(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, replicas=2)
     model.fit(np.arange(40), clusters.labels[:40], graph=clusters, validation=np.arange(40, 60))
-    together = Contents(Evidence.of(model._on(None), np.arange(60, 90)), "pca", (), ())
+    together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), plane="pca"))
     ensemble = together.figures["calibration"]["ensemble"]
     assert together.calibration["coverage"] == ensemble["coverage"]
     assert "2 runs together" in together.headline[-1][2]

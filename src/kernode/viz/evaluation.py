@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data import split_nodes
-from kernode.data.split_file import is_split_file
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.names import as_classes, as_nodes, found
@@ -39,14 +37,12 @@ class NodeParts:
 
     @classmethod
     def of(cls, on: ModelOnGraph) -> NodeParts:
-        """Read the parts from the model, or make its split again from the split's name and seeds."""
+        """Read the parts from the model."""
         model, graph = on.model, on.graph
         if not on.has_training_nodes:
             why = f"{graph.name!r} is not {model.dataset!r}, the graph that the model learned from"
             return cls(_NONE, None, None, why)
         train, validation, test = np.asarray(model.train), model.validation, model.tested
-        if validation is None:
-            validation, test = _split_again(on)
         if test is None or not test.shape[1]:
             return cls(train, validation, None, _why_no_test(on, train))
         if any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
@@ -57,7 +53,7 @@ class NodeParts:
 
     @property
     def own_splits(self) -> bool:
-        """True if every run has its own split, so that a test node of one may be a training node of another."""
+        """True if runs have their own splits: a test node of one may be a training node of another."""
         return len(self.train) > 1
 
     def of_nodes(self, n: int, run: int = 0) -> np.ndarray:
@@ -75,25 +71,6 @@ class NodeParts:
         return mask
 
 
-def _split_again(on: ModelOnGraph) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Validation and test nodes for a model file that does not list them.
-
-    A split depends on labels, which are not in a graph's fingerprint. It is the same split only if it has the
-    same training nodes.
-    """
-    model = on.model
-    if not model.split or is_split_file(model.split):
-        return None, None
-    try:
-        splits = split_nodes(on.graph, model.split, model.seeds)[: len(model.train)]
-    except InputError:
-        return None, None
-    pairs = zip(splits, model.train, strict=True)
-    if not all(np.array_equal(split.train, np.sort(row)) for split, row in pairs):
-        return None, None
-    return np.stack([split.validation for split in splits]), np.stack([split.test for split in splits])
-
-
 def _why_no_test(on: ModelOnGraph, train: np.ndarray) -> str:
     if len(np.unique(train)) >= int((on.graph.labels >= 0).sum()):
         return "every labelled node is a training node"
@@ -104,7 +81,7 @@ def _why_no_test(on: ModelOnGraph, train: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions for the test nodes, those of all runs one after the other if their splits differ: m each."""
+    """Predictions for the test nodes, those of all runs in a row if their splits differ: m each."""
 
     truth: np.ndarray
     predicted: np.ndarray

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from kernode.data.archive import open_archive
 from kernode.errors import FileError, InputError, MissingExtraError, warn
@@ -64,10 +65,8 @@ def checked_plane(name: str) -> Plane:
     for known in get_args(Plane):
         if name == known:
             return cast(Plane, known)
-    names = ", ".join(get_args(Plane))
-    raise InputError(
-        f"the plane must be one of {names}. Got {name!r}.", "setting", setting="plane", value=name
-    )
+    sentence = f"the plane must be one of {', '.join(get_args(Plane))}. Got {name!r}."
+    raise InputError(sentence, "setting", setting="plane", value=name)
 
 
 def place(x: np.ndarray, plane: Plane, seed: int, perplexity: float = 30) -> np.ndarray:
@@ -130,15 +129,8 @@ def _umap(x: np.ndarray, seed: int) -> np.ndarray:
 
 def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray, k: int = 5) -> np.ndarray:
     """Place every row at the median of its k nearest rows that are laid out."""
-    lengths = (some**2).sum(axis=1)
-    placed = np.empty((len(x), 2))
-    step = 1024
-    for start in range(0, len(x), step):
-        far = lengths - 2 * x[start : start + step] @ some.T
-        near = np.argpartition(far, k, axis=1)[:, :k]
-        placed[start : start + step] = np.median(points[near], axis=1)
-        tell("other nodes", min(start + step, len(x)), len(x))
-    return placed
+    near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(some).kneighbors(x, return_distance=False)
+    return np.median(points[near], axis=1)
 
 
 def _within(points: np.ndarray) -> np.ndarray:

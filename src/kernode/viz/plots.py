@@ -7,19 +7,16 @@ kn.plots.embedding(model, axes=axes)          # among other pictures
 
 from __future__ import annotations
 
-from typing import Any
+from kernode.viz.pictures import NAMES, Picture, find_picture
 
-from kernode.viz.pictures import NAMES, module_of
-
-_FUNCTIONS = {name.replace("-", "_"): name for name in NAMES}
-__all__ = list(_FUNCTIONS)
+__all__ = [name.replace("-", "_") for name in NAMES]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(module_of(_FUNCTIONS[name]), name)
+def __getattr__(name: str) -> Picture:
+    if name in __all__:
+        return find_picture(name.replace("_", "-"))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return __all__

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import kernode as kn
-from kernode.show.explorer import app
+from kernode.viz.explorer import app
 
 HERE = "http://127.0.0.1:8765"
 ODD = ("<b>bold</b>", "a/b", "../../etc", "naïve ☃", "two words", "x&name=y", "50%", "a,b", '"quoted"')

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.show.evidence import Evidence
-from kernode.show.explorer.view import View
-from kernode.show.layout import layout
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.explorer.state import ExplorerState
+from kernode.viz.layout import layout
 
 
 def ask(client, path, **parameters):
@@ -165,23 +165,23 @@ def test_numbers_that_are_classes_here_and_there_are_not_taken_for_the_same(cora
     model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
     other_target = np.arange(len(split.train)) % 3
     model.fit(split.train, other_target, graph=graph)
-    view = View.of(model._on(None), "pca")
+    view = ExplorerState.of(model._on(None), "pca")
     assert view.classes == ("0", "1", "2")
     assert (np.flatnonzero(view.known >= 0) == np.sort(split.train)).all()
     own = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
     own.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    assert View.of(own._on(None), "pca").classes == graph.class_names
+    assert ExplorerState.of(own._on(None), "pca").classes == graph.class_names
     # Of another graph nobody knows what the numbers mean: nothing is said to be right or wrong.
     elsewhere = own._on(None).model.on(replace(graph, features=graph.features * 2))
-    assert (View.of(elsewhere, "pca").known == -1).all()
-    assert (Evidence.of(elsewhere).known == -1).all()
+    assert (ExplorerState.of(elsewhere, "pca").known == -1).all()
+    assert (EvaluationData.of(elsewhere).known == -1).all()
 
 
 @pytest.mark.parametrize("changes", [{"variant": "gcn"}, {"variant": "k3", "kernel": kn.kernels.RBF()}])
 def test_what_cannot_be_explained_is_said_and_the_rest_is_answered(cora, cache, changes):
     from fastapi.testclient import TestClient
 
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     graph, split = cora
     model = kn.NodeKernelClassifier(**changes, hidden=4, epochs=2)

@@ -94,7 +94,7 @@ def test_nodes_without_names_are_numbers(cora, cache):
 
     from fastapi.testclient import TestClient
 
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     named, split = cora
     graph = replace(named, node_names=None)
@@ -113,7 +113,7 @@ def test_new_edges_of_a_weighted_graph_are_said_to_weigh_1(cora, cache, client):
 
     from fastapi.testclient import TestClient
 
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     graph, split = cora
     graph = replace(graph, adjacency=graph.adjacency * 3)
@@ -132,7 +132,7 @@ def test_new_edges_of_a_weighted_graph_are_said_to_weigh_1(cora, cache, client):
 def test_what_is_no_number_or_no_list_of_numbers_is_refused_and_never_0(cache):
     from fastapi.testclient import TestClient
 
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     nodes = {
         "id": [f"n{i}" for i in range(20)],
@@ -154,7 +154,7 @@ def test_what_is_no_number_or_no_list_of_numbers_is_refused_and_never_0(cache):
 @pytest.mark.parametrize(
     ("path", "body", "status", "said"),
     [
-        ("what-if", {"name": "35"}, 400, "nothing would change"),
+        ("what-if", {"name": "35"}, 400, "nothing changes"),
         ("what-if", {"name": "nobody", "add": ["35"]}, 404, "'nobody'"),
         ("what-if", {"name": "35", "add": ["35"]}, 400, "itself"),
         ("what-if", {"name": "35", "add": ["nobody"]}, 404, "'nobody'"),

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
-from kernode.show.explorer import app
+from kernode.viz.explorer import app
 
 # Names that a random text never hits: a hub and others, some of which are neighbours, and features.
 NODES = itertools.cycle(("35", "1033", "1110563", "210871"))

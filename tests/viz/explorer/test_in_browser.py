@@ -31,7 +31,7 @@ def served(app, port=0):
 
 @pytest.fixture(scope="module")
 def app_of_cora(model):
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     return app(model._on(None), plane="pca")
 
@@ -191,7 +191,7 @@ def test_a_bad_name_is_said_and_the_page_lives_on(page, address):
 
 
 def test_names_with_markup_are_text(window, table_model):
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     with served(app(table_model._on(None), plane="pca")) as address:
         window.resize(DESKTOP)
@@ -208,7 +208,7 @@ def test_names_with_markup_are_text(window, table_model):
 
 def test_what_cannot_be_explained_is_said_in_its_place(window, cora, cache):
     import kernode as kn
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     graph, split = cora
     model = kn.NodeKernelClassifier("gcn", hidden=4, epochs=2)
@@ -226,7 +226,7 @@ def test_what_cannot_be_explained_is_said_in_its_place(window, cora, cache):
 
 
 def test_a_server_that_is_gone_is_said_and_found_again(window, model):
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     app_of_cora = app(model._on(None), plane="pca")
     window.resize(DESKTOP)
@@ -245,7 +245,7 @@ def test_a_server_that_is_gone_is_said_and_found_again(window, model):
 
 
 def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     inner, refused = app(model._on(None), plane="pca"), []
 
@@ -275,7 +275,7 @@ def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
 
 
 def test_what_if_of_tables_says_what_its_numbers_are_and_refuses_none(window, table_model):
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     with served(app(table_model._on(None), plane="pca")) as address:
         window.resize(DESKTOP)

@@ -13,7 +13,7 @@ from kernode.graph.neighbourhoods import spheres
 from kernode.node_classification.alike import restricted
 from kernode.node_classification.explaining import explain_node, explain_pair
 from kernode.node_classification.explanation import Features, Part, Shown
-from kernode.viz.explorer.state import ExplorerState
+from kernode.viz.explorer.state import ExplorerState, search
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
@@ -21,16 +21,13 @@ _FEATURES = 100
 
 def nodes(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
     """Return nodes whose name contains a part."""
-    return {"nodes": [state.node(one) for one in state.names.search(part, limit)]}
+    return {"nodes": [state.node(i) for i in search(state.names.texts, part, limit)]}
 
 
 def features(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
-    """Return features whose name contains a part, ignoring case: prefixes first."""
-    wanted = part.strip().casefold()
-    pairs = zip(state.feature_names, state.feature_units, strict=True)
-    found = [(name, unit) for name, unit in pairs if wanted in name.casefold()]
-    found.sort(key=lambda one: not one[0].casefold().startswith(wanted))
-    return {"features": [{"name": name, "unit": unit} for name, unit in found[:limit]]}
+    """Return features whose name contains a part."""
+    names, units = state.feature_names, state.feature_units
+    return {"features": [{"name": names[i], "unit": units[i]} for i in search(names, part, limit)]}
 
 
 def about(state: ExplorerState, name: str) -> dict[str, Any]:
@@ -77,26 +74,21 @@ def explained(
     if of_class is not None and of_class == against:
         raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
     classes = (_class(state, of_class), _class(state, against))
-    return {
-        "node": state.node(at),
-        **explanation(state, explain_node(state.by_position, at, top, *classes), at),
-    }
+    found = explain_node(state.by_position, at, top, *classes)
+    return {"node": state.node(at), **explanation(state, found, at)}
 
 
 def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
     """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
-    graph = state.on.graph if graph is None else graph
     return {
+        **_fields(found, "lead", "class_bias", "held"),
         "chances": chances(state, found.probabilities),
         "of_class": class_name(state, found.of_class),
         "against": class_name(state, found.against),
-        "lead": found.lead,
-        "class_bias": found.class_bias,
-        "hops": [{"hops": hop.hops, "value": hop.value} for hop in found.hops],
+        "hops": [_fields(hop, "hops", "value") for hop in found.hops],
         "neighbours": _neighbours(state, found.neighbours),
         "features": _features(found.features),
-        "held": found.held,
-        **_paths(state, graph, at, found.neighbours),
+        **_paths(state, state.on.graph if graph is None else graph, at, found.neighbours),
     }
 
 
@@ -104,28 +96,21 @@ def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any
     """Explain the similarity of two nodes: K(u, v) as a sum over pairs of neighbours."""
     one, two = state.names.find(name), state.names.find(other)
     found = explain_pair(state.by_position, one, two, top)
+    pairs = [
+        {
+            "left": state.node(part.left),
+            "right": state.node(part.right),
+            **_fields(part, "left_hops", "right_hops", "value", "spread"),
+        }
+        for part in found.pairs
+    ]
     return {
         "node": state.node(one),
         "other": state.node(two),
-        "kernel": found.kernel,
-        "similarity": found.similarity,
-        "spread": found.spread,
-        "pairs": [
-            {
-                "left": state.node(part.left),
-                "right": state.node(part.right),
-                "left_hops": part.left_hops,
-                "right_hops": part.right_hops,
-                "value": part.value,
-                "spread": part.spread,
-            }
-            for part in found.pairs
-        ],
-        "rest": found.rest,
-        "rest_count": found.rest_count,
+        **_fields(found, "kernel", "similarity", "spread", "rest", "rest_count", "held"),
+        "pairs": pairs,
         "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
         "features": [_features(features) for features in found.features],
-        "held": found.held,
     }
 
 
@@ -174,8 +159,7 @@ def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
 def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
     return {
         "parts": [_neighbour(state, part) for part in shown.parts],
-        "rest": shown.rest,
-        "rest_count": shown.rest_count,
+        **_fields(shown, "rest", "rest_count"),
     }
 
 
@@ -183,20 +167,20 @@ def _neighbour(state: ExplorerState, part: Part) -> dict[str, Any]:
     at = part.name
     # A new node is not in the state.
     node = state.node(at) if at < len(state.names.texts) else {"name": "", "index": None}
-    words = [{"name": word.name, "value": word.value} for word in part.words]
-    return {**node, "value": part.value, "spread": part.spread, "hops": part.hops, "words": words}
+    words = [_fields(word, "name", "value") for word in part.words]
+    return {**node, **_fields(part, "value", "spread", "hops"), "words": words}
 
 
 def _features(features: Features) -> dict[str, Any]:
-    shown = features.shown
     return {
-        "parts": [{"name": p.name, "value": p.value, "spread": p.spread} for p in shown.parts],
-        "rest": shown.rest,
-        "rest_count": shown.rest_count,
-        "constant": features.constant,
-        "other_nodes": features.other_nodes,
-        "other_count": features.other_count,
+        "parts": [_fields(part, "name", "value", "spread") for part in features.shown.parts],
+        **_fields(features.shown, "rest", "rest_count"),
+        **_fields(features, "constant", "other_nodes", "other_count"),
     }
+
+
+def _fields(one: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in names}
 
 
 def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:

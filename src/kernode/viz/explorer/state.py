@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import struct
-from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -22,63 +19,40 @@ from kernode.viz.layout import Plane, layout
 
 _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
-_BETWEEN = "\n"  # separates names in the text that is searched
 
 
 class NodeNames:
-    """Names of the n nodes of a graph, or their positions as text; found whole or by a part.
+    """Names of the n nodes of a graph, or their positions as text.
 
     >>> from kernode.graph import Graph
     >>> import numpy as np
-    >>> names = NodeNames(Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "Anna", "joan"]))
-    >>> names.find("joan"), [names.texts[i] for i in names.search("AN", 9)]
-    (2, ['ann', 'Anna', 'joan'])
+    >>> names = NodeNames(Graph.from_edges([(0, 1)], np.eye(3), node_names=["joan", "ann", "Anna"]))
+    >>> names.find("joan"), [names.texts[i] for i in search(names.texts, "AN", 9)]
+    (0, ['ann', 'Anna', 'joan'])
     """
 
     def __init__(self, graph: Graph) -> None:
+        own = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
         self.of = graph.name
-        self.texts: list[str] = list(
-            map(str, range(graph.n_nodes)) if graph.node_names is None else graph.node_names.tolist()
-        )
+        self.texts = [str(name) for name in own]
         self._at = {text: i for i, text in enumerate(self.texts)}
-        folded = [_folded(text) for text in self.texts]
-        self._text = _BETWEEN + _BETWEEN.join(folded) + _BETWEEN
-        # Start of each name in the text, including the line break before it.
-        self._starts = list(accumulate((len(one) + 1 for one in folded), initial=0))[:-1]
 
     def find(self, name: str) -> int:
         """Return the position of a node."""
         at = self._at.get(name)
         if at is None:
             shown = name if len(name) <= 80 else name[:80] + "…"
-            raise InputError(
-                f"no node of {self.of!r} is called {shown!r}. Search for a part of the name.",
-                "unknown",
-                what="node",
-                name=shown,
-            )
+            sentence = f"no node of {self.of!r} is called {shown!r}. Search for a part of the name."
+            raise InputError(sentence, "unknown", what="node", name=shown)
         return at
 
-    def search(self, part: str, limit: int) -> list[int]:
-        """Return nodes whose name contains a part, ignoring case: exact names, prefixes, others."""
-        wanted = _folded(part.strip())
-        if not wanted:
-            return list(range(min(limit, len(self.texts))))
-        found: dict[int, None] = {}
-        if part in self._at:
-            found[self._at[part]] = None
-        ends = re.escape(_BETWEEN + wanted + _BETWEEN)
-        for pattern in (f"(?={ends})", re.escape(_BETWEEN + wanted), re.escape(wanted)):
-            for match in re.finditer(pattern, self._text):
-                found[bisect_right(self._starts, match.start()) - 1] = None
-                if len(found) >= limit:
-                    return list(found)[:limit]
-        return list(found)[:limit]
 
-
-def _folded(text: str) -> str:
-    """Fold case, and put the text on one line."""
-    return " ".join(text.casefold().split("\n"))
+def search(names: list[str], part: str, limit: int) -> list[int]:
+    """Return positions of names that contain a part, ignoring case: equal names, prefixes, others."""
+    wanted = part.strip().casefold()
+    found = [(i, folded) for i, name in enumerate(names) if wanted in (folded := name.casefold())]
+    found.sort(key=lambda one: (names[one[0]] != part, one[1] != wanted, not one[1].startswith(wanted)))
+    return [i for i, _ in found[:limit]]
 
 
 @dataclass(frozen=True)

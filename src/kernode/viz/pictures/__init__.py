@@ -1,7 +1,7 @@
 """The registry of pictures: each is one module with its data, its two drawings and its caption.
 
-A new picture is a module with a ``PICTURE`` and a function of its name for :mod:`kernode.plots`, and its name
-in :data:`NAMES`. ``kernode plot``, ``kernode report`` and ``kn.plots`` find it there.
+A new picture is a module with a ``PICTURE``, and its name in :data:`NAMES`. ``kernode plot``, ``kernode
+report`` and ``kn.plots`` find it there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kernode.errors import InputError
@@ -35,7 +34,10 @@ _DPI = 300
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a model on a graph: data, a matplotlib drawing, a plotly chart and a caption."""
+    """A picture of a model on a graph: data, a matplotlib drawing, a plotly chart and a caption.
+
+    Call it to draw on matplotlib's axes: ``kn.plots.confusion(model, axes=axes)``.
+    """
 
     name: str
     title: str
@@ -46,18 +48,25 @@ class Picture:
     draw: Callable[[Axes, Any], None]
     chart: Callable[[Any], Chart]
     chart_settings: Mapping[str, Any] = field(default_factory=dict)  # of data, for the chart
+    takes: tuple[str, ...] = ()  # parameters of a call besides graph and axes
 
-    def plot(
+    def __call__(
         self,
         model: Asked,
         X: Any = None,
         y: Any = None,
         *,
-        plane: Plane = "tsne",
+        plane: Plane | None = None,
         graph: Graph | None = None,
         axes: Axes | None = None,
     ) -> Axes:
-        """Draw on given axes, or on a new figure."""
+        """Draw a fitted classifier on given axes, or on a new figure.
+
+        - ``X``, ``y``: nodes and their classes. Without X: the model's test nodes, which ``kernode fit``
+          stores. Without y: the graph's classes.
+        - ``plane``: layout of the nodes, "tsne" (the default), "umap" or "pca".
+        - ``graph``: another graph than the one that the model was trained on.
+        """
         from kernode.node_classification.asked import Asked
         from kernode.viz.canvas import our_style
         from kernode.viz.evaluation import EvaluationData
@@ -69,7 +78,10 @@ class Picture:
                 "setting",
                 setting="model",
             )
-        data = self.data(EvaluationData.of(model._on(graph), X, y, plane=plane))
+        for name, value in (("X", X), ("y", y), ("plane", plane)):
+            if value is not None and name not in self.takes:
+                raise InputError(f"{self.name} does not take {name}.", "no-effect", setting=name)
+        data = self.data(EvaluationData.of(model._on(graph), X, y, plane=plane or "tsne"))
         with our_style():
             if axes is None:
                 from matplotlib import pyplot
@@ -79,21 +91,12 @@ class Picture:
         return axes
 
 
-def module_of(name: str) -> ModuleType:
-    """Return the module of a picture."""
-    if name not in NAMES:
-        raise InputError(
-            f"there is no picture {name!r}. Choose from {', '.join(NAMES)}.",
-            "unknown",
-            what="picture",
-            name=name,
-        )
-    return import_module(f"{__name__}.{name.replace('-', '_')}")
-
-
 def find_picture(name: str) -> Picture:
     """Return a picture by its name."""
-    picture: Picture = module_of(name).PICTURE
+    if name not in NAMES:
+        sentence = f"there is no picture {name!r}. Choose from {', '.join(NAMES)}."
+        raise InputError(sentence, "unknown", what="picture", name=name)
+    picture: Picture = import_module(f"{__name__}.{name.replace('-', '_')}").PICTURE
     return picture
 
 

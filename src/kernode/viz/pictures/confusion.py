@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.viz.canvas import INK, QUIET, class_label, html_label, readable
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
@@ -17,16 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COUNTED = 10  # classes whose counts fit into their cells
-
-
-def confusion(
-    model: Asked, X: Any = None, y: Any = None, *, graph: Graph | None = None, axes: Axes | None = None
-) -> Axes:
-    """Draw the confusion matrix of nodes X with classes y.
-
-    Without X: the model's test nodes, which ``kernode fit`` stores. Without y: the graph's classes.
-    """
-    return PICTURE.plot(model, X, y, graph=graph, axes=axes)
 
 
 @dataclass(frozen=True)
@@ -124,4 +112,5 @@ PICTURE = Picture(
     draw=draw_confusion,
     chart=confusion_chart,
     chart_settings={"most": 40},
+    takes=("X", "y"),
 )

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.viz.canvas import COLOURS, INK, QUIET, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
@@ -17,13 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)  # marked on the curve
-
-
-def coverage(
-    model: Asked, X: Any = None, y: Any = None, *, graph: Graph | None = None, axes: Axes | None = None
-) -> Axes:
-    """Draw accuracy over the share of nodes that are answered, most confident first; X and y as for confusion."""
-    return PICTURE.plot(model, X, y, graph=graph, axes=axes)
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,7 @@ class Coverage:
 
 
 def coverage_data(evaluation: EvaluationData) -> Coverage:
-    """Return the curve from the most confident test nodes to all of them; equal confidences count together."""
+    """Return the curve from the most confident test nodes to all; equal confidences count together."""
     predictions = evaluation.predictions
     order = np.argsort(-predictions.confidence, kind="stable")
     confidence, right = predictions.confidence[order], np.cumsum(predictions.correct[order])
@@ -101,4 +92,5 @@ PICTURE = Picture(
     data=coverage_data,
     draw=draw_coverage,
     chart=coverage_chart,
+    takes=("X", "y"),
 )

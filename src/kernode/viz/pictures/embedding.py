@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.viz.canvas import GREY, INK, QUIET, ClassColours, class_label, html_label, readable, rounded
 from kernode.viz.evaluation import OTHER, PARTS, TEST, TRAIN, VALIDATION, EvaluationData
-from kernode.viz.layout import Plane
 from kernode.viz.pictures import Chart, Picture
 
 if TYPE_CHECKING:
@@ -30,17 +27,6 @@ _BY_WEBGL = 3000  # nodes from which WebGL draws
 _MANY = 8000  # nodes from which marks of the chart are smaller
 _SYMBOLS = {TRAIN: "circle", VALIDATION: "triangle-up", TEST: "circle", OTHER: "diamond"}
 _SIZES = {TRAIN: 4, VALIDATION: 7, TEST: 7, OTHER: 5}
-
-
-def embedding(
-    model: Asked, *, plane: Plane = "tsne", graph: Graph | None = None, axes: Axes | None = None
-) -> Axes:
-    """Draw every node in a plane in which similar nodes are near each other.
-
-    Colours are classes, known or else predicted; the most frequent ones have a colour, the rest is grey.
-    Shapes mark training, validation and test nodes. ``plane``: "tsne", "umap" or "pca".
-    """
-    return PICTURE.plot(model, plane=plane, graph=graph, axes=axes)
 
 
 @dataclass(frozen=True)
@@ -199,4 +185,5 @@ PICTURE = Picture(
     draw=draw_embedding,
     chart=embedding_chart,
     chart_settings={"most": 20_000},  # the page must stay small
+    takes=("plane",),
 )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.graph import Graph, positions
-from kernode.node_classification.asked import Asked
+from kernode.graph import positions
 from kernode.viz.canvas import INK, QUIET, class_label, html_label, readable, rounded, signed
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
 
 _NODES = 2000  # of more, evenly spaced ones: a picture has fewer pixels
 _LEAST = 0.04  # share of the nodes below which there is no room for a class name
-
-
-def gram(model: Asked, X: Any = None, *, graph: Graph | None = None, axes: Axes | None = None) -> Axes:
-    """Draw K̄ in the order of classes, among nodes X, else test nodes or others with a known class."""
-    return PICTURE.plot(model, X, graph=graph, axes=axes)
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ def _compared_nodes(evaluation: EvaluationData) -> tuple[np.ndarray, str]:
 
 
 def block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
-    """Return the mean of each block of a square matrix, at most pixels × pixels blocks of almost equal size."""
+    """Return means of at most pixels × pixels blocks of a square matrix, of almost equal size."""
     m = len(matrix)
     edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
     sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
@@ -180,4 +174,5 @@ PICTURE = Picture(
     draw=draw_gram,
     chart=gram_chart,
     chart_settings={"pixels": 180},
+    takes=("X",),
 )

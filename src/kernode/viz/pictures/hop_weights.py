@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.node_classification.model import Model
 from kernode.viz.canvas import QUIET, colour, plain_axes
 from kernode.viz.evaluation import EvaluationData
@@ -16,11 +14,6 @@ from kernode.viz.pictures import Chart, Picture, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def hop_weights(model: Asked, *, graph: Graph | None = None, axes: Axes | None = None) -> Axes:
-    """Draw ω_h over epochs, the mean of the runs and their spread."""
-    return PICTURE.plot(model, graph=graph, axes=axes)
 
 
 def hop_weight_history(model: Model) -> dict[str, Any]:

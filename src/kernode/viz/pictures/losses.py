@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
 from kernode.viz.pictures.curves import curves_chart, draw_curves, history
@@ -21,11 +19,6 @@ _LOSSES = {
 }
 _PARTS = ("its softmax part", "its kernel part")
 _STYLES = dict(zip(_LOSSES.values(), ("-", (0, (5, 2)), (0, (1, 1.2)), "-."), strict=True))
-
-
-def losses(model: Asked, *, graph: Graph | None = None, axes: Axes | None = None) -> Axes:
-    """Draw training and validation losses over epochs."""
-    return PICTURE.plot(model, graph=graph, axes=axes)
 
 
 def loss_data(evaluation: EvaluationData) -> dict[str, Any]:

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.graph import Graph
 from kernode.metrics.classes import wilson
-from kernode.node_classification.asked import Asked
 from kernode.node_classification.calibration_report import calibration_report
 from kernode.viz.canvas import COLOURS, GREY, QUIET, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
@@ -18,15 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def reliability(
-    model: Asked, X: Any = None, y: Any = None, *, graph: Graph | None = None, axes: Axes | None = None
-) -> Axes:
-    """Draw accuracy over predicted probability; X and y as for confusion."""
-    return PICTURE.plot(model, X, y, graph=graph, axes=axes)
-
-
 def reliability_data(evaluation: EvaluationData) -> dict[str, Any]:
-    """Return confidence and accuracy by bin, the calibration error, and the part of it that chance explains."""
+    """Return confidence and accuracy by bin, the calibration error, and its size by chance alone."""
     by_run, nodes, truth = evaluation.test_probabilities, evaluation.test_nodes, evaluation.truth
     assert truth is not None
     report = calibration_report(evaluation.model.calibration, by_run, nodes, truth)
@@ -111,4 +102,5 @@ PICTURE = Picture(
     data=reliability_data,
     draw=draw_reliability,
     chart=reliability_chart,
+    takes=("X", "y"),
 )

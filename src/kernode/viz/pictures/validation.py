@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernode.graph import Graph
-from kernode.node_classification.asked import Asked
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
 from kernode.viz.pictures.curves import curves_chart, draw_curves, history
@@ -14,11 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
-
-
-def validation(model: Asked, *, graph: Graph | None = None, axes: Axes | None = None) -> Axes:
-    """Draw accuracy, and mAP where it was computed, on validation nodes over epochs."""
-    return PICTURE.plot(model, graph=graph, axes=axes)
 
 
 def validation_data(evaluation: EvaluationData) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kernode.errors import InputError
 from kernode.node_classification.baselines import NAMES as BASELINES
 from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.node_classification.explaining import explain_node
-from kernode.node_classification.explanation import NodeExplanation, Part
+from kernode.node_classification.explanation import Part
 from kernode.node_classification.report import percent
 from kernode.node_classification.summary import hop_words, summary
 from kernode.progress import tell
@@ -23,33 +23,6 @@ from kernode.viz.pictures import NAMES, SECTIONS, Chart, Picture, find_picture
 
 _LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
-
-
-@dataclass(frozen=True)
-class UnsureNode:
-    """A node, the two most probable classes, and the largest parts of an exact sum."""
-
-    node: str
-    answer: str
-    chance: float  # percent
-    next_answer: str | None
-    next_chance: float | None
-    known: str | None
-    speaks_for: tuple[str, ...]
-    speaks_against: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
-
-
-@dataclass(frozen=True)
-class Unsure:
-    """The least certain nodes, where they were looked for, and why there are no reasons, if not."""
-
-    nodes: tuple[UnsureNode, ...]
-    among: str
-    unexplained: str  # empty if every node is explained
 
 
 @dataclass(frozen=True)
@@ -95,9 +68,9 @@ class Contents:
         return self.evaluation.scores | {"ensemble_accuracy": together}
 
     @cached_property
-    def unsure(self) -> Unsure:
+    def unsure(self) -> dict[str, Any]:
         """The least certain nodes."""
-        return least_sure(self.evaluation)
+        return _least_sure(self.evaluation)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -128,20 +101,19 @@ class Contents:
             return []
         of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} runs" if r > 1 else "")
         low, high = figures["interval_95"]
-        found = [
-            ("Test accuracy", percent(figures, "accuracy", r), f"{of}; 95 % interval {low:.1f} to {high:.1f}")
-        ]
+        remark = f"{of}; 95 % interval {low:.1f} to {high:.1f}"
+        found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
-            found.append(
-                ("All runs together", f"{figures['ensemble_accuracy']:.2f} %", "what predict answers")
-            )
+            together = f"{figures['ensemble_accuracy']:.2f} %"
+            found.append(("All runs together", together, "what predict answers"))
         found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
-        chance = f"{self._whose}chance alone gives {self.calibration['by_chance']:.1f} %"
-        found.append(("Calibration error", f"{self.calibration['error_mean']:.1f} %", chance))
+        chance = f"chance alone gives {self.calibration['by_chance']:.1f} %"
+        remark = f"{self.calibrated_runs}; {chance}" if self.calibrated_runs else chance
+        found.append(("Calibration error", f"{self.calibration['error_mean']:.1f} %", remark))
         return found
 
     @property
-    def beside(self) -> list[dict[str, Any]]:
+    def baselines(self) -> list[dict[str, Any]]:
         """Accuracy of the model and of the baselines, for a table."""
         figures = self.figures
         if figures is None or not figures["baselines"]:
@@ -188,40 +160,13 @@ class Contents:
         return figures | (figures["ensemble"] or {})
 
     @property
-    def _whose(self) -> str:
+    def calibrated_runs(self) -> str:
         """The runs that :attr:`calibration` is about, if there are several."""
         r = len(self.evaluation.model.seeds)
         if r == 1:
             return ""
         together = self.figures is not None and self.figures["calibration"]["ensemble"] is not None
-        return f"{r} runs together; " if together else f"mean of {r} runs; "
-
-    @property
-    def calibration_of(self) -> str:
-        """The same at the end of a caption."""
-        return f" ({self._whose.rstrip('; ')})" if self._whose else ""
-
-    @property
-    def sureness(self) -> list[str]:
-        """Sentences about calibration."""
-        if self.figures is None:
-            return []
-        one, rows = self.calibration, []
-        if one["calibrated_on"]:
-            rows.append(
-                f"Probabilities were calibrated on {one['calibrated_on']:,} nodes that did not train "
-                f"(temperature {one['temperature']:.2f}). Their error{self.calibration_of} was "
-                f"{one['error_uncalibrated']:.1f} % before and is {one['error_mean']:.1f} % now. Answers "
-                f"that are perfectly calibrated would have {one['by_chance']:.1f} % by chance about so many "
-                f"nodes, and at most {one['by_chance_at_most']:.1f} % in 19 of 20 cases."
-            )
-        else:
-            rows.append(
-                "Probabilities are not calibrated: they are as they were trained. Their error"
-                f"{self.calibration_of} is {one['error_mean']:.1f} %; "
-                f"chance alone gives {one['by_chance']:.1f} %."
-            )
-        return rows
+        return f"{r} runs together" if together else f"mean of {r} runs"
 
     @property
     def settings(self) -> list[tuple[str, str]]:
@@ -258,9 +203,7 @@ class Contents:
             "select_by": model.training.select_by,
             "hop_weights": None if weights is None else [_or_none(w) for w in weights.mean(axis=0).tolist()],
             "hop_weights_in_words": self.hops or None,
-            "least_sure": [node.to_json() for node in self.unsure.nodes],
-            "least_sure_among": self.unsure.among,
-            "without_reasons": self.unsure.unexplained or None,
+            **self.unsure,
             "pictures": list(self.charts),
             "left_out": self.left_out,
             "settings": dict(self.settings),
@@ -273,44 +216,44 @@ def _or_none(weight: float) -> float | None:
     return None if weight != weight else round(weight, 4)
 
 
-def least_sure(evaluation: EvaluationData, count: int = 10) -> Unsure:
-    """Return the least certain nodes among those that no run was trained on, or among all if there are none."""
-    unseen = np.flatnonzero(~evaluation.parts.is_training(evaluation.graph.n_nodes))
+def _least_sure(evaluation: EvaluationData, count: int = 10) -> dict[str, Any]:
+    """The least certain of the nodes that no run was trained on, or of all nodes if there are none."""
+    n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
+    unseen = np.flatnonzero(~evaluation.parts.is_training(n))
     among = f"the {len(unseen):,} nodes that no run was trained on"
-    if not evaluation.on.has_training_nodes or not len(unseen):
-        unseen, among = np.arange(evaluation.graph.n_nodes), f"all {evaluation.graph.n_nodes:,} nodes"
-        among += ", training nodes among them" if evaluation.on.has_training_nodes else ""
-    chances = evaluation.chances[unseen]
-    order = unseen[np.argsort(chances.max(axis=1), kind="stable")[:count]]
-    rows, why = [], ""
+    if not has_training or not len(unseen):
+        unseen = np.arange(n)
+        among = f"all {n:,} nodes" + (", training nodes among them" if has_training else "")
+    order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:count]]
+    rows, why = [], None
     for done, node in enumerate(order.tolist()):
         tell("reasons", done, len(order))
-        explained = None
-        if not why:
+        parts: tuple[Part, ...] = ()
+        if why is None:
             try:
-                explained = explain_node(evaluation.on, node, top=12)
+                parts = explain_node(evaluation.on, node, top=12).neighbours.parts
             except InputError as error:
                 why = str(error)
-        rows.append(_row(evaluation, node, explained))
-    return Unsure(tuple(rows), among, why)
+        rows.append(_unsure_node(evaluation, node, parts))
+    return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
 
 
-def _row(evaluation: EvaluationData, node: int, explained: NodeExplanation | None) -> UnsureNode:
-    chances, names = evaluation.chances[node], [str(name) for name in evaluation.class_names]
+def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """A node, its two most probable classes, and the largest parts of an exact sum."""
+    chances, names = evaluation.chances[node], evaluation.class_names
     first, *others = np.argsort(-chances, kind="stable").tolist()
     known = int(evaluation.known[node])
-    parts = () if explained is None else explained.neighbours.parts
-    own = evaluation.names(np.array([node]))[0]
-    return UnsureNode(
-        shortened(own, _LONGEST),
-        names[first],
-        round(100 * float(chances[first]), 2),
-        names[others[0]] if others else None,
-        round(100 * float(chances[others[0]]), 2) if others else None,
-        names[known] if known >= 0 else None,
-        tuple(_words(part, own) for part in parts if part.value >= _LEAST)[:3],
-        tuple(_words(part, own) for part in parts if part.value <= -_LEAST)[:3],
-    )
+    (own,) = evaluation.names(np.array([node]))
+    return {
+        "node": shortened(own, _LONGEST),
+        "answer": names[first],
+        "chance": round(100 * float(chances[first]), 2),
+        "next_answer": names[others[0]] if others else None,
+        "next_chance": round(100 * float(chances[others[0]]), 2) if others else None,
+        "known": names[known] if known >= 0 else None,
+        "speaks_for": [_words(part, own) for part in parts if part.value >= _LEAST][:3],
+        "speaks_against": [_words(part, own) for part in parts if part.value <= -_LEAST][:3],
+    }
 
 
 def _words(part: Part, own: str) -> str:
