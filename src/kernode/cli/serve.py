@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _SETTINGS = "KERNODE_SERVE"  # environment variable with the options, for worker processes
 _MOST_CONNECTIONS = 500  # more are answered with 503
 
+_MOST_WORKERS = 64
+
 
 def serve(
     *,
@@ -63,8 +65,11 @@ def serve(
     _require_extra()
     from kernode.viz.explorer.middleware import is_valid_token
 
-    if workers < 1:
-        raise InputError(f"workers must be an integer ≥ 1. Got {workers}.", "setting", setting="workers")
+    if not 1 <= workers <= _MOST_WORKERS:  # each is a process with the model in memory
+        raise InputError(
+            f"workers must be an integer from 1 to {_MOST_WORKERS}. Got {workers}.",
+            "setting", setting="workers", value=workers,
+        )  # fmt: skip
     if root_path and not root_path.startswith("/"):
         raise InputError(
             f"the root path must begin with a slash, as /kernode does. Got {root_path!r}.",

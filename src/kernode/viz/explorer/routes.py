@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from kernode.errors import InputError
-from kernode.viz.explorer import answers, changes
+from kernode.viz.explorer import answers
 from kernode.viz.explorer.state import ExplorerState
 
 MOST_SIMILAR, MOST_PARTS, MOST_FOUND, MOST_EDGES, MOST_FEATURES = 1000, 200, 50, 100, 1000
@@ -138,7 +138,7 @@ def router(state: ExplorerState) -> APIRouter:
     quick, long = _one_at_a_time(state), _one_at_a_time(state)
     picture = Asset(state.picture(), "application/octet-stream")
     model = Json(state.model()).body
-    every_name = Asset(bytes(Json(state.names.texts).body), "application/json")
+    every_name = Asset(bytes(Json(state.names).body), "application/json")
 
     @api.get("/model", summary="The model, its graph and its classes")
     async def about_model() -> Response:
@@ -201,11 +201,11 @@ def router(state: ExplorerState) -> APIRouter:
         if state.no_change is not None:
             raise InputError(state.no_change, "unsupported")
         given = (request.name, request.add, request.remove, request.features, request.columns)
-        return await long(changes.changed, *given)
+        return await long(answers.changed, *given)
 
     @api.post("/new-node", summary="The class of a node that is not in the graph; nothing is stored")
     async def new_node(request: NewNode) -> Response:
         given = (request.name, request.columns, request.features, request.edges, request.k)
-        return await long(changes.arrived, *given)
+        return await long(answers.arrived, *given)
 
     return api

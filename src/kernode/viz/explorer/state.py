@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.graph import Graph
 from kernode.node_classification.explaining import explain_node, feature_names
 from kernode.node_classification.method import Method
 from kernode.node_classification.model_on_graph import ModelOnGraph
@@ -21,34 +20,12 @@ _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
 
 
-class NodeNames:
-    """Names of the n nodes of a graph, or their positions as text.
-
-    >>> from kernode.graph import Graph
-    >>> import numpy as np
-    >>> names = NodeNames(Graph.from_edges([(0, 1)], np.eye(3), node_names=["joan", "ann", "Anna"]))
-    >>> names.find("joan"), [names.texts[i] for i in search(names.texts, "AN", 9)]
-    (0, ['ann', 'Anna', 'joan'])
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        own = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
-        self.of = graph.name
-        self.texts = [str(name) for name in own]
-        self._at = {text: i for i, text in enumerate(self.texts)}
-
-    def find(self, name: str) -> int:
-        """Return the position of a node."""
-        at = self._at.get(name)
-        if at is None:
-            shown = name if len(name) <= 80 else name[:80] + "…"
-            sentence = f"no node of {self.of!r} is called {shown!r}. Search for a part of the name."
-            raise InputError(sentence, "unknown", what="node", name=shown)
-        return at
-
-
 def search(names: list[str], part: str, limit: int) -> list[int]:
-    """Return positions of names that contain a part, ignoring case: equal names, prefixes, others."""
+    """Return positions of names that contain a part, ignoring case: equal names, prefixes, others.
+
+    >>> search(["joan", "ann", "Anna"], "AN", 9)
+    [1, 2, 0]
+    """
     wanted = part.strip().casefold()
     found = [(i, folded) for i, name in enumerate(names) if wanted in (folded := name.casefold())]
     found.sort(key=lambda one: (names[one[0]] != part, one[1] != wanted, not one[1].startswith(wanted)))
@@ -61,7 +38,7 @@ class ExplorerState:
 
     on: ModelOnGraph
     by_position: ModelOnGraph  # on the graph without names: results identify nodes by position
-    names: NodeNames
+    names: list[str]  # of nodes, or their positions as text
     points: np.ndarray  # n × 2, within [−1, 1]
     chances: np.ndarray  # n × c
     classes: tuple[str, ...]  # the model's c, then those that only the graph has
@@ -76,10 +53,24 @@ class ExplorerState:
                 f"{method.title} has no kernel: there is nothing to explore. Train one that has, such as k3.",
                 "unsupported",
             )
-        bare = replace(on.graph, node_names=None)
-        points = layout(on, plane)
-        by_position = replace(on, graph=bare, known_g=on.g, prepared=None)
-        return cls(on, by_position, NodeNames(on.graph), points, on.chances(), *known_classes(on))
+        graph, points = on.graph, layout(on, plane)
+        names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
+        by_position = replace(on, graph=replace(graph, node_names=None), known_g=on.g, prepared=None)
+        return cls(on, by_position, list(map(str, names)), points, on.chances(), *known_classes(on))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def find(self, name: str) -> int:
+        """Return the position of a node."""
+        if name not in self._positions:
+            shown = name if len(name) <= 80 else name[:80] + "…"
+            sentence = (
+                f"no node of {self.on.graph.name!r} is called {shown!r}. Search for a part of the name."
+            )
+            raise InputError(sentence, "unknown", what="node", name=shown)
+        return self._positions[name]
 
     @property
     def model_classes(self) -> tuple[str, ...]:
@@ -128,7 +119,7 @@ class ExplorerState:
         """Return the fields that every mention of a node has."""
         label = int(self.known[at])
         return {
-            "name": self.names.texts[at],
+            "name": self.names[at],
             "index": int(at),
             "known_class": self.classes[label] if label >= 0 else None,
             "predicted_class": self.classes[self.predicted[at]],
