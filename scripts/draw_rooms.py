@@ -11,7 +11,7 @@ from pathlib import Path
 
 from matplotlib.patches import FancyBboxPatch
 
-from kernode.show.canvas import COLOURS, INK, LINE, QUIET, empty_figure, write_figure
+from kernode.viz.canvas import COLOURS, INK, LINE, QUIET, empty_figure, write_figure
 
 ROOT = Path(__file__).parents[1]
 # What is in each room, in a few words, and what of the paper.

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from kernode.data.edge_split import EdgeSplit, split_edges
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
-    from kernode.graph import Graph, positions
-    from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.estimators.classifier import NodeKernelClassifier
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.estimators.load import load_model
     from kernode.estimators.nodes import NodeKernelTransformer
-    from kernode.show import plots
+    from kernode.graph import Graph, positions
+    from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.tasks.classes.variants import VARIANTS
     from kernode.tasks.links.variants import LINK_VARIANTS
     from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
     from kernode.version import __version__
+    from kernode.viz import plots
 
 # Where each public name is. It is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
@@ -71,7 +71,7 @@ _MODULES = {
     "kernels": "kernels",
     "losses": "losses",
     "maps": "maps",
-    "plots": "show.plots",
+    "plots": "viz.plots",
 }
 
 __all__ = [

@@ -12,9 +12,6 @@ from graphs import clustered_graph
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import Linear
 from kernode.node_classification.experiment import run_variant
-from kernode.show.picture_data import block_means
-from kernode.show.plots.hop_lines import spread
-from kernode.show.training_history import hop_weight_history
 from kernode.studies.reproduce import drawing
 from kernode.studies.reproduce.figure_data import (
     _labelled,
@@ -25,6 +22,8 @@ from kernode.studies.reproduce.figure_data import (
     unpack,
 )
 from kernode.training.run import Run
+from kernode.viz.pictures.gram import block_means
+from kernode.viz.pictures.hop_weights import hop_weight_history, spread
 from tasks import DOUBLE
 
 Image = pytest.importorskip("PIL.Image")

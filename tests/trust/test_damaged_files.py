@@ -21,9 +21,9 @@ from kernode.hops.matrices import normalized_adjacency
 from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model, write_link_model
 from kernode.node_classification.model_file import read_model, write_model
-from kernode.show import layout
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
+from kernode.viz import layout
 from parts import METHODS
 from tasks import SHORT, trained
 

@@ -30,11 +30,11 @@ from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
 from kernode.node_classification.model_file import read_model
-from kernode.show.layout import _kept
 from kernode.storage import read_tensors, write_tensors
 from kernode.studies.results import read_record
 from kernode.studies.tune.study import open_study
 from kernode.training.checkpoint import Checkpoint
+from kernode.viz.layout import _kept
 
 SOURCES = Path(kn.__file__).parent
 GRAPH = clustered_graph(n=24, features=4)
@@ -486,8 +486,8 @@ DANGEROUS = {
     r"allow_pickle=True|torch\.load|joblib\.(load|Memory)|shell=True|os\.(system|popen)|\bmarshal\b": set(),
     r"\bshelve\b|yaml\.(unsafe_)?load|extractall|\.extract\(|unpack_archive|tarfile": set(),
     r"\bdill\b|load_extension": set(),
-    r"from_string\(": {"show/report/page.py"},
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\|\s*safe\b": {"show/report/template.html"},
+    r"from_string\(": {"viz/report/__init__.py"},
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\|\s*safe\b": {"viz/report/template.html"},
 }
 
 

@@ -15,15 +15,15 @@ from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
-from kernode.show.picture_data import block_means
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.viz.pictures.gram import block_means
 
 _MOST_PIXELS = 4096**2  # of a stored picture
 LEVELS = 127  # on either side of 0, so that −1, 0 and 1 are packed without error
 
 
 def embedding(
-    on: NodeModelOnGraph, nodes: np.ndarray, *, perplexity: float, seed: int, iterations: int
+    on: ModelOnGraph, nodes: np.ndarray, *, perplexity: float, seed: int, iterations: int
 ) -> dict[str, Any]:
     """Return where t-SNE puts run 0's nodes, and how compact the classes of every run are before that.
 
@@ -52,9 +52,7 @@ def embedding(
     }
 
 
-def gram(
-    before: NodeModelOnGraph, after: NodeModelOnGraph, nodes: np.ndarray, pixels: int = 250
-) -> dict[str, Any]:
+def gram(before: ModelOnGraph, after: ModelOnGraph, nodes: np.ndarray, pixels: int = 250) -> dict[str, Any]:
     """Return K̄ among nodes in the order of their classes before and after training, as small pictures.
 
     The means within and between classes are those of all pairs u ≠ v, not of the pictures' pixels.
@@ -91,7 +89,7 @@ def unpack(text: str) -> np.ndarray:
     return (levels.reshape(side, side).astype(np.float64) - LEVELS) / LEVELS
 
 
-def _labelled(on: NodeModelOnGraph, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _labelled(on: ModelOnGraph, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that have a class, and their classes."""
     labels = on.graph.labels[nodes]
     nodes, labels = nodes[labels >= 0], labels[labels >= 0]
@@ -103,7 +101,7 @@ def _labelled(on: NodeModelOnGraph, nodes: np.ndarray) -> tuple[np.ndarray, np.n
     return nodes, labels
 
 
-def _units(on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+def _units(on: ModelOnGraph, nodes: np.ndarray) -> np.ndarray:
     """g of the nodes at length 1: r × m × d, in float64 so that the cosine of a node with itself is 1."""
     g = on.g[:, torch.from_numpy(nodes).to(on.place.device)]
     return normalized(on.kernel.base).embed(g).cpu().double().numpy()
@@ -129,7 +127,7 @@ def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.n
     return np.asarray(found.fit(x)).round(2)
 
 
-def _gram_picture(on: NodeModelOnGraph, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
+def _gram_picture(on: ModelOnGraph, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
     own = on.kernel
     full = NodeKernel(normalized(own.base), own.g, own.parameters).gram(nodes).astype(np.float64)  # m × m
     alike = labels[:, None] == labels

@@ -16,13 +16,13 @@ from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.node_classification.experiment import Outcome, run_method
-from kernode.show.training_history import hop_weight_history
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.studies.reproduce.figure_data import embedding, gram
 from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run, Telling
+from kernode.viz.pictures.hop_weights import hop_weight_history
 
 RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -169,7 +169,7 @@ def _fixed(splits: list[Split]) -> bool:
     return all(split is splits[0] for split in splits)
 
 
-def _right(on: NodeModelOnGraph, splits: list[Split]) -> str | None:
+def _right(on: ModelOnGraph, splits: list[Split]) -> str | None:
     """How many runs get each test node right, a digit each, so that two systems can be compared in pairs."""
     if not _fixed(splits) or len(splits) >= len(DIGITS):
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernode.show.canvas import empty_figure, signed, write_figure
-from kernode.show.plots.heat_map import class_axis, heat_map
 from kernode.studies.reproduce.figure_data import unpack
+from kernode.viz.canvas import empty_figure, signed, write_figure
+from kernode.viz.pictures.gram import class_axis, heat_map
 
 
 def draw_gram(result: dict[str, Any], title: str, stem: Path) -> list[Path]:

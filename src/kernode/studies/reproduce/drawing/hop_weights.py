@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernode.show.canvas import empty_figure, write_figure
-from kernode.show.plots.hop_lines import hop_lines, mark_kept, name_lines, room_below
+from kernode.viz.canvas import empty_figure, write_figure
+from kernode.viz.pictures.hop_weights import hop_lines, mark_kept, name_lines, room_below
 
 
 def draw_hop_weights(panels: Mapping[str, dict[str, Any]], stem: Path) -> list[Path]:

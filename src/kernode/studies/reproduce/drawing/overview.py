@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.show.canvas import (
+from kernode.viz.canvas import (
     COLOURS,
     INK,
     LINE,
