@@ -4,8 +4,8 @@ import numpy as np
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.data import random_split
-from kernode.data.edge_split import split_edges
+from kernode.io import random_split
+from kernode.io.edge_split import split_edges
 from kernode.link_prediction.task import LinkTask
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.trainer import train

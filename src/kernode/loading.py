@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernode.compute.place import Place
-from kernode.data import load_graph
-from kernode.data.exchange import require_graph
-from kernode.data.registry import is_registered
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import load_graph
+from kernode.io.exchange import require_graph
+from kernode.io.registry import is_registered
 from kernode.link_prediction import model_file as link_file
 from kernode.link_prediction.estimator import LinkPredictor
 from kernode.link_prediction.model import LinkModel

@@ -10,7 +10,7 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
+from kernode.io import write_npz
 from kernode.node_classification.index_file import index_path
 
 PLAIN = clustered_graph(n=90)

@@ -10,9 +10,9 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import read_npz
-from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
+from kernode.io import read_npz
+from kernode.io.edge_split import split_edges
 from kernode.node_classification.model import Model
 
 QUICK = ("--replicas", 2, "--epochs", 15, "--json")

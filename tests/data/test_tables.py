@@ -12,11 +12,11 @@ from pyarrow import feather, parquet
 from scipy import sparse
 
 import kernode as kn
-from kernode.data import load_graph, read_npz, write_npz
-from kernode.data.tables.columns import Category, Date, Encoding, Flag, Number, Text, Vector
-from kernode.data.tables.columns.guess import guess_kind
-from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, KernodeError, KernodeWarning
+from kernode.io import load_graph, read_npz, write_npz
+from kernode.io.tables.columns import Category, Date, Encoding, Flag, Number, Text, Vector
+from kernode.io.tables.columns.encoding import guess_kind
+from kernode.io.tables.table import Repair
 from kernode.recipe import Recipe
 
 EDGES = "source,target\na,b\nb,c\nc,a\nc,d\n"

@@ -41,7 +41,7 @@ def test_each_file_is_looked_at_by_itself(tmp_path):
 
 @pytest.mark.parametrize("place", [10, 2**16 + 100])
 def test_a_byte_far_down_is_seen_as_well(tmp_path, place, monkeypatch):
-    monkeypatch.setattr("kernode.data.tables.decoding._BLOCK", 1000)
+    monkeypatch.setattr("kernode.io.tables.text_files._BLOCK", 1000)
     rows = b"source,target\n" + b"ann,bob\n" * (place // 8) + "Müller,Möller\n".encode("cp1252")
     (tmp_path / "e.csv").write_bytes(rows)
     assert set(kn.read_table(tmp_path / "e.csv").node_names.tolist()) == {"ann", "bob", "Müller", "Möller"}
@@ -99,7 +99,7 @@ def test_a_long_word_of_windows_is_shown_in_part_and_at_once(tmp_path):
 @pytest.mark.parametrize("encoding", ["UTF-8", "utf8", "U8"])
 def test_utf_8_is_utf_8_by_any_name(tmp_path, encoding, monkeypatch):
     (tmp_path / "edges.csv").write_bytes(EDGES.encode())
-    monkeypatch.setattr("kernode.data.tables.decoding._content", None)  # nothing is to be decoded
+    monkeypatch.setattr("kernode.io.tables.text_files._content", None)  # nothing is to be decoded
     assert kn.read_table(tmp_path / "edges.csv", encoding=encoding).n_nodes == 4
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
-from kernode.data.tables.columns.find_notation import Clues, find_notation
-from kernode.data.tables.columns.notation import DateNotation, NumberNotation
-from kernode.data.tables.columns.values import days, numbers
 from kernode.errors import InputError
+from kernode.io.tables.columns.find_notation import Clues, find_notation
+from kernode.io.tables.columns.notation import DateNotation, NumberNotation
+from kernode.io.tables.columns.values import days, numbers
 
 EDGES = {"source": ["a"], "target": ["b"]}
 NO_CLUES = Clues("t.csv")

@@ -10,9 +10,9 @@ import torch
 
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge, split_edges
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.edge_split import is_edge, split_edges
+from kernode.io.sizes import GraphSizes
 from kernode.link_prediction import missing
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod

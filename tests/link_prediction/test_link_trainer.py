@@ -11,8 +11,8 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.stack import part
-from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import InputError, KernodeError
+from kernode.io.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.link_prediction import trainer
 from kernode.link_prediction.method import LinkMethod

@@ -8,7 +8,7 @@ import torch
 
 from graphs import CLUSTERS, vectors
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import split_edges
+from kernode.io.edge_split import split_edges
 from kernode.losses import LinkCrossEntropy
 from kernode.recipe import Recipe
 

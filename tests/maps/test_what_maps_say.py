@@ -11,9 +11,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data import load_graph
-from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
+from kernode.io import load_graph
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.kernels import RBF, Linear
 from kernode.losses import Hinge, Softmax
 from kernode.maps import (

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data import random_split
 from kernode.errors import InputError, KernodeWarning
+from kernode.io import random_split
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.node_classification import tempering
 from kernode.node_classification.abstaining import checked_threshold

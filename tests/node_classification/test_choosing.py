@@ -11,9 +11,9 @@ import torch
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, KernodeError
 from kernode.hops import HopOperator, cost
+from kernode.io.sizes import GraphSizes
 from kernode.maps.layers import features
 from kernode.node_classification import halving
 from kernode.node_classification.choosing import checkpoint_parts, fit_best

@@ -10,9 +10,9 @@ import torch
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph.growth import extended
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.fitting import fit_again, fit_method
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.data import Split, split_nodes
 from kernode.errors import InputError, KernodeWarning
+from kernode.io import Split, split_nodes
 from kernode.node_classification.experiment import fit_all_labels, run_variant
 from kernode.node_classification.model import Model
 from kernode.node_classification.summary import summary

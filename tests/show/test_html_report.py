@@ -13,7 +13,7 @@ from trained_models import ODD, learned
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
+from kernode.io import write_npz
 from kernode.node_classification.model import Model
 from kernode.show.evidence import Evidence
 from kernode.show.report.contents import Contents

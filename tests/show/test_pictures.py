@@ -227,7 +227,7 @@ def test_the_command_writes_what_is_asked_for_and_says_what_does_not_apply(
 
 @pytest.fixture
 def graph_path(clusters, tmp_path):
-    from kernode.data import write_npz
+    from kernode.io import write_npz
 
     path = tmp_path / "clusters.npz"
     write_npz(clusters, path)

@@ -13,8 +13,8 @@ from scipy import stats
 
 from graphs import clustered_graph
 from kernode.cli.compare import KNOWN
-from kernode.data import split_nodes
 from kernode.errors import InputError
+from kernode.io import split_nodes
 from kernode.metrics.significance import holm, paired
 from kernode.node_classification.experiment import run_method
 from kernode.node_classification.method import PER_REPLICA

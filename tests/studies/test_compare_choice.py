@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from graphs import clustered_graph
-from kernode.data import split_nodes
 from kernode.errors import InputError
+from kernode.io import split_nodes
 from kernode.maps import HopMLP
 from kernode.node_classification import halving
 from kernode.node_classification.variants import CANDIDATES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import clustered_graph
-from kernode.data import split_nodes
+from kernode.io import split_nodes
 from kernode.maps import GAT, GCN, ClassicGNN
 from kernode.node_classification.variants import configure
 from kernode.studies.compare.contest import contest

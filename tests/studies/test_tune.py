@@ -11,8 +11,8 @@ import pytest
 from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.cli.settings_file import read_settings, write_settings
-from kernode.data import load_graph, split_nodes, write_npz
 from kernode.errors import InputError, KernodeError
+from kernode.io import load_graph, split_nodes, write_npz
 from kernode.link_prediction.experiment import run_link_variant
 from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
 from kernode.node_classification.experiment import run_variant

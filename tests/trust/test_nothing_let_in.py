@@ -17,15 +17,15 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli.parts import parse_part
-from kernode.data import read_npz, read_table, write_npz
-from kernode.data.archive import open_archive
-from kernode.data.edge_split import split_edges
-from kernode.data.fetch import read_members
-from kernode.data.planetoid import file_names, read_folder
-from kernode.data.split_file import read_split
-from kernode.data.store import Store
-from kernode.data.store.header import _checksum
 from kernode.hops import cache
+from kernode.io import read_npz, read_table, write_npz
+from kernode.io.archive import open_archive
+from kernode.io.edge_split import split_edges
+from kernode.io.fetch import read_members
+from kernode.io.planetoid import file_names, read_folder
+from kernode.io.split_file import read_split
+from kernode.io.store import Store
+from kernode.io.store.header import _checksum
 from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap

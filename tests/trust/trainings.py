@@ -22,8 +22,8 @@ import torch
 from graphs import clustered_graph
 from kernode.cli import main as kernode
 from kernode.compute.place import Place
-from kernode.data import load, random_split, write_npz
-from kernode.data.edge_split import split_edges
+from kernode.io import load, random_split, write_npz
+from kernode.io.edge_split import split_edges
 from kernode.link_prediction.baselines import link_baselines
 from kernode.link_prediction.experiment import embed_links, run_link_variant
 from kernode.link_prediction.variants import LINK_VARIANTS

@@ -89,8 +89,8 @@ class _Source:
 
 def _vectors_of(model: ModelOptions) -> _Source:
     from kernode.compute.place import Place
-    from kernode.data.tables import is_table
     from kernode.graph import positions
+    from kernode.io.tables import is_table
     from kernode.link_prediction import model_file as link_file
     from kernode.node_classification import model_file as node_file
     from kernode.storage import read_tensors

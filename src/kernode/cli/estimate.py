@@ -43,7 +43,7 @@ def estimate(
     """
     changes = method.changes() | training.changes()
 
-    from kernode.data.sizes import GraphSizes, look_up
+    from kernode.io.sizes import GraphSizes, look_up
     from kernode.node_classification.halving import rungs
     from kernode.node_classification.variants import WORDS, candidates
     from kernode.studies import cost

@@ -188,8 +188,8 @@ def _read(asked: _Asked) -> Graph:
 
 def _runs(asked: _Asked, read: Graph, place: Place, begin: Begin, file: Checkpoint | None) -> Run:
     """As many as the graph can afford, and who is told of them."""
-    from kernode.data.sizes import GraphSizes
     from kernode.graph.share import ranks_of
+    from kernode.io.sizes import GraphSizes
     from kernode.training.run import Run
 
     told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
     """The graph that a data argument and the table options name."""
     from kernode.cli.ranks import loaded, several
-    from kernode.data import read_table
-    from kernode.data.tables import is_table
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
 
     given = {name: value for name, value in columns.items() if value is not None}
     if is_table(data) and not several():

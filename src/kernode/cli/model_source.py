@@ -43,7 +43,7 @@ def open_model(
 ) -> Opened:
     """The model of a file on the graph that is named, on its own, or on what tables make of its own."""
     from kernode.compute.place import Place
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
     from kernode.node_classification.model import Model
 
     model = Model.load(path)
@@ -84,8 +84,8 @@ def graph_at(
 ) -> Graph:
     """The graph of a name, a file or tables; these are read as those were that the model learned from."""
     from kernode.cli.ranks import loaded
-    from kernode.data import read_table
-    from kernode.data.tables import is_table
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
 
     if is_table(data) and model.encoding is not None:
         try:
@@ -103,8 +103,8 @@ def extended(
     model: Model, graph: Graph, nodes: Any, edges: Any, device: str, encoding: str | None = None
 ) -> Opened:
     """The model on its graph after tables arrived, asked about the nodes that did."""
-    from kernode.data.tables import extend
     from kernode.graph import positions
+    from kernode.io.tables import extend
 
     try:
         larger = extend(graph, nodes, edges, encoding=encoding)
@@ -125,9 +125,9 @@ def _of_tables(
     encoding: str | None,
 ) -> Opened:
     """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
-    from kernode.data import read_table
-    from kernode.data.tables.files import read_like
-    from kernode.data.tables.overlap import Overlap
+    from kernode.io import read_table
+    from kernode.io.tables.files import read_like
+    from kernode.io.tables.growth import Overlap
 
     assert model.encoding is not None
     own, name = model.graph, Path(data).name.split(".")[0] or "edges"

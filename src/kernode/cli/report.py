@@ -68,7 +68,7 @@ def _words(asked: ModelOptions, on: ModelOnGraph) -> tuple[str, ...] | None:
 
     Options for tables are tried: read with them, the tables must give the graph that was trained on.
     """
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
     from kernode.show.report.rerun import table_options
 
     encoding, model = on.model.encoding, on.model

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from kernode.compute.chunks import chunks
 from kernode.compute.unit_rows import unit_rows
-from kernode.data.edge_split import EdgeSplit
+from kernode.io.edge_split import EdgeSplit
 from kernode.metrics.ranking import link_metrics
 
 _NUMBERS = 2**20  # of rows that are taken at a time

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
 from kernode.compute.threads import asked_for
-from kernode.data.edge_split import EdgeSplit
-from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.names import as_pairs
 from kernode.graph.row_labels import require_aligned
+from kernode.io.edge_split import EdgeSplit
+from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.baselines import link_baselines
 from kernode.link_prediction.experiment import advise_longer_training, tuned_name
@@ -43,7 +43,7 @@ class LinkPredictor(ClassifierMixin, ShownInNotebooks, PartParameters):
     :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
-    :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
+    :class:`~kernode.io.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
     the operator.
 
     ``fit(pairs, y, graph=graph)`` is scikit-learn's form, for cross_val_score and GridSearchCV: the pairs

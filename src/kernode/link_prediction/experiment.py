@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernode.data.edge_split import EdgeSplit
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.edge_split import EdgeSplit
+from kernode.io.registry import identify
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernode.compute.threads import cpu_threads
-from kernode.data.sizes import GraphSizes
+from kernode.io.sizes import GraphSizes
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph

@@ -10,10 +10,10 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
-from kernode.data.edge_split import EdgeSplit, split_edges
-from kernode.data.tables.columns import Encoding
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.edge_split import EdgeSplit, split_edges
+from kernode.io.tables.columns import Encoding
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
 from kernode.link_prediction.task import LinkTask

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
-from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
-from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
+from kernode.io.tables.columns import Encoding
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
 from kernode.storage import complete, read_tensors, require_known, write_tensors

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.data.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
 from kernode.graph.growth import with_edges
 from kernode.graph.lookup import Positions
 from kernode.graph.names import as_classes
+from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.training.run import Run
 
 _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
 from kernode.compute.threads import asked_for
-from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.names import as_nodes
+from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.experiment import embed_links
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph

@@ -14,11 +14,11 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, take
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
+from kernode.io.sizes import GraphSizes
 from kernode.recipe import Recipe
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves

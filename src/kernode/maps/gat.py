@@ -13,9 +13,9 @@ from torch.nn import functional
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.attention import Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features

@@ -14,11 +14,11 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, Parameters, StagedMap
 from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features, placed_features

@@ -13,9 +13,9 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.diffused_components import DiffusedComponents
 from kernode.recipe import require_part

@@ -14,9 +14,9 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters
 from kernode.maps.layers.features import placed_features, require_room
 from kernode.maps.layers.sizes import dense_held

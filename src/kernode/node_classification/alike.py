@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data.tables.conditions import nodes_where
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions
 from kernode.graph.names import as_nodes
+from kernode.io.tables.conditions import nodes_where
 
 _SHOWN = 12  # classes in a sentence
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.sharing import sharing
-from kernode.data.sizes import GraphSizes
 from kernode.errors import warn
 from kernode.graph.share import ranks_of
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.fitting import AGAIN, Candidates, finished, fit_method, threads_of
 from kernode.node_classification.halving import JUDGES, Tried, reached, rungs, survivors
 from kernode.node_classification.method import Method

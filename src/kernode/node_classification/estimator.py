@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
 from kernode.compute.threads import asked_for
-from kernode.data.exchange import require_graph
-from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.row_labels import require_aligned
+from kernode.io.exchange import require_graph
+from kernode.io.tables import extend
 from kernode.kernels import BaseKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap

@@ -11,11 +11,11 @@ import torch
 from scipy import sparse
 
 from kernode.compute.stack import part, replica
-from kernode.data import Split, split_nodes
-from kernode.data.registry import identify
-from kernode.data.split_file import is_split_file
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.registry import identify
+from kernode.io.split_file import is_split_file
 from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.threads import cpu_threads
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.graph.share import GraphShare, require_whole
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.calibration import calibration_of
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model

@@ -16,9 +16,9 @@ import torch
 from scipy import sparse
 
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.choice import require_choice, validation_accuracies
 from kernode.node_classification.method import NodeMethod
 from kernode.training.loop import Trained

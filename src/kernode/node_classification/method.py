@@ -13,9 +13,9 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import Hinge, Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass

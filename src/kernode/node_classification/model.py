@@ -12,11 +12,11 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
-from kernode.data.tables.columns import Encoding
-from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
+from kernode.io.tables.columns import Encoding
+from kernode.io.tables.table import Repair
 from kernode.maps import HopMLP
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod

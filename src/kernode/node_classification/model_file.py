@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
-from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
-from kernode.data.tables.columns import Encoding
-from kernode.data.tables.repairs import Repair
 from kernode.graph import Graph
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
+from kernode.io.tables.columns import Encoding
+from kernode.io.tables.table import Repair
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.training.run import Run
 
 ALL_LABELLED = "all labelled nodes"  # what a model says of its split where nothing was held out

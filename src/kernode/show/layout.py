@@ -9,8 +9,8 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from kernode.data.archive import open_archive
 from kernode.errors import FileError, InputError, MissingExtraError, warn
+from kernode.io.archive import open_archive
 from kernode.node_classification.index_file import owner
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.progress import tell

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernode.data import Split, split_nodes
-from kernode.data.split_file import is_split_file
 from kernode.errors import InputError
+from kernode.io import Split, split_nodes
+from kernode.io.split_file import is_split_file
 from kernode.node_classification.model_on_graph import ModelOnGraph
 
 # How a node is marked in pictures, in words.

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from kernode.data import Store, write_store
-from kernode.data.store.header import FILE
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.io import Store, write_store
+from kernode.io.store.header import FILE
 
 PARTS = 4
 

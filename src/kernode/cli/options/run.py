@@ -13,7 +13,7 @@ from kernode.cli.options.single import RUN, DeviceOption, ThreadsOption
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.compute.threads import Threads
-    from kernode.data.sizes import GraphSizes
+    from kernode.io.sizes import GraphSizes
 
 # Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
 # a point, which three show as well as ten.

@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 
 SLOPE = 0.2  # of leaky relu below zero, as published
 _SHORT = 8  # numbers: below that torch's products along edges take eight times as long

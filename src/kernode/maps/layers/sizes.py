@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.hops import HopCost
+from kernode.io.sizes import GraphSizes
 
 STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
+from kernode.io.tables import extend
 from kernode.node_classification.explaining import explain_node
 from kernode.node_classification.what_if import changed_features, column_of, what_if
 from kernode.show.explorer.answers import chances, class_name, explanation

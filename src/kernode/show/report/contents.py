@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kernode.data.registry import is_registered
 from kernode.errors import InputError
+from kernode.io.registry import is_registered
 from kernode.node_classification.baselines import NAMES
 from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.node_classification.report import percent

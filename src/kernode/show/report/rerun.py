@@ -6,9 +6,9 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
-from kernode.data.tables.columns import Encoding
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.tables.columns import Encoding
 from kernode.node_classification.experiment import known_name, settings_key
 from kernode.node_classification.method import Method
 from kernode.node_classification.model import Model

@@ -7,9 +7,9 @@ from typing import Any
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
-from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import NodeTask
 from kernode.node_classification.trainer import NodeLearner, learners

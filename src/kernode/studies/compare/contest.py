@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.place import Place
-from kernode.data import Split
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.node_classification.experiment import retrieval_of_run
 from kernode.node_classification.halving import RUNGS
 from kernode.node_classification.model_on_graph import ModelOnGraph

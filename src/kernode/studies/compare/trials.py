@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from kernode.compute.place import Place
-from kernode.data import Split
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.task import NodeTask

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernode.compute.free_memory import free_at, readable
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
+from kernode.io.sizes import GraphSizes
 from kernode.node_classification.method import NodeMethod
 from kernode.studies.cost.measure import Measured, measure
 from kernode.training.memory_check import least_needed, refusal

@@ -13,10 +13,10 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
-from kernode.data import Split, split_nodes
-from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask
