@@ -264,7 +264,7 @@ def test_new_tables_extend_a_graph_and_a_model_exactly(tables):
             kn.extend(first, {"id": ["p5"], "text": ["x"], "year": [1]}, None)
         with pytest.raises(InputError, match="Give new edges as a table"):
             kn.extend(first, None, [(0, 1)])
-        with pytest.raises(InputError, match="there is no column 'year' for features="):
+        with pytest.raises(InputError, match="there is no column 'year' for the features"):
             kn.extend(first, {"id": ["q"], "text": ["x"]}, None)
 
 

@@ -157,7 +157,7 @@ def test_predictor_of_pairs_answers_the_same_after_loading(tmp_path):
     [
         (CLUSTERS, [1], None, "belong to pairs"),
         (CLUSTERS, None, CLUSTERS, "belong to pairs"),
-        ([(0, 1)], None, None, "pass graph="),
+        ([(0, 1)], None, None, "give the graph"),
         ([(0, 1), (1, 2)], [1], CLUSTERS, r"one number per pair \(2\)"),
         ([(0, 1), (1, 2)], [1, 2], CLUSTERS, "Only binary classification is supported.* Got 2"),
         ([(0, 1), (1, 2)], [1, 0.5], CLUSTERS, "Got a continuous 0.5"),

@@ -130,7 +130,7 @@ def test_validation_and_test_labels_never_reach_the_losses():
 
 def test_best_needs_validation_nodes():
     none = replace(labelled_nodes(), validation=NO_NODES, validation_labels=NO_NODES)
-    with pytest.raises(InputError, match="selection='best' needs validation nodes"):
+    with pytest.raises(InputError, match="the selection best needs validation nodes"):
         trained(JOINT, nodes=none)
 
 

@@ -101,7 +101,7 @@ def test_a_first_column_that_repeats_is_asked_about(desk, read):
     desk.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
     answer = desk.kernode("fit e.csv --nodes n.csv --label topic")
     assert "'team', the first column, repeats 'n0' (rows 2 and 52). Which column holds" in answer.refusal
-    assert "Pass --id, one of team, age, topic." in answer.refusal
+    assert "Name one of team, age, topic. (--id)" in answer.refusal
 
 
 def test_a_column_of_customers_stays_the_id_beside_a_row_number():
@@ -157,7 +157,7 @@ def test_ids_that_only_look_different(read, one, other, difference):
 
 def test_ids_that_are_different(read):
     """Xenia took another shop's list, of which an id is shown; a few unlisted nodes are no mistake."""
-    with pytest.raises(InputError, match=r"which has ids such as 'c0'\. Pass id=, source= and target="):
+    with pytest.raises(InputError, match=r"which has ids such as 'c0'\. Name the columns of the ids"):
         read(ids=[f"c{i}" for i in range(N)])
     assert read(ids=[*NAMES[:50], *"abcdefghij"]).n_nodes == 70
 
@@ -186,7 +186,7 @@ def test_columns_of_edges_that_play_no_role_are_said(read):
     pairs = [(*named(*pair), "a note", 1 + at % 3) for at, pair in enumerate(RING)]
     ends = ("source", "target", "note", "strength")
     notes = read(pairs=pairs, ends=ends).notes
-    assert "e.csv: ignored 'note' and 'strength'; weight='strength' would take it as the weight" in notes
+    assert "e.csv: ignored 'note' and 'strength'; 'strength' could be the weight, if it is named" in notes
     assert "e.csv: ignored 'note'" in read(pairs=pairs, ends=ends, weight="strength").notes
     guessed = read(pairs=pairs, ends=("source", "target", "note", "w"))
     assert "e.csv: took 'w' as weight" in guessed.notes

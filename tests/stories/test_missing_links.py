@@ -107,7 +107,7 @@ def test_a_model_of_classes_has_no_links(friends):
     )
     assert "c.safetensors classifies nodes" in friends.kernode("missing c.safetensors").refusal
     friends.kernode(LINKS)
-    assert "give that graph's file after the model" in friends.kernode("missing links.safetensors").refusal
+    assert "give that graph's file, too" in friends.kernode("missing links.safetensors").refusal
     asked = "missing links.safetensors friends.csv --nodes people.csv"
     assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} --node nobody").refusal
     assert "-k must be an integer ≥ 1" in friends.kernode(f"{asked} -k 0").refusal

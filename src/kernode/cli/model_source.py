@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernode.cli.graph_source import as_options
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def graph_of(
     if data is not None:
         return graph_at(model, path, data, nodes, encoding)
     if nodes is not None:
-        raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+        raise InputError("--nodes is for a table of edges. Give that one, too.", "missing", setting="data")
     if encoding is not None:
-        raise InputError("--encoding is for tables. Give them, too, after the model.")
+        raise InputError("--encoding is for tables. Give them, too.", "missing", setting="data")
     return _own_graph_of(model, path)
 
 
@@ -73,8 +72,10 @@ def _own_graph_of(model: Model | LinkModel, path: Path) -> Graph:
     own = own_graph(model)
     if own is None:
         raise InputError(
-            f"{path} was trained on {model.dataset!r}: give that graph's file after the model, or train it "
-            "with --with-graph."
+            f"{path} was trained on {model.dataset!r}: give that graph's file, too, or train it with "
+            "--with-graph.",
+            "missing",
+            setting="data",
         )
     return own
 
@@ -88,10 +89,7 @@ def graph_at(
     from kernode.io.tables import is_table
 
     if is_table(data) and model.encoding is not None:
-        try:
-            return read_table(data, nodes, like=model.encoding, encoding=encoding)
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+        return read_table(data, nodes, like=model.encoding, encoding=encoding)
     for option, value in (("nodes", nodes), ("encoding", encoding)):
         if value is not None:
             other = path if is_table(data) else data
@@ -106,10 +104,7 @@ def extended(
     from kernode.graph import positions
     from kernode.io.tables import extend
 
-    try:
-        larger = extend(graph, nodes, edges, encoding=encoding)
-    except InputError as error:
-        raise InputError(as_options(str(error))) from error
+    larger = extend(graph, nodes, edges, encoding=encoding)
     arrived = positions(range(graph.n_nodes, larger.n_nodes))
     notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
     return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs, from_tables=True)

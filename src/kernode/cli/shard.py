@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_folder, print_json, progress, say
-from kernode.cli.graph_source import as_options, table_options
+from kernode.cli.graph_source import table_options
 from kernode.cli.options import GraphOptions, OutputOptions
 from kernode.ctrl_c import kept
 from kernode.errors import InputError
@@ -50,11 +50,9 @@ def shard(
         try:
             store = _bounded(graph, out, parts) if bounded or _is_parquet(graph.data) else None
         except NotBoundedError as error:
-            why_not, store = as_options(str(error)), None
+            why_not, store = str(error), None
             if bounded:
-                raise InputError(f"--bounded cannot be: {why_not}") from error
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+                raise InputError(f"--bounded cannot be: {why_not}", error.code, **error.fields) from error
         is_bounded = store is not None
         store = store or write_store(graph.graph(), out, parts)
     _report(store, output, bounded=is_bounded, why_not=why_not)
@@ -72,7 +70,7 @@ def _bounded(graph: GraphOptions, out: Path, parts: int) -> Store:
 
 
 def _report(store: Store, output: OutputOptions, *, bounded: bool, why_not: str | None) -> None:
-    notes = [as_options(note) for note in store.notes]
+    notes = list(store.notes)
     facts: dict[str, Any] = {
         "dataset": store.name,
         "nodes": store.nodes,

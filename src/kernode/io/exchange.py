@@ -27,14 +27,16 @@ _CONVERTERS = {
 }
 
 
-def require_graph(graph: Any, missing: str = "pass graph=") -> Graph:
+def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
     how = _converter(graph)
     kind = "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
     if graph is None:
-        raise InputError(f"graph must be a kernode.Graph: {missing}. Got NoneType.")
+        raise InputError(
+            f"graph must be a kernode.Graph: {missing}. Got NoneType.", "missing", setting="graph"
+        )
     if how is not None:
         raise InputError(f"graph must be a kernode.Graph: make one by {how}. Got {kind}.")
     if isinstance(graph, str):

@@ -272,8 +272,9 @@ def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int,
         train = total - validation - test
     if labelled == 0:
         raise InputError(
-            "no node has a class. Label some; for tables name the column of the classes, with read_table(…, "
-            "label=…) or `kernode data convert … --label COLUMN -o graph.npz`."
+            "no node has a class. Label some; for tables name the column of the classes.",
+            "missing",
+            setting="label",
         )
     if train == 0:
         raise InputError(

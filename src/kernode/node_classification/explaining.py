@@ -187,7 +187,11 @@ def _contest(
     others = [one for one in order if one != first]
     second = others[0] if against is None else classes.index(against)
     if first == second:
-        raise InputError(f"{of_class!r} cannot be told from itself. Give another class for against=.")
+        raise InputError(
+            f"{of_class!r} cannot be told from itself. Compare with another class.",
+            "conflict",
+            setting="against",
+        )
     return first, second
 
 

@@ -156,7 +156,11 @@ class Course:
     def __init__(self, task: NodeTask, method: Method, training: Training) -> None:
         started = time.perf_counter()
         if training.selection == "best" and training.epochs and not task.nodes.validates:
-            raise InputError("selection='best' needs validation nodes. Give some, or pass selection='last'.")
+            raise InputError(
+                "the selection best needs validation nodes. Give some, or select the last epoch.",
+                "missing",
+                setting="selection",
+            )
         self.method, self.training = method, training
         self.stacks = learners(task, method, training)
         data = [*vars(task.nodes).values(), *([] if task.weights is None else [task.weights])]

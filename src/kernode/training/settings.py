@@ -61,7 +61,11 @@ class Training(Recipe):
         if not (isinstance(self.averaging, Real) and 0 <= self.averaging < 1):
             raise InputError(f"averaging must be a number in [0, 1). Got {self.averaging!r}.")
         if self.patience is not None and self.selection == "last":
-            raise InputError("patience belongs to selection='best'. Leave it out with selection='last'.")
+            raise InputError(
+                "patience belongs to the selection best. Leave it out with the selection last.",
+                "no-effect",
+                setting="patience",
+            )
 
     @property
     def ignored_settings(self) -> frozenset[str]:

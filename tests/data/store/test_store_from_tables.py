@@ -191,13 +191,13 @@ def test_columns_that_need_all_nodes_are_refused_by_name(
 @pytest.mark.parametrize(
     ("edges", "people", "options", "sentence"),
     [
-        ({"x": [1], "y": [2]}, {"id": [1], "z": [1]}, {}, "Pass source= and target="),
-        ({"source": [1], "target": [2]}, {"who": [1], "z": [1]}, {}, "Pass id=, one of who, z"),
-        ({"source": [1], "target": [2]}, {"z": [1], "name": [1]}, {}, "Pass id=, one of z, name"),
+        ({"x": [1], "y": [2]}, {"id": [1], "z": [1]}, {}, "Name them"),
+        ({"source": [1], "target": [2]}, {"who": [1], "z": [1]}, {}, "Name one of who, z"),
+        ({"source": [1], "target": [2]}, {"z": [1], "name": [1]}, {}, "Name one of z, name"),
         ({"source": [1.5], "target": [2]}, {"id": [1], "z": [1]}, {}, "'source' holds double"),
         ({"source": [1], "target": [2], "w": ["1,5"]}, {"id": [1], "z": [1]}, {}, "'w' holds string"),
         ({"source": [1], "target": [2]}, {"id": [1]}, {}, "no columns for features"),
-        ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"positions": 8}, "positions= needs all"),
+        ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"positions": 8}, "positions needs all"),
         ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"features": {"z": "category"}}, "category"),
     ],
 )

@@ -134,7 +134,11 @@ def _labels(listed: Listed, roles: Roles) -> Labels:
     except NoClassesError as error:
         if roles.label_is_named:
             raise
-        raise NotBoundedError(f"{str(error).rstrip('.')}. Pass label=, or rename the column.") from error
+        raise NotBoundedError(
+            f"{str(error).rstrip('.')}. Name the column of the label, or rename this one.",
+            "missing",
+            setting="label",
+        ) from error
 
 
 def _unreadable(listed: Listed, column: Column, values: Any) -> tuple[Repair, ...]:

@@ -122,7 +122,9 @@ class Store(Header):
         if ranks > len(self.parts):
             raise InputError(
                 f"{self.folder} has {len(self.parts)} parts, too few for {ranks} processes. "
-                f"Shard the graph again with --parts {ranks} or more."
+                f"Shard the graph again into {ranks} or more.",
+                "too-few",
+                setting="parts",
             )
         cuts = runs(np.array([self._cost(part) for part in self.parts]), ranks)
         return range(self.parts[cuts[rank]].start, self.parts[cuts[rank + 1] - 1].stop)

@@ -164,7 +164,9 @@ class Roles:
         require_text(encoding, header, edges, nodes)
         for option, value in (("positions", positions or None), ("decimal", decimal), ("dates", dates)):
             if value is not None:
-                raise NotBoundedError(f"{option}= needs all of the graph. Leave it out.")
+                raise NotBoundedError(
+                    f"{option} needs all of the graph. Leave it out.", "unsupported", setting=option
+                )
         of_edges, of_nodes = ParquetTable(Path(edges)), ParquetTable(Path(nodes))
         ends, notes = _ends(of_edges, source, target, weight)
         weight, noted = find_weight(of_edges.head, weight)
@@ -173,7 +175,11 @@ class Roles:
         features = [features] if isinstance(features, str) else features
         column, label_notes = label_column(of_nodes.head, label, features, guess=True)
         if column is None and unknown is not None:
-            raise InputError("unknown= is about the column of the classes. Name it: label=.")
+            raise InputError(
+                "texts that mean not known are about the column of the classes. Name it.",
+                "missing",
+                setting="label",
+            )
         roles = cls(
             edges=of_edges,
             nodes=of_nodes,
@@ -213,7 +219,10 @@ class Roles:
                 what = kind if kind and kind not in _KINDS else str(found)
                 raise NotBoundedError(
                     f"{self.nodes.name}: column {name!r} ({what}) is learned from all of its values at once. "
-                    "Leave it out of features=, or write it as columns of numbers, flags or dates."
+                    "Leave it out of the features, or write it as columns of numbers, flags or dates.",
+                    "unsupported",
+                    setting="features",
+                    column=name,
                 )
 
 
@@ -224,7 +233,9 @@ def _ends(
     usual = choose(head, source, "source", SOURCES), choose(head, target, "target", TARGETS)
     if len(head.column_names) > 1 and usual == (None, None):
         raise NotBoundedError(
-            f"{table.name}: no two columns have usual names for an edge's ends. Pass source= and target=."
+            f"{table.name}: no two columns have usual names for an edge's ends. Name them.",
+            "missing",
+            setting=("source", "target"),
         )
     one, other, notes = find_ends(head, source, target, weight, None)
     return (one, other), notes
@@ -235,7 +246,9 @@ def _id(table: ParquetTable, id: str | None) -> str:
     found = choose(table.head, id, "id", IDS)
     if found is None or (id is None and found.lower() in WEAK and found != names[0]):
         raise NotBoundedError(
-            f"{table.name}: which column holds the ids? Pass id=, one of {', '.join(names)}."
+            f"{table.name}: which column holds the ids? Name one of {', '.join(names)}.",
+            "missing",
+            setting="id",
         )
     return found
 

@@ -98,13 +98,17 @@ def read_edges(
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
             f"{table.header}: column {weight!r} holds {table[weight].type}, which are no weights. "
-            "Name another column as weight, or rename it."
+            "Name another column as weight, or rename it.",
+            "setting",
+            setting="weight",
         ) from error
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.all() and len(bad):
         raise InputError(
             f"{table.name}, row {table.rows[0]}: column {weight!r} holds no weight above 0. "
-            "Name another column as weight, or leave it out."
+            "Name another column as weight, or leave it out.",
+            "setting",
+            setting="weight",
         )
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
     kept = notation if isinstance(notation, NumberNotation) and not notation.is_plain else None
@@ -137,7 +141,9 @@ def find_ends(
     if len(names) < 2:
         has = f"only the column {names[0]!r}" if names else "no columns"
         raise InputError(
-            f"{table.name} has {has}. It needs two, separated by commas or tabs: source and target."
+            f"{table.name} has {has}. It needs two, separated by commas or tabs: source and target.",
+            "missing",
+            what="columns",
         )
     found = choose(table, source, "source", SOURCES), choose(table, target, "target", TARGETS)
     notes = table.notes
@@ -149,7 +155,9 @@ def find_ends(
     if one is None or other is None or one == other:
         missing = "source" if one is None else "target"
         raise InputError(
-            f"{table.header}: which column is the {missing}? Pass {missing}=, one of {', '.join(names)}."
+            f"{table.header}: which column is the {missing}? Name one of {', '.join(names)}.",
+            "ambiguous",
+            setting=missing,
         )
     return one, other, notes
 
@@ -175,7 +183,9 @@ def _refuse_other_ends(table: Table, ends: tuple[str, str], weight: str | None, 
     hold = f"{_list(fits)} do" if len(fits) > 1 else f"{fits[0]!r} does"
     raise InputError(
         f"{table.name}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, "
-        f"and {hold}. Pass source= and target=."
+        f"and {hold}. Name the columns of the source and the target.",
+        "ambiguous",
+        setting=("source", "target"),
     )
 
 
@@ -204,7 +214,7 @@ def ignored_note(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]
     shown = _list(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
     note = f"{table.name}: ignored {shown}"
     likely = None if taken[-1] else next((name for name in others if _are_weights(table[name])), None)
-    return (note if likely is None else f"{note}; weight={likely!r} would take it as the weight",)
+    return (note if likely is None else f"{note}; {likely!r} could be the weight, if it is named",)
 
 
 def _are_weights(values: Any) -> bool:

@@ -50,10 +50,12 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
     for what, table in (("nodes", nodes), ("edges", edges)):
         if table is not None and not _is_table(table):
             raise InputError(
-                f"{graph.name!r} was read from tables. Give new {what} as a table with the same columns."
+                f"{graph.name!r} was read from tables. Give new {what} as a table with the same columns.",
+                "setting",
+                setting=what,
             )
     if names is not None:
-        raise InputError("names stand in the tables' columns. Leave names= out.")
+        raise InputError("names stand in the tables' columns. Leave names out.", "no-effect", setting="names")
     return _extended_by_tables(graph, _arrivals(graph, graph.encoding, nodes, edges, encoding))
 
 
@@ -158,7 +160,9 @@ def _require_new(listed: Listed, known: Any) -> None:
         row = int(np.flatnonzero(there)[0])
         raise InputError(
             f"{listed.table.name}, row {listed.table.rows[row]}: {listed.ids[row].as_py()!r} is in the graph "
-            "already. Leave it out: nodes that are there keep their features."
+            "already. Leave it out: nodes that are there keep their features.",
+            "duplicate",
+            name=listed.ids[row].as_py(),
         )
 
 
@@ -203,16 +207,22 @@ def _indices(graph: Graph, edges: Any, names: Any) -> Any:
     try:
         pairs = np.asanyarray([] if edges is None else edges)
     except ValueError:
-        raise InputError("edges must be m × 2 nodes. Got rows of different lengths.") from None
+        raise InputError(
+            "edges must be m × 2 nodes. Got rows of different lengths.", "shape", setting="edges"
+        ) from None
     if not pairs.size or (graph.node_names is None and pairs.dtype.kind in "iu"):
         return pairs  # of nodes without names: new ones count on
     if graph.node_names is None:
-        raise InputError(f"the nodes of {graph.name!r} have no names. Give edges as indices.")
+        raise InputError(
+            f"the nodes of {graph.name!r} have no names. Give edges as indices.", "setting", setting="edges"
+        )
     everyone = np.concatenate([graph.node_names, np.asarray([] if names is None else names, str)])
     try:
-        return Lookup(everyone, len(everyone), f"{graph.name!r} and names=").find(pairs)
+        return Lookup(everyone, len(everyone), f"{graph.name!r} and names").find(pairs)
     except InputError as error:
-        raise InputError(f"edges: {error} New nodes are named in names=.") from None
+        raise InputError(
+            f"edges: {error} New nodes are named in names.", "unknown", setting="names"
+        ) from None
 
 
 def _is_table(value: Any) -> bool:

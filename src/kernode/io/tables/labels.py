@@ -99,7 +99,9 @@ def _as_text(values: Any) -> Any:
         text = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
-            f"the column of the label holds {values.type}, which are no classes. Name another."
+            f"the column of the label holds {values.type}, which are no classes. Name another.",
+            "unsupported",
+            setting="label",
         ) from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
 
@@ -119,7 +121,9 @@ def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
     if others == {0, 1}:
         raise InputError(
             f"{table.name}: column {column!r} holds −1, 0 and 1, and −1 may be a class or mean that there is "
-            'none. Pass unknown="-1" if it means that, or unknown="" if it is a class.'
+            "none. Say which texts mean not known: -1, or an empty text if it is a class.",
+            "ambiguous",
+            setting="unknown",
         )
     if others and min(others) >= 0 and max(others) >= 2:
         return unknown.beside("-1")
@@ -145,7 +149,7 @@ def _unknown_notes(
     said = f"{table.name}: took {shown} in column {column!r} as not known ({count})"
     if unknown.exact:
         return (said,)
-    return (f'{said}; to keep it as a class, pass unknown="", or the texts that mean not known as unknown=',)
+    return (f"{said}; to keep it as a class, say which texts mean not known",)
 
 
 def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> tuple[str, ...]:
@@ -156,7 +160,11 @@ def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> 
         return ()
     there = {*pc.unique(raw).to_pylist(), *pc.unique(alike(unknown.without(raw))).to_pylist()}
     vain = ", ".join(repr(text) for text in unknown.texts if text not in there)
-    return (f"{table.name}: no row has {vain} in column {column!r}, as unknown= says",) if vain else ()
+    return (
+        (f"{table.name}: no row has {vain} in column {column!r}, though it is to mean not known",)
+        if vain
+        else ()
+    )
 
 
 def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels) -> tuple[str, ...]:
@@ -169,7 +177,7 @@ def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels)
     kept = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
     return tuple(
         f"{table.name}: kept {name!r} in column {column!r} as a class ({count:,} row{'s' * (count > 1)}); "
-        f"unknown={name!r} if it means not known"
+        "say so if it means not known"
         for name, count in kept
         if name.lower() in _PERHAPS_UNKNOWN
     )
@@ -187,13 +195,17 @@ def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
         if len(distinct) > _MANY or many:
             raise NoClassesError(
                 f"{where} looks like a number: regression is not offered. Name a column of classes, or write "
-                "ranges as text."
+                "ranges as text.",
+                "setting",
+                setting="label",
             )
         return (f"{where}: took {len(distinct)} different numbers as classes, by name and not by size",)
     if many and len(there) >= _FEW_ROWS:
         raise NoClassesError(
             f"{where} looks like an id, with {len(distinct):,} different values in {len(there):,} rows. "
-            "Name a column of classes."
+            "Name a column of classes.",
+            "setting",
+            setting="label",
         )
     whole = bool(pc.all(pc.match_substring_regex(distinct, "^-?[0-9]+$")).as_py())
     if whole and len(distinct) > _MANY:
@@ -214,7 +226,9 @@ def _refuse_two_classes(
     first = np.flatnonzero((node == node[second]) & (classes >= 0))[0]
     name = listed.ids[int(node[second])].as_py()
     one, two = (f"{names[classes[at]]!r} in row {table.rows[at]}" for at in (first, second))
-    raise InputError(f"{table.name}: {name!r} has the class {one} and {two}. Give it one.")
+    raise InputError(
+        f"{table.name}: {name!r} has the class {one} and {two}. Give it one.", "conflict", name=name
+    )
 
 
 def _from_repeats(table: Table, column: str, node: np.ndarray, classes: np.ndarray) -> tuple[Repair, ...]:

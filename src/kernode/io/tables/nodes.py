@@ -125,7 +125,11 @@ class Listed:
         if table is None:
             return cls(None, pa.array([], pa.large_string()), None)
         if not table.column_names:
-            raise InputError(f"{table.name} has no columns. A table of nodes needs one for their ids.")
+            raise InputError(
+                f"{table.name} has no columns. A table of nodes needs one for their ids.",
+                "missing",
+                setting="id",
+            )
         found = choose(table, id, "id", IDS)
         as_read = table if found is None else None
         weak = id is None and found is not None and found.lower() in WEAK and found != table.column_names[0]
@@ -184,10 +188,14 @@ class Listed:
         why = f"{table.name}: {self.id!r}, the first column, repeats {id!r} (rows {rows[0]} and {rows[1]})"
         if re.match(ROUNDED, id):
             raise InputError(
-                f"{why}, which a spreadsheet has rounded. Save the table again with ids as text, or pass id=."
+                f"{why}, which a spreadsheet has rounded. Save the table again with ids as text.",
+                "ambiguous",
+                setting="id",
             )
         raise InputError(
-            f"{why}. Which column holds the ids? Pass id=, one of {', '.join(table.column_names)}."
+            f"{why}. Which column holds the ids? Name one of {', '.join(table.column_names)}.",
+            "ambiguous",
+            setting="id",
         )
 
     @property
@@ -245,7 +253,7 @@ def all_ids(listed: Listed, added: Any, ends: Ends, *, none_is_listed: bool) -> 
     ids = pa.concat_arrays([listed.ids, added])
     if not len(ids):
         why = "; ".join(str(repair) for repair in (*listed.repairs, *ends.repairs))
-        raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.")
+        raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.", "too-few")
     _warn_of_rounded(ids)
     return ids
 
@@ -265,10 +273,16 @@ def _refuse_strangers(listed: Listed, ends: Ends, mentioned: Any) -> NoReturn:
     )
     near = NearMisses.of(mentioned, listed.ids)
     if near is None:
-        raise InputError(f"{why}. Pass id=, source= and target=.")
+        raise InputError(
+            f"{why}. Name the columns of the ids, the source and the target.",
+            "conflict",
+            setting=("id", "source", "target"),
+        )
     raise InputError(
         f"{why}; {near.one!r} and {near.other!r} differ only in {near.difference}. "
-        "Write ids alike in both tables."
+        "Write ids alike in both tables.",
+        "conflict",
+        setting="id",
     )
 
 

@@ -148,7 +148,9 @@ class Table:
 def require_rows(left: int, dropped: tuple[Repair, ...]) -> None:
     """Raise where rows were dropped and none is left: then the table is not what it was taken for."""
     if dropped and not left:
-        raise InputError(f"{dropped[0]}, and no other row is there. Check the file and its columns.")
+        raise InputError(
+            f"{dropped[0]}, and no other row is there. Check the file and its columns.", "too-few"
+        )
 
 
 def data_note(table: str, row: int, why: str) -> str:
@@ -159,6 +161,9 @@ def data_note(table: str, row: int, why: str) -> str:
 def left_out_note(table: str, what: str) -> str:
     """What is said where a column is left out for want of a name."""
     return f"{table}: left out {what}, which has no name"
+
+
+_ROLES = {"id": "ids"}
 
 
 def choose(table: Table, given: str | None, role: str, usual: Sequence[str]) -> str | None:
@@ -178,7 +183,13 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
         if column not in names:
             close = difflib.get_close_matches(column, names, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
-            raise InputError(f"{table.header}: there is no column {column!r} for {role}=. {hint}")
+            raise InputError(
+                f"{table.header}: there is no column {column!r} for the {_ROLES.get(role, role)}. {hint}",
+                "unknown",
+                what="column",
+                name=column,
+                setting=role,
+            )
 
 
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes
@@ -216,7 +227,9 @@ def require_short(ids: Any, table: Table, columns: list[str]) -> None:
     if longest > _LONGEST:
         raise InputError(
             f"{table.header}: an id in {' or '.join(columns)} has {longest:,} characters. "
-            f"Ids have at most {_LONGEST:,}: name another column, or shorten them."
+            f"Ids have at most {_LONGEST:,}: name another column, or shorten them.",
+            "too-large",
+            what="id",
         )
 
 
@@ -243,7 +256,9 @@ def plain_ids(table: Table, column: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
             f"{table.header}: column {column!r} holds {values.type}, which cannot be an id. "
-            "Name another column, or write its values as text."
+            "Name another column, or write its values as text.",
+            "unsupported",
+            column=column,
         ) from error
 
 

@@ -23,8 +23,6 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
 _BLOCK = 2**24
 _START = 2**16
-_SPECIAL, _WORD = re.compile(r"[^\x00-\x7f]"), re.compile(r"\w*")
-_SHOWN = 20  # characters of a word on either side of the first that is not ASCII
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,9 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
     if encoding is None and b"\0" in start:
         raise InputError(
             f"{path.name} has NUL bytes: it is no text, or text in UTF-16 without a mark. "
-            'Save it as CSV in UTF-8, or pass encoding="utf-16-le".'
+            "Save it as CSV in UTF-8, or name the encoding utf-16-le.",
+            "ambiguous",
+            setting="encoding",
         )
     if (encoding is None or codecs.lookup(encoding).name == "utf-8") and _is_utf8(path):
         return TextFile(path, start.decode(errors="ignore").removeprefix("\ufeff"))
@@ -66,7 +66,11 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
     if encoding is None:
         _refuse_damaged(path, raw)
     text = _decoded(path, raw, encoding or _WINDOWS, given=encoding is not None).removeprefix("\ufeff")
-    note = () if encoding else (_said(path, text),)
+    note = (
+        ()
+        if encoding
+        else (f"{path.name}: is not UTF-8, read as Windows-1252; name its encoding if that is wrong",)
+    )
     content = text.encode()
     return TextFile(path, _start_of(io.BytesIO(content)).decode(errors="ignore"), content, note)
 
@@ -90,8 +94,10 @@ def require_encoding(name: Any) -> None:
         return  # it knows the encoding, in which two bytes are no text
     except (LookupError, TypeError, ValueError):
         raise InputError(
-            f"encoding={name!r} is no encoding that Python knows. Give one such as utf-8, cp1252, cp1250 or "
-            "shift_jis."
+            f"{name!r} is no encoding that Python knows. Give one such as utf-8, cp1252 or shift_jis.",
+            "setting",
+            setting="encoding",
+            value=name,
         ) from None
 
 
@@ -153,7 +159,9 @@ def _refuse_damaged(path: Path, raw: bytes) -> None:
         row = _row(marked.partition("\ufffd")[0])
         raise InputError(
             f"{path.name}, row {row}: some bytes are not UTF-8, which the rest of the file is. "
-            "Save it again in UTF-8, or pass encoding=."
+            "Save it again in UTF-8, or name its encoding.",
+            "ambiguous",
+            setting="encoding",
         )
 
 
@@ -164,10 +172,12 @@ def _decoded(path: Path, raw: bytes, encoding: str, *, given: bool) -> str:
         start = error.start if isinstance(error, UnicodeDecodeError) else len(raw)
         row = _row(raw[:start].decode(encoding, errors="ignore"))
         if given:
-            sentence = f"this is not {encoding}. Pass another encoding=, or save the file in UTF-8."
+            sentence = f"this is not {encoding}. Name another encoding, or save the file in UTF-8."
         else:
-            sentence = "this is neither UTF-8 nor Windows-1252. Pass encoding=, such as cp1250 or shift_jis."
-        raise InputError(f"{path.name}, row {row}: {sentence}") from None
+            sentence = (
+                "this is neither UTF-8 nor Windows-1252. Name its encoding, such as cp1250 or shift_jis."
+            )
+        raise InputError(f"{path.name}, row {row}: {sentence}", "setting", setting="encoding") from None
 
 
 def _row(before: str) -> int:
@@ -175,19 +185,6 @@ def _row(before: str) -> int:
     marks = np.frombuffer(before.encode("utf-32-le", errors="replace"), np.uint32)
     outside = np.cumsum(marks == ord('"')) % 2 == 0
     return 1 + int(np.count_nonzero((marks == ord("\n")) & outside))
-
-
-def _said(path: Path, text: str) -> str:
-    """A note with the first word that has a character of Windows-1252."""
-    found = _SPECIAL.search(text)
-    assert found is not None  # else it were UTF-8
-    before = re.search(r"\w*$", text[max(found.start() - _SHOWN, 0) : found.start()])
-    after = _WORD.match(text, found.end(), found.end() + _SHOWN)
-    assert before is not None
-    assert after is not None
-    word = f"{before[0]}{found[0]}{after[0]}"
-    more = ", …" if _SPECIAL.search(text, after.end()) else ""
-    return f"{path.name}: is not UTF-8, read as Windows-1252 ({word}{more}); pass encoding= if that is wrong"
 
 
 _CURE = "Remove the mark or close it, or save the table again."
@@ -301,7 +298,7 @@ class _Layout:
         below = [cell.strip() for cell in _cells(second, delimiter)]
         where = f"{text.path.name}, row {comments + 1}"
         if not any(cells):
-            raise InputError(f"{where}: there is no header. Name the columns in the first row.")
+            raise InputError(f"{where}: there is no header. Name the columns in the first row.", "missing")
         headless, why = _is_headless(where, cells, below, reading, described=comments > bool(said_delimiter))
         if headless:
             notes: tuple[str, ...] = (data_note(text.path.name, comments + 1, why),)
@@ -314,8 +311,9 @@ class _Layout:
         repeated = next((name for name, count in Counter(names).items() if count > 1), None)
         if repeated is not None:
             raise InputError(
-                f"{where}: two columns are called {repeated!r}. Rename one of them, or pass header=False if "
-                "the row is data."
+                f"{where}: two columns are called {repeated!r}. Rename one, or say that the row is data.",
+                "duplicate",
+                setting="header",
             )
         nameless = [] if headless else [names[at] for at, lacks in enumerate(missing) if lacks]
         said = reading.header is not None or set(reading.named) & set(cells)
@@ -329,13 +327,13 @@ def _is_headless(
     """Whether the first row is data, and why; ``described``: comments above it, as SNAP writes them."""
     named = set(reading.named)
     if known := [cell for cell in cells if cell in named]:
-        return False, f"it has {known[0]!r}, in spite of header=False" if reading.header is False else ""
+        return False, f"it has {known[0]!r}, though it was to be data" if reading.header is False else ""
     if reading.header is True:
         return False, ""
     looks_like_names = not _are_numbers(cells)
     if reading.header is False:
         over_numbers = looks_like_names and any(_is_number(cell) for cell in below)
-        return True, "header=False says so" + (", though it looks like names" if over_numbers else "")
+        return True, "it is to be data" + (", though it looks like names" if over_numbers else "")
     numbered = [name for name in sorted(filter(_NUMBERED.fullmatch, named)) if not _is_nameless(name, cells)]
     if numbered:
         return True, f"a column is to be called {numbered[0]!r}"
@@ -345,16 +343,19 @@ def _is_headless(
         return False, ""  # pandas leaves the name of its index empty
     written = [cell for cell in cells if cell]
     if reading.of_edges and written == ["0", "1"]:
-        return True, "it is an edge; pass header=True if 0 and 1 are names"
+        return True, "it is an edge (a header, if 0 and 1 are names)"
     if written == [str(at) for at in range(len(written))] and not described:
         raise InputError(
-            f"{where}: {', '.join(written)} may be names of columns or data. "
-            "Pass header=True or header=False."
+            f"{where}: {', '.join(written)} may be names of columns or data. Is the row a header?",
+            "ambiguous",
+            setting="header",
         )
     if below and not _are_numbers(below):
         raise InputError(
             f"{where}: numbers over a row that has others may be names of columns or data. "
-            "Pass header=True or header=False."
+            "Say whether the row is a header.",
+            "ambiguous",
+            setting="header",
         )
     return True, "it holds nothing but numbers"
 

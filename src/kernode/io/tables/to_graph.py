@@ -97,7 +97,11 @@ def read_table(
         id, source, target, weight, label = like.id, like.source, like.target, like.weight, like.label
         features = [column.name for column in like.columns]
     elif nodes is None and (id, label, features) != (None, None, None):
-        raise InputError("id, label and features are columns of the nodes. Give that table too: nodes=.")
+        raise InputError(
+            "id, label and features are columns of the nodes. Give that table, too.",
+            "missing",
+            setting="nodes",
+        )
     require_text(encoding, header, edges, nodes)
     features = [features] if isinstance(features, str) else features
     of_nodes = Reading(encoding, header, named(id, label, *(features or ())), id)
@@ -151,7 +155,9 @@ def require_text(encoding: str | None, header: bool | None, *tables: Any) -> Non
     for option, value in (("encoding", encoding), ("header", header)):
         if value is not None and not any(map(is_text_file, tables)):
             raise InputError(
-                f"{option}= is about text files (CSV, TSV), of which there is none. Leave it out."
+                f"the {option} is about text files (CSV, TSV), of which there is none. Leave it out.",
+                "no-effect",
+                setting=option,
             )
 
 
@@ -200,7 +206,11 @@ class _Found:
         n, known = len(self.names), () if like is None else like.classes
         if column is None:
             if unknown is not None:
-                raise InputError("unknown= is about the column of the classes. Name it: label=.")
+                raise InputError(
+                    "texts that mean not known are about the column of the classes. Name it.",
+                    "missing",
+                    setting="label",
+                )
             return Labels(np.full(n, -1), known)
         if like is not None:
             return read_labels(self.listed, column, n, like.unknown or UnknownLabels.usual(), known)
@@ -216,7 +226,9 @@ def _refuse_node_as_names(listed: Listed, mentioned: Any) -> None:
     if listed.id in mentioned.to_pylist():
         raise InputError(
             f"{table.name}, row {table.names_by_looks}: {listed.id!r} is a node of the edges, where names of "
-            "columns should stand. Pass header=False if the row is data, or header=True if it holds names."
+            "columns should stand. Say whether the first row is a header.",
+            "ambiguous",
+            setting="header",
         )
 
 
@@ -239,7 +251,9 @@ def _learned(
         require(table, list(features), "features")
         if label is not None and label in features:
             raise InputError(
-                f"column {label!r} is the label and cannot be a feature. Take it out of features."
+                f"column {label!r} is the label and cannot be a feature. Take it out of features.",
+                "conflict",
+                setting="features",
             )
         if len(table):
             others = {name: table[name] for name in table.column_names if name != listed.id}
@@ -249,9 +263,19 @@ def _learned(
             kept = {column.name for column in columns}
             notations = tuple(one for one in notations if one.column in kept and not one.is_plain)
     if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):
-        raise InputError(f"positions must be an integer ≥ 0. Got {positions!r}.")
+        raise InputError(
+            f"positions must be an integer ≥ 0. Got {positions!r}.",
+            "setting",
+            setting="positions",
+            value=positions,
+        )
     if positions is not None and positions > _MOST_POSITIONS:
-        raise InputError(f"positions must be an integer up to {_MOST_POSITIONS:,}. Got {positions}.")
+        raise InputError(
+            f"positions must be an integer up to {_MOST_POSITIONS:,}. Got {positions}.",
+            "setting",
+            setting="positions",
+            value=positions,
+        )
     structure = None
     if positions or (positions is None and not columns):
         structure = Structure.learn(found.adjacency, int(positions or _POSITIONS))
@@ -288,7 +312,7 @@ def label_column(
     if others and features is None and label is None:
         warn(
             f"{table.name}: {found!r} is the label, and {others[0]!r} is a feature, which may tell the "
-            "answer. Pass label= for another column, or features= without it."
+            "answer. Name another column as label, or name the features without it."
         )
     return found, (f"{table.name}: took {found!r} as label",) if label is None else ()
 
@@ -297,7 +321,11 @@ def require_columns(table: Table | None, encoding: Encoding) -> None:
     """Raise unless a table has the columns that are features."""
     if encoding.columns and table is None:
         needed = ", ".join(column.name for column in encoding.columns)
-        raise InputError(f"the model needs the columns {needed}. Give a table of nodes that has them.")
+        raise InputError(
+            f"the model needs the columns {needed}. Give a table of nodes that has them.",
+            "missing",
+            setting="nodes",
+        )
     if table is not None:
         require(table, [column.name for column in encoding.columns], "features")
 
@@ -328,8 +356,10 @@ def _encoding_of(like: Any) -> Encoding | None:
     encoding = getattr(getattr(like, "model_", like), "encoding", None)  # an estimator holds a model
     if not isinstance(encoding, Encoding):
         raise InputError(
-            f"like= must be a graph or model that was read from tables. Got {type(like).__name__}"
-            f"{'' if encoding is None and not hasattr(like, 'encoding') else ' without columns'}."
+            f"like must be a graph or model that was read from tables. Got {type(like).__name__}"
+            f"{'' if encoding is None and not hasattr(like, 'encoding') else ' without columns'}.",
+            "setting",
+            setting="like",
         )
     return encoding
 
@@ -348,7 +378,9 @@ def _refuse_beside_like(given: Mapping[str, Any]) -> None:
         "dates",
     ):
         if given[option] is not None:
-            raise InputError(f"{option}= is what like= has already. Leave one of them out.")
+            raise InputError(
+                f"{option} is what like has already. Leave one of them out.", "no-effect", setting=option
+            )
 
 
 def name_of(source: Any, otherwise: str) -> str:

@@ -70,7 +70,9 @@ class UnknownLabels(Recipe):
         """What a user says: a text, or several."""
         several = [texts] if isinstance(texts, str | int | float) else texts
         if not isinstance(several, Iterable) or isinstance(several, bytes):
-            raise InputError(f"unknown must be a text or a list of texts. Got {texts!r}.")
+            raise InputError(
+                f"unknown must be a text or a list of texts. Got {texts!r}.", "setting", setting="unknown"
+            )
         return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
 
     def beside(self, text: str) -> UnknownLabels:
@@ -109,7 +111,10 @@ def guess_kind(name: str, values: Any) -> type[Column]:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
         return _kind_of_text(values)
     raise InputError(
-        f"column {name!r} holds {kind}, which cannot become a feature. Leave it out: features=[…]."
+        f"column {name!r} holds {kind}, which cannot become a feature. Name the features without it.",
+        "unsupported",
+        setting="features",
+        column=name,
     )
 
 
@@ -149,7 +154,7 @@ def not_numbers(column: Column, values: Any) -> str | None:
     said = (
         f"{column.name}: {count:,} of {look.there:,} values are numbers, the others such as "
         f"{look.example(others)!r} are not: taken as {'text' if isinstance(column, Text) else 'a category'}; "
-        f"say {column.name}:number to take those as missing"
+        "give it the kind number to take those as missing"
     )
     if isinstance(column, Text):
         warn(f"{said}.")
@@ -319,7 +324,10 @@ def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InputError(
             f"column {name!r} holds {values.type}, which cannot be read as a {kind}. "
-            "Choose another kind, or leave it out of features."
+            "Choose another kind, or leave it out of features.",
+            "setting",
+            setting="features",
+            column=name,
         ) from error
 
 
@@ -334,7 +342,12 @@ def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[C
     for done, (name, kind) in enumerate(kinds.items()):
         tell("columns", done, len(kinds))
         if kind is not None and kind not in KINDS:
-            raise InputError(f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.")
+            raise InputError(
+                f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.",
+                "setting",
+                setting="features",
+                value=kind,
+            )
         values = table[name]
         wanted = KINDS[kind] if kind else guess_kind(name, values)
         with _readable(name, values, wanted.kind):
@@ -342,7 +355,10 @@ def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[C
             reason = _says_nothing(column, values)
         if type(column) in _READERS and not_of_its_kind(column, values).all() and len(values):
             raise InputError(
-                f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features."
+                f"column {name!r} holds no {column.kind}. Choose another kind, or leave it out of features.",
+                "setting",
+                setting="features",
+                column=name,
             )
         mixed = None if kind else not_numbers(column, values)
         if isinstance(column, Date) and have_times(written[name]):

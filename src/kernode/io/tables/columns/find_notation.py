@@ -38,9 +38,11 @@ class Clues:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ",", "."):
-            raise InputError(f'decimal must be "," or ".". Got {self.decimal!r}.')
+            raise InputError(
+                f'decimal must be "," or ".". Got {self.decimal!r}.', "setting", setting="decimal"
+            )
         if self.dates not in (None, "dmy", "mdy"):
-            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.')
+            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.', "setting", setting="dates")
 
     def decimal_elsewhere(self) -> str | None:
         """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
@@ -79,10 +81,13 @@ def said_in_vain(columns: Mapping[str, Any], clues: Clues) -> tuple[str, ...]:
         signed = {name: look for name, look in looks.items() if look.are_numbers and look.signed.any()}
         other = [name for name, look in signed.items() if not look.fits(clues.decimal)[look.signed].any()]
         if len(other) == len(signed):
-            notes.append(f'no row has a number in text to which decimal="{clues.decimal}" applies')
-        notes += [f'{name}: does not fit decimal="{clues.decimal}", read as it is written' for name in other]
+            notes.append(f"no row has a number in text to which the decimal sign {clues.decimal!r} applies")
+        notes += [
+            f"{name}: does not fit the decimal sign {clues.decimal!r}, read as it is written"
+            for name in other
+        ]
     if clues.dates and not any(WrittenDates.of(values).written.any() for values in texts_of.values()):
-        notes.append(f'no row has a date in text to which dates="{clues.dates}" applies')
+        notes.append(f"no row has a date in text to which the order {clues.dates} applies")
     return tuple(notes)
 
 
@@ -106,11 +111,15 @@ def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> Num
     good = look.fits(decimal)
     if not sure and good.sum() < MOSTLY * look.there:
         if clues.decimal:
-            raise _not_as_said(name, look.example(~good & readable), f'decimal="{decimal}"', clues)
+            raise _not_as_said(
+                name, look.example(~good & readable), f"the decimal sign {decimal!r}", "decimal", clues
+            )
         one, other = (look.example(look.fits(sign) & ~look.fits(rest)) for sign, rest in (".,", ",."))
         raise InputError(
             f"{clues.table}: column {name!r} has decimal points and decimal commas ({one}, {other}). "
-            "Write them alike, or leave the column out of features."
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
         )
     unit = _unit(name, look.units[good], clues.table)
     return NumberNotation(name, decimal, look.thousands(decimal), unit)
@@ -147,7 +156,10 @@ def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
     shown = look.example(look.doubtful & look.matches("," if sign == "comma" else r"\."))
     raise InputError(
         f"{clues.table}: in column {name!r} the {sign} of {shown} may stand before decimals or between "
-        'thousands. Pass decimal="," or decimal=".".'
+        "thousands. Say which sign stands before decimals, a comma or a point.",
+        "ambiguous",
+        setting="decimal",
+        column=name,
     )
 
 
@@ -170,14 +182,20 @@ def _shown_by_few(name: str, look: WrittenNumbers, clues: Clues) -> str:
     )
     raise InputError(
         f"{clues.table}: in column {name!r} only a few values, like {few}, show the decimal sign, and most, "
-        f'like {one}, mean another number with each. Pass decimal="," or decimal=".".'
+        f"like {one}, mean another number with each. Say which one it is, a comma or a point.",
+        "ambiguous",
+        setting="decimal",
+        column=name,
     )
 
 
-def _not_as_said(name: str, example: str, said: str, clues: Clues) -> InputError:
+def _not_as_said(name: str, example: str, said: str, setting: str, clues: Clues) -> InputError:
     return InputError(
         f"{clues.table}: column {name!r} has values like {example}, which {said} does not fit. Write them "
-        "alike, or leave the column out of features."
+        "alike, or leave the column out of features.",
+        "setting",
+        setting=setting,
+        column=name,
     )
 
 
@@ -188,7 +206,9 @@ def _unit(name: str, units: Iterable[str], table: str) -> str:
         shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
         raise InputError(
             f"{table}: column {name!r} has numbers with {shown}. "
-            "Write them alike, or leave the column out of features."
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
         )
     return signs[0] if signs else ""
 
@@ -204,7 +224,7 @@ def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateN
     good = look.fits(clues.dates)
     if not sure and good.sum() + look.year_first < MOSTLY * look.there:
         shown = look.text[int(np.flatnonzero(look.written & ~good)[0])].as_py()
-        raise _not_as_said(name, shown, f'dates="{clues.dates}"', clues)
+        raise _not_as_said(name, shown, f"the order {clues.dates}", "dates", clues)
     return DateNotation(name, clues.dates)
 
 
@@ -217,7 +237,9 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
             return "dmy" if day_first.sum() > month_first.sum() else "mdy"
         raise InputError(
             f"{clues.table}: column {name!r} has dates with the day first and dates with the month first. "
-            "Write them alike, or leave the column out of features."
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
         )
     usual = "dmy" if look.dotted else clues.order_elsewhere()  # nobody writes points after the month
     if usual and look.order in (None, usual):
@@ -226,7 +248,10 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
     shown = look.text[int(np.flatnonzero(either)[0])].as_py()
     raise InputError(
         f"{clues.table}: in column {name!r} dates like {shown} may have the day or the month first. "
-        'Pass dates="dmy" or dates="mdy".'
+        "Say which order it is: dmy or mdy.",
+        "ambiguous",
+        setting="dates",
+        column=name,
     )
 
 
@@ -241,7 +266,9 @@ def require_notation(table: str, columns: Any, notations: Iterable[Notation]) ->
         if other:
             raise InputError(
                 f"{table}: column {notation.column!r} has {other}, and was read with {notation.usual} from "
-                "the first table. Write it as there."
+                "the first table. Write it as there.",
+                "conflict",
+                column=notation.column,
             )
 
 
@@ -256,7 +283,9 @@ def require_readable(table: str, column: Column, usual: str, values: Any, rows: 
     if 2 * len(rows) > there:
         raise InputError(
             f"{table}: column {column.name!r} has no {column.kind} in {len(rows):,} of {there:,} values but "
-            f"{shown(values, rows)}, and was read with {usual} from the first table. Write it as there."
+            f"{shown(values, rows)}, and was read with {usual} from the first table. Write it as there.",
+            "conflict",
+            column=column.name,
         )
 
 
