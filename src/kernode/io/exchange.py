@@ -31,22 +31,20 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
-    how = _converter(graph)
-    kind = "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
+    how, kind = _converter(graph), "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
     if graph is None:
-        raise InputError(
-            f"graph must be a kernode.Graph: {missing}. Got NoneType.", "missing", setting="graph"
-        )
-    if how is not None:
-        raise InputError(f"graph must be a kernode.Graph: make one by {how}. Got {kind}.")
-    if isinstance(graph, str):
+        how = missing
+    elif isinstance(graph, str):
         how = "graph, split = kernode.load(name), or graph = kernode.read_table(file)"
-        raise InputError(f"graph must be a kernode.Graph: {how}. Got {graph!r}.")
-    if isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
-        raise InputError(
-            "graph must be a kernode.Graph: load gives two things, graph, split = kernode.load(…). Got both."
-        )
-    raise InputError(f"graph must be a kernode.Graph. Got {kind}.")
+    elif isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
+        how = "load gives two things, graph, split = kernode.load(…)"
+    elif how is not None:
+        how = f"make one by {how}"
+    raise InputError(
+        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {kind}.",
+        "missing" if graph is None else "setting",
+        setting="graph",
+    )
 
 
 def is_foreign_graph(thing: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -85,7 +85,9 @@ class Header:
         if set(values) != known:
             odd = sorted(set(values) ^ known)[0]
             raise FileError(f"{path}: {odd!r} is missing or not known here. Restore it or shard again.")
-        _check_values(path, values)
+        for name, is_right in _KINDS.items():
+            if not is_right(values[name]):
+                _refuse(path, name, values[name])
         entries = _checked_parts(path, values)
         tuples = {name: tuple(values[name]) for name in ("class_names", "notes", "repairs")}
         return {**values, **tuples, "parts": entries}
@@ -114,40 +116,32 @@ def _parsed(path: Path) -> dict[str, Any]:
     return values
 
 
-def _check_values(path: Path, values: Mapping[str, Any]) -> None:
-    """Raise unless every value is of its kind and within what a graph can have."""
-    for name in ("name", "fingerprint", "order", "dtype"):
-        if not isinstance(values[name], str):
-            _refuse(path, name, values[name])
-    for name, most in (("nodes", MAX_NODES), ("features", _MOST)):
-        if not _is_count(values[name], most) or values[name] < 1:
-            _refuse(path, name, values[name])
-    if not _is_count(values["entries"]):
-        _refuse(path, "entries", values["entries"])
-    for name in ("sparse_features", "weighted", "named"):
-        if not isinstance(values[name], bool):
-            _refuse(path, name, values[name])
-    if values["order"] not in ORDERS or values["dtype"] not in DTYPES:
-        _refuse(path, "order or dtype", f"{values['order']}, {values['dtype']}")
-    for name, kind in (("class_names", str), ("notes", str), ("repairs", dict), ("parts", dict)):
-        if not isinstance(values[name], list) or not all(isinstance(item, kind) for item in values[name]):
-            _refuse(path, name, "something else than a list of these")
-    if not isinstance(values["encoding"], dict | None):
-        _refuse(path, "encoding", values["encoding"])
-    if not _DIGEST.fullmatch(values["fingerprint"]):
-        _refuse(path, "fingerprint", values["fingerprint"])
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "nodes": lambda value: _is_count(value, MAX_NODES) and value > 0,
+    "features": lambda value: _is_count(value) and value > 0,
+    "sparse_features": lambda value: isinstance(value, bool),
+    "dtype": lambda value: isinstance(value, str) and value in DTYPES,
+    "entries": lambda value: _is_count(value),
+    "weighted": lambda value: isinstance(value, bool),
+    "class_names": lambda value: _is_list(value, str),
+    "named": lambda value: isinstance(value, bool),
+    "fingerprint": lambda value: isinstance(value, str) and bool(_DIGEST.fullmatch(value)),
+    "order": lambda value: value in ORDERS,
+    "notes": lambda value: _is_list(value, str),
+    "encoding": lambda value: isinstance(value, dict | None),
+    "repairs": lambda value: _is_list(value, dict),
+    "parts": lambda value: _is_list(value, dict),
+}  # whether a value is of its kind and within what a graph can have
 
 
 def _checked_parts(path: Path, values: Mapping[str, Any]) -> tuple[PartEntry, ...]:
     expected = {field.name for field in fields(PartEntry)}
     at, entries, found = 0, 0, []
     for number, part in enumerate(values["parts"]):
-        if set(part) != expected:
-            _refuse(path, f"part {number}", f"the keys {', '.join(sorted(part))}")
-        entry = PartEntry(**part)
-        _check_part(path, number, entry, values["sparse_features"])
-        if entry.start != at:
-            _refuse(path, f"part {number}", f"start {entry.start} after {at} nodes")
+        entry = PartEntry(**part) if set(part) == expected else None
+        if entry is None or entry.start != at or not _is_part(entry, values["sparse_features"]):
+            _refuse(path, f"part {number}", part)
         _check_file(path.parent, entry)
         at, entries = entry.stop, entries + entry.entries
         found.append(entry)
@@ -158,17 +152,17 @@ def _checked_parts(path: Path, values: Mapping[str, Any]) -> tuple[PartEntry, ..
     return tuple(found)
 
 
-def _check_part(path: Path, number: int, part: PartEntry, sparse: bool) -> None:
-    counts = (part.start, part.stop, part.entries, part.bytes, *([part.feature_entries] if sparse else []))
-    if not all(map(_is_count, counts)) or not part.start < part.stop:
-        _refuse(path, f"part {number}", f"the counts {counts}")
-    if not sparse and part.feature_entries is not None:
-        _refuse(path, f"part {number}", "sparse features where the store's are dense")
-    # A name and no path: nothing outside the folder.
-    if not isinstance(part.file, str) or not _PART.fullmatch(part.file):
-        _refuse(path, f"part {number}", f"the file {part.file!r}")
-    if not isinstance(part.sha256, str) or not _DIGEST.fullmatch(part.sha256):
-        _refuse(path, f"part {number}", "no SHA-256")
+def _is_part(part: PartEntry, sparse: bool) -> bool:
+    counts = [part.start, part.stop, part.entries, part.bytes, *([part.feature_entries] if sparse else [])]
+    return (
+        all(map(_is_count, counts))
+        and part.start < part.stop
+        and (sparse or part.feature_entries is None)
+        and isinstance(part.file, str)
+        and bool(_PART.fullmatch(part.file))  # a name and no path: nothing outside the folder
+        and isinstance(part.sha256, str)
+        and bool(_DIGEST.fullmatch(part.sha256))
+    )
 
 
 def _check_file(folder: Path, part: PartEntry) -> None:
@@ -186,6 +180,10 @@ def _check_file(folder: Path, part: PartEntry) -> None:
 
 def _is_count(value: Any, most: int = _MOST) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def _is_list(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 def _checksum(values: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.tables.columns import Category, Column, Date, Flag, Number, Text
 from kernode.io.tables.columns.encoding import not_of_its_kind
+from kernode.io.tables.columns.values import texts
 
 _SHOWN = 8  # names in a sentence
 
@@ -34,11 +35,15 @@ def nodes_where(graph: Graph, conditions: Mapping[str, Any]) -> np.ndarray:
     """
     if not isinstance(conditions, Mapping):
         raise InputError(
-            "where must map columns to values, as {'year': (2000, None)} does. Pass a mask as among."
+            "where must map columns to values, as {'year': (2000, None)} does. Pass a mask as among.",
+            "setting",
+            setting="where",
         )
     if graph.encoding is None:
         raise InputError(
-            f"the columns of {graph.name!r} have no names, which those of tables have. Pass among, a mask."
+            f"the columns of {graph.name!r} have no names, which those of tables have. Pass among, a mask.",
+            "unsupported",
+            setting="where",
         )
     kept = np.ones(graph.n_nodes, dtype=bool)
     for name, wanted in conditions.items():
@@ -66,58 +71,51 @@ def column_named(graph: Graph, name: str) -> tuple[Column, int]:
 
 def _met(column: Column, x: Any, wanted: Any) -> np.ndarray:
     if isinstance(column, Number):  # and dates
-        return _between(column, x, *_bounds(column, wanted))
+        low, high = wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, wanted)
+        at_least = -np.inf if low is None else _encoded(column, low)
+        at_most = np.inf if high is None else _encoded(column, high)
+        return _is_there(column, x) & (x[:, 0] >= at_least) & (x[:, 0] <= at_most)
     if isinstance(wanted, tuple):
-        raise InputError(f"column {column.name!r} is a {column.kind} and has no order. Give one value.")
-    if isinstance(column, Category):
-        return np.asarray(x[:, place_of(column, str(wanted), column.values)]) > 0
-    if isinstance(column, Text):
-        return _has_word(column, x, str(wanted))
+        raise InputError(
+            f"column {column.name!r} is a {column.kind} and has no order. Give one value.",
+            "setting",
+            setting="where",
+        )
     if isinstance(column, Flag):
-        there = x[:, 1] == 0 if column.marks_missing else np.ones(len(x), bool)
-        return there & (x[:, 0] == _encoded(column, wanted))
-    raise InputError(f"column {column.name!r} holds lists of numbers, which no condition can be about.")
+        return _is_there(column, x) & (x[:, 0] == _encoded(column, wanted))
+    if isinstance(column, Category):
+        found = x[:, [place_of(column, str(wanted), column.values)]]
+    elif isinstance(column, Text):
+        found = x[:, [place_of(column, str(wanted).lower(), column.words)]]
+    else:
+        raise InputError(
+            f"column {column.name!r} holds lists of numbers, which no condition can be about.",
+            "unsupported",
+            setting="where",
+        )
+    return (found.toarray() if sparse.issparse(found) else np.asarray(found))[:, 0] > 0
 
 
-def _bounds(column: Number, wanted: Any) -> tuple[float, float]:
-    """What a value, or two, are in X."""
-    if isinstance(wanted, tuple) and len(wanted) != 2:
-        raise InputError(f"column {column.name!r}: bounds are (low, high), None for no bound. Got {wanted}.")
-    low, high = wanted if isinstance(wanted, tuple) else (wanted, wanted)
-    return (
-        -np.inf if low is None else _encoded(column, low),
-        np.inf if high is None else _encoded(column, high),
-    )
+def _is_there(column: Number | Flag, x: np.ndarray) -> np.ndarray:
+    return x[:, 1] == 0 if column.marks_missing else np.ones(len(x), bool)
 
 
-def _between(column: Number, x: np.ndarray, low: float, high: float) -> np.ndarray:
-    there = x[:, 1] == 0 if column.marks_missing else np.ones(len(x), bool)
-    return there & (x[:, 0] >= low) & (x[:, 0] <= high)
-
-
-def _encoded(column: Column, value: Any) -> float:
+def _encoded(column: Number | Flag, value: Any) -> float:
     """What X holds for a value, or a sentence where it is none of the column's kind."""
     import pyarrow as pa
 
-    shown = f"column {column.name!r}: {value!r}"
-    try:
-        values = pa.chunked_array(
-            [pa.array([value if isinstance(value, bool | int | float) else str(value)])]
+    if not texts(pa.array([str(value)]))[0].is_valid:  # a missing value would be read as the mean
+        raise InputError(f"column {column.name!r}: {value!r} is not a {column.kind}.", "setting", value=value)
+    x = _numbers_of(column, value)
+    if isinstance(column, Number) and abs(x[0]) >= column.furthest:  # beyond, X does not tell values apart
+        raise InputError(
+            f"column {column.name!r}: {value!r} is further from the mean than features are kept. "
+            "Give a mask of the nodes.",
+            "setting",
+            setting="where",
+            value=value,
         )
-        number = float(column._read(values)[0]) if isinstance(column, Number) else np.nan
-        x = column.encode(values)[0].astype(np.float32)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise InputError(f"{shown} is not a {column.kind}.") from error
-    if isinstance(column, Number):
-        if np.isnan(number):
-            example = ", written as 2020-12-31" if isinstance(column, Date) else ""
-            raise InputError(f"{shown} is not a {column.kind}{example}.")
-        # Beyond, X does not tell values apart.
-        if float(x[0]) != np.float32((number - column.mean) / column.scale):
-            raise InputError(f"{shown} is further from the mean than features are kept. Pass among, a mask.")
-    elif len(x) > 1 and x[1]:
-        raise InputError(f"{shown} is neither yes nor no.")
-    return float(x[0])
+    return x[0]
 
 
 def place_of(column: Column, wanted: str, known: tuple[str, ...]) -> int:
@@ -125,11 +123,6 @@ def place_of(column: Column, wanted: str, known: tuple[str, ...]) -> int:
     if wanted not in known:
         raise InputError(f"column {column.name!r} has no {wanted!r}. Choose one of {_few(list(known))}.")
     return known.index(wanted)
-
-
-def _has_word(column: Text, x: Any, word: str) -> np.ndarray:
-    found = x[:, [place_of(column, word.lower(), column.words)]]
-    return (found.toarray() if sparse.issparse(found) else np.asarray(found))[:, 0] > 0
 
 
 def _few(names: list[str]) -> str:
@@ -152,24 +145,29 @@ def as_features(graph: Graph, values: Mapping[str, Any]) -> dict[int, float]:
     found: dict[int, float] = {}
     for name, value in values.items():
         column, start = column_named(graph, name)
-        found |= {start + i: number for i, number in enumerate(_new_numbers(column, value))}
+        if isinstance(column, Category) and value is not None:
+            place_of(column, str(value), column.values)  # an unseen value would be zeros, without a word
+        found |= {start + i: number for i, number in enumerate(_numbers_of(column, value))}
     return found
 
 
-def _new_numbers(column: Column, value: Any) -> list[float]:
+def _numbers_of(column: Column, value: Any) -> list[float]:
+    """What X holds for a value of a column; None for a missing one."""
     import pyarrow as pa
 
     value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    if isinstance(column, Category) and value is not None:
-        place_of(column, str(value), column.values)  # a value that nobody had would be zeros, unsaid
     as_it_is = value is None or isinstance(value, bool | int | float | list | tuple)
+    example = ", written as 2020-12-31" if isinstance(column, Date) else ""
+    wrong = InputError(
+        f"column {column.name!r}: {value!r} is not a {column.kind}{example}.", "setting", value=value
+    )
     try:
         given = pa.chunked_array([pa.array([value if as_it_is else str(value)])])
         strange = not_of_its_kind(column, given)[0] or value != value  # NaN
         x = column.encode(given)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"column {column.name!r}: {value!r} is not a {column.kind}.") from error
+        raise wrong from error
     if strange:
-        raise InputError(f"column {column.name!r}: {value!r} is not a {column.kind}.")
+        raise wrong
     row = x.toarray() if sparse.issparse(x) else x
     return [float(number) for number in row[0].astype(np.float32)]

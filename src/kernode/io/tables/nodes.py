@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -14,92 +13,34 @@ from kernode.errors import InputError, warn
 from kernode.io.tables.files import IDS
 from kernode.io.tables.table import Repair, Table, choose, coded_ids, places
 
-ROUNDED = r"^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+$"  # what a spreadsheet makes of a long number
+ROUNDED = r"^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{1,3}$"  # what a spreadsheet makes of a long number
 
 
-@dataclass(frozen=True)
-class NearMisses:
-    """How many ids of one table would be in the other but for how they are written, and two that show it."""
-
-    count: int
-    one: str
-    other: str
-    difference: str
-
-    @classmethod
-    def of(cls, ids: Any, known: Any) -> NearMisses | None:
-        """Of ids that are not among known ones; None where none comes near."""
-        if not len(ids) or not len(known):
-            return None
-        near = np.full(len(ids), -1)
-        first: tuple[int, str] | None = None
-        for difference, fold in _FOLDS:
-            at = places(fold(ids), fold(known))
-            new = np.flatnonzero((at >= 0) & (near < 0))
-            near[new] = at[new]
-            if first is None and len(new):
-                first = int(new[0]), difference
-        if first is None:
-            return None
-        example, difference = first
-        count = int((near >= 0).sum())
-        return cls(count, ids[example].as_py(), known[int(near[example])].as_py(), difference)
-
-
-def _case(ids: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.utf8_lower(ids)
-
-
-def _zeros(ids: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.replace_substring_regex(ids, r"^0+([0-9]+)$", r"\1")
-
-
-def _form(ids: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.utf8_normalize(ids, "NFKC")
-
-
-def _blanks(ids: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.replace_substring_regex(ids, r"[\s\x{00A0}]+", "")
-
-
-def _number(ids: Any) -> Any:
-    """Whole numbers in plain digits: without marks between thousands, decimals of nought, exponents."""
+def _folded(ids: Any) -> Any:
+    """Ids without what may differ between two tables: case, blanks, zeros, marks between thousands."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    thousands = pc.match_substring_regex(ids, r"^-?[0-9]{1,3}([,.' ][0-9]{3})+$")
-    ids = pc.if_else(thousands, pc.replace_substring_regex(ids, "[,.' ]", ""), ids)
+    ids = pc.utf8_lower(pc.utf8_normalize(ids, "NFKC"))
+    ids = pc.replace_substring_regex(ids, r"[\s\x{00A0}]+", "")
+    thousands = pc.match_substring_regex(ids, r"^-?[0-9]{1,3}([,.'][0-9]{3})+$")
+    ids = pc.if_else(thousands, pc.replace_substring_regex(ids, "[,.']", ""), ids)
     ids = pc.replace_substring_regex(ids, r"^(-?[0-9]+)[.,]0+$", r"\1")
-    rounded = pc.match_substring_regex(ids, ROUNDED)
-    if not pc.any(rounded).as_py():
-        return ids
-    texts = [
-        f"{Decimal(text.replace(',', '.')):.0f}" if is_one and len(text) < 30 else text
-        for text, is_one in zip(ids.to_pylist(), rounded.to_pylist(), strict=True)
-    ]
-    return pa.array(texts, pa.large_string())
+    rounded = pc.match_substring_regex(ids, ROUNDED).to_pylist() if len(ids) else []
+    if any(rounded):
+        texts = zip(ids.to_pylist(), rounded, strict=True)
+        plain = [f"{Decimal(text.replace(',', '.')):.0f}" if is_one else text for text, is_one in texts]
+        ids = pa.array(plain, pa.large_string())
+    return pc.replace_substring_regex(ids, r"^0+([0-9]+)$", r"\1")
 
 
-def _all(ids: Any) -> Any:
-    return _zeros(_number(_blanks(_case(_form(ids)))))
-
-
-_FOLDS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    ("upper and lower case", _case),
-    ("leading zeros", _zeros),
-    ("the form of Unicode characters", _form),
-    ("blanks", _blanks),
-    ("how numbers are written", _number),
-    ("how they are written", _all),
-)
+def _written_otherwise(ids: Any, known: Any) -> tuple[int, str, str] | None:
+    """How many ids are among known ones but for how they are written, and two that show it: N0 and n0."""
+    at = places(_folded(ids), _folded(known))
+    near = np.flatnonzero(at >= 0)
+    if not len(near):
+        return None
+    return len(near), ids[int(near[0])].as_py(), known[int(at[near[0]])].as_py()
 
 
 WEAK = ("key", "name")  # of the usual names
@@ -271,7 +212,7 @@ def _refuse_strangers(listed: Listed, ends: Ends, mentioned: Any) -> NoReturn:
         f"no node of {ends.source!r} and {ends.target!r}, such as {mentioned[0].as_py()!r}, is listed in "
         f"column {listed.id!r} of {listed.table.name}, which has ids such as {listed.ids[0].as_py()!r}"
     )
-    near = NearMisses.of(mentioned, listed.ids)
+    near = _written_otherwise(mentioned, listed.ids)
     if near is None:
         raise InputError(
             f"{why}. Name the columns of the ids, the source and the target.",
@@ -279,7 +220,7 @@ def _refuse_strangers(listed: Listed, ends: Ends, mentioned: Any) -> NoReturn:
             setting=("id", "source", "target"),
         )
     raise InputError(
-        f"{why}; {near.one!r} and {near.other!r} differ only in {near.difference}. "
+        f"{why}; {near[1]!r} and {near[2]!r} differ only in how they are written. "
         "Write ids alike in both tables.",
         "conflict",
         setting="id",
@@ -288,15 +229,15 @@ def _refuse_strangers(listed: Listed, ends: Ends, mentioned: Any) -> NoReturn:
 
 def _warn_of_near_misses(listed: Listed, added: Any) -> None:
     """Warn where nodes that only edges mention are listed, but written in another way."""
-    near = NearMisses.of(added, listed.ids)
+    near = _written_otherwise(added, listed.ids)
     if near is None:
         return
     assert listed.table is not None
-    differ = "differs" if near.count == 1 else "differ"
+    count, one, other = near
     warn(
-        f"{near.count:,} of {len(added):,} node{'s' * (len(added) > 1)} that only edges mention {differ} "
-        f"from listed ones only in how they are written, such as {near.one!r} and {near.other!r} in column "
-        f"{listed.id!r} of {listed.table.name} ({near.difference}). Write ids alike in both tables."
+        f"{count:,} of {len(added):,} node{'s' * (len(added) > 1)} that only edges mention "
+        f"{'differs' if count == 1 else 'differ'} from listed ones only in how they are written, such as "
+        f"{one!r} and {other!r} in column {listed.id!r} of {listed.table.name}. Write ids alike in both."
     )
 
 
