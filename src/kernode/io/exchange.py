@@ -13,6 +13,7 @@ from scipy import sparse
 from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
 from kernode.io.tables import read_table
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns.encoding import Features
 
 # What turns the things of another library into a graph, by the package that their classes are of.
@@ -93,8 +94,6 @@ def from_networkx(
     >>> from_networkx(club, label="club")
     Graph('zachary_karate_club': 34 nodes, 78 edges, 66 features, 2 classes)
     """
-    import pyarrow as pa
-
     names = [str(node) for node in graph.nodes]
     if len(set(names)) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)

@@ -15,6 +15,7 @@ from kernode.graph import Graph, positions
 from kernode.io.archive import open_archive
 from kernode.io.node_split import Split
 from kernode.io.tables import is_table
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.files import IDS, read
 from kernode.io.tables.table import choose, coded_ids
 
@@ -143,8 +144,6 @@ def _as_array(path: Path, part: str, nodes: list[Any]) -> np.ndarray:
 
 
 def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
-    import pyarrow as pa
-
     table = read(path, "split")
     names = table.column_names
     part_column = choose(table, None, "part", _COLUMNS) or (names[1] if len(names) == 2 else None)

@@ -19,6 +19,7 @@ from kernode.io.store.store import Store, borders, require_parts
 from kernode.io.store.table_edges import SortedEdges
 from kernode.io.store.table_roles import NotBoundedError, ParquetTable, Roles
 from kernode.io.store.write import new_folder, write_parts
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Column, Encoding
 from kernode.io.tables.columns.encoding import is_mostly_zero, learn_columns
 from kernode.io.tables.labels import Labels, NoClassesError, read_labels
@@ -94,8 +95,6 @@ class ListedNodes:
 
     def features(self, start: int, stop: int) -> Iterator[np.ndarray]:
         """X of nodes ``start … stop − 1``, a few rows at a time; all is missing of who is not listed."""
-        import pyarrow as pa
-
         names = [column.name for column in self.encoding.columns]
         size = max(1, _CELLS // self.width)
         rows = _rows(self.listed)[start:stop]

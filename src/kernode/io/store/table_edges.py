@@ -19,6 +19,7 @@ from kernode.compute.chunks import chunks
 from kernode.errors import FileError, InputError, KernodeError
 from kernode.graph.adjacency import MAX_NODES, notes_on_edges
 from kernode.io.store.table_roles import Roles
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import are_whole, numbers, one_array, without_point_zero
 from kernode.io.tables.nodes import Ends, Listed, all_ids
 from kernode.io.tables.table import Repair, Table, places, plain_ids, require_rows, require_short
@@ -111,8 +112,6 @@ class _Spellings:
     """Ids as the table writes them, before blanks are cut off: each has a number."""
 
     def __init__(self, roles: Roles) -> None:
-        import pyarrow as pa
-
         self._roles = roles
         self._texts = pa.array([], pa.large_string())
         self._first = np.zeros(0, np.int64)  # where each is first seen: in the sources, then in the targets
@@ -120,9 +119,6 @@ class _Spellings:
 
     def codes(self, batch: Table, column: str) -> np.ndarray:
         """A column of ids as numbers of spellings, −1 where there is none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         coded = one_array(plain_ids(batch, column)).dictionary_encode()
         distinct = coded.dictionary
         ids = pc.utf8_trim_whitespace(distinct)
@@ -146,9 +142,6 @@ class _Spellings:
 
     def settled(self, listed: Any) -> tuple[Any, np.ndarray, bool]:
         """Ids that only edges mention, the node of every spelling, and whether none of them is listed."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         ids = pc.utf8_trim_whitespace(self._texts)
         if are_whole(ids.filter(pc.not_equal(ids, ""))):
             ids = without_point_zero(ids)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import FileError, InputError
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns.encoding import Features, UnknownLabels
 from kernode.io.tables.edges import SOURCES, TARGETS, find_ends, find_weight, ignored_note
 from kernode.io.tables.files import IDS, checked_columns
@@ -46,8 +47,6 @@ class ParquetTable:
     @cached_property
     def head(self) -> Table:
         """The first rows, with all columns."""
-        import pyarrow as pa
-
         with self._readable():
             first = next(self._file.iter_batches(_HEAD, use_threads=False), None)
             schema = self._file.schema_arrow
@@ -88,8 +87,6 @@ class ParquetTable:
             at += len(batch)
 
     def _batches(self, columns: Sequence[str], size: int, groups: list[int] | None) -> Iterator[Any]:
-        import pyarrow as pa
-
         with self._readable():
             for batch in self._file.iter_batches(
                 size, row_groups=groups, columns=list(columns), use_threads=False
@@ -101,8 +98,6 @@ class ParquetTable:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        import pyarrow as pa
-
         try:
             yield
         except FileNotFoundError as error:
@@ -199,8 +194,6 @@ class Roles:
 
     def _require_types(self) -> None:
         """Raise where a column is of a type whose meaning depends on all of its values."""
-        import pyarrow as pa
-
         types = self.edges.types
         for end in (self.source, self.target):
             if not (pa.types.is_integer(types[end]) or is_plain_text(types[end])):
@@ -272,21 +265,15 @@ def _features(
 
 def is_plain_text(kind: Any) -> bool:
     """Whether a type is text."""
-    import pyarrow as pa
-
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _is_plain(kind: Any) -> bool:
     """Whether values of a type become features one by one, once mean and deviation are known."""
-    import pyarrow as pa
-
     return _is_number(kind) or any(
         of(kind) for of in (pa.types.is_boolean, pa.types.is_date, pa.types.is_timestamp)
     )

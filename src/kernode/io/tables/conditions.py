@@ -10,6 +10,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Category, Column, Date, Flag, Number, Text
 from kernode.io.tables.columns.encoding import not_of_its_kind
 from kernode.io.tables.columns.values import texts
@@ -102,8 +103,6 @@ def _is_there(column: Number | Flag, x: np.ndarray) -> np.ndarray:
 
 def _encoded(column: Number | Flag, value: Any) -> float:
     """What X holds for a value, or a sentence where it is none of the column's kind."""
-    import pyarrow as pa
-
     if not texts(pa.array([str(value)]))[0].is_valid:  # a missing value would be read as the mean
         raise InputError(f"column {column.name!r}: {value!r} is not a {column.kind}.", "setting", value=value)
     x = _numbers_of(column, value)
@@ -153,8 +152,6 @@ def as_features(graph: Graph, values: Mapping[str, Any]) -> dict[int, float]:
 
 def _numbers_of(column: Column, value: Any) -> list[float]:
     """What X holds for a value of a column; None for a missing one."""
-    import pyarrow as pa
-
     value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     as_it_is = value is None or isinstance(value, bool | int | float | list | tuple)
     example = ", written as 2020-12-31" if isinstance(column, Date) else ""

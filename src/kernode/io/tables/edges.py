@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.find_notation import Clues, find_notation, require_notation
 from kernode.io.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.io.tables.columns.values import numbers
@@ -119,9 +120,6 @@ def read_edges(
 
 def _with_first_edge(table: Table, listed: Any) -> Table:
     """The table with its first row as data, where that looks like names and names a node of the graph."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = table.column_names
     usual = {*SOURCES, *TARGETS, *WEIGHTS}
     if table.names_by_looks is None or len(names) < 2 or usual & {name.lower() for name in names}:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernode.compute.free_memory import free_bytes, readable
 from kernode.errors import FileError, InputError, KernodeError
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Table, left_out_note
 from kernode.io.tables.text_files import AS_IT_LOOKS, Reading, read_text, require_encoding
@@ -42,7 +43,6 @@ def _require_room(path: Path, rows: int) -> None:
 
 
 def _read_arrow(path: Path) -> Any:
-    import pyarrow as pa
     from pyarrow import ipc
 
     with pa.memory_map(str(path)) as source:
@@ -55,7 +55,6 @@ def _read_arrow(path: Path) -> Any:
 
 def _read_parquet(path: Path) -> Any:
     """A few bytes of Parquet can stand for any number of equal values: counted while they unfold."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -158,8 +157,6 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
 
     ``what`` is the name of a table that is no file: nodes or edges.
     """
-    import pyarrow as pa
-
     notes: tuple[str, ...] = ()
     index = None
     if isinstance(source, Table):
@@ -206,8 +203,6 @@ def is_text_file(source: Any) -> bool:
 
 
 def _read_file(path: Path, reading: Reading) -> Table:
-    import pyarrow as pa
-
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
         raise InputError(f"{path} is no table. Its name must end in one of {', '.join(SUFFIXES)}.")
@@ -243,8 +238,6 @@ def checked_columns(columns: Any, name: str) -> Any:
     if len(set(names)) < len(names):
         repeated = next(column for at, column in enumerate(names) if column in names[:at])
         raise InputError(f"{name}: two columns are called {repeated!r}. Rename one of them.")
-    import pyarrow as pa
-
     for at, field in enumerate(columns.schema):
         if pa.types.is_string_view(field.type):  # few functions know it
             columns = columns.set_column(at, field.name, columns.column(at).cast(pa.large_string()))

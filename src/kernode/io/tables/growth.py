@@ -13,6 +13,7 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
 from kernode.graph.growth import extended, with_edges
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.encoding import UnknownLabels, failed_formulas
 from kernode.io.tables.columns.find_notation import new_categories, require_notation
@@ -93,9 +94,6 @@ def _extended_by_tables(graph: Graph, new: _Arrivals) -> Graph:
 
 
 def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> _Arrivals:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     assert graph.node_names is not None
     known = pa.array(graph.node_names.tolist(), pa.large_string())
     written = _listed(encoding, nodes, codec)
@@ -181,8 +179,6 @@ def _features(graph: Graph, encoding: Encoding, table: Table | None, arrived: in
 
 
 def _nothing(n: int) -> Any:
-    import pyarrow as pa
-
     return pa.nulls(n, pa.large_string())
 
 
@@ -241,8 +237,6 @@ class Overlap:
     @classmethod
     def of(cls, graph: Graph | None, edges: Table, nodes: Table | None, encoding: Encoding) -> Overlap:
         """Of tables that are read as the encoding says; without a graph, only what they are in themselves."""
-        import pyarrow as pa
-
         empty = pa.array([], pa.large_string())
         listed = Listed.of(nodes, encoding.id).ids
         pairs = read_edges(

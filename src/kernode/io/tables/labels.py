@@ -9,6 +9,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.graph.twins import warn_of_twins
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.encoding import UnknownLabels
 from kernode.io.tables.columns.notation import is_text, looks_like_floats
 from kernode.io.tables.columns.values import alike, numbers, one_array
@@ -46,9 +47,6 @@ def read_labels(
     which come first, in their order; None where this table is the first, and its classes are checked. Others
     are sorted, integers by value.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table, node = listed.every_row, listed.node
     assert table is not None
     assert node is not None
@@ -82,9 +80,6 @@ def read_labels(
 
 def _as_text(values: Any) -> Any:
     """Values as text without blanks around it, null where the cell is empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         values = one_array(values)
         if pa.types.is_dictionary(values.type):
@@ -108,8 +103,6 @@ def _as_text(values: Any) -> Any:
 
 def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
     """Words that say so; and −1 beside integers from 0 up to 2 or more, as programs write."""
-    import pyarrow.compute as pc
-
     unknown = UnknownLabels.by_words()
     found = pc.unique(alike(unknown.without(raw)).drop_null()).to_pylist()
     if "-1" not in found:
@@ -134,8 +127,6 @@ def _unknown_notes(
     table: Table, column: str, raw: Any, written: Any, unknown: UnknownLabels
 ) -> tuple[str, ...]:
     """What was taken as not known without being one of the usual signs for a missing value."""
-    import pyarrow.compute as pc
-
     taken = raw.filter(pc.and_(raw.is_valid(), written.is_null()))
     taken = (
         taken.filter(pc.invert(pc.is_null(UnknownLabels.usual().without(taken))))
@@ -154,8 +145,6 @@ def _unknown_notes(
 
 def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> tuple[str, ...]:
     """Texts that the user says mean not known, and that no row has: perhaps another was meant."""
-    import pyarrow.compute as pc
-
     if not unknown.exact:
         return ()
     there = {*pc.unique(raw).to_pylist(), *pc.unique(alike(unknown.without(raw))).to_pylist()}
@@ -169,8 +158,6 @@ def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> 
 
 def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels) -> tuple[str, ...]:
     """Classes whose name may mean that there is none, where the user says nothing about it."""
-    import pyarrow.compute as pc
-
     if unknown.exact:
         return ()
     counted = pc.value_counts(written.drop_null())
@@ -185,8 +172,6 @@ def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels)
 
 def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
     """Raise where a column holds no classes, and say it where they are many or numbers."""
-    import pyarrow.compute as pc
-
     there = written.drop_null()
     distinct = pc.unique(there)
     where = f"{table.name}: column {column!r}"
@@ -255,8 +240,6 @@ def _said_missing(table: Table, column: str, raw: Any, written: Any) -> tuple[Re
 
 def _infinite(table: Table, column: str) -> tuple[Repair, ...]:
     """Rows of numbers that are infinite, which no class is."""
-    import pyarrow as pa
-
     if not pa.types.is_floating(table[column].type):
         return ()
     rows = table.rows[numbers(table[column])[1]]

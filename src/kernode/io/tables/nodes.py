@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kernode.errors import InputError, warn
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.files import IDS
 from kernode.io.tables.table import Repair, Table, choose, coded_ids, places
 
@@ -18,9 +19,6 @@ ROUNDED = r"^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{1,3}$"  # what a spreadsheet makes 
 
 def _folded(ids: Any) -> Any:
     """Ids without what may differ between two tables: case, blanks, zeros, marks between thousands."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ids = pc.utf8_lower(pc.utf8_normalize(ids, "NFKC"))
     ids = pc.replace_substring_regex(ids, r"[\s\x{00A0}]+", "")
     thousands = pc.match_substring_regex(ids, r"^-?[0-9]{1,3}([,.'][0-9]{3})+$")
@@ -61,8 +59,6 @@ class Listed:
     @classmethod
     def of(cls, table: Table | None, id: str | None) -> Listed:
         """Take the ids from a table; where the column is not named, by a usual name or the first."""
-        import pyarrow as pa
-
         if table is None:
             return cls(None, pa.array([], pa.large_string()), None)
         if not table.column_names:
@@ -161,8 +157,6 @@ def _numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def aligned(table: Table, n: int) -> Table:
     """A table of the first of n nodes with rows for all of them, empty where it has none."""
-    import pyarrow as pa
-
     rows = np.arange(n)
     beyond = rows >= len(table)
     columns = table.columns.take(pa.array(np.where(beyond, 0, rows), mask=beyond))
@@ -185,8 +179,6 @@ def all_ids(listed: Listed, added: Any, ends: Ends, *, none_is_listed: bool) -> 
 
     ``added``: ids that only edges mention. ``none_is_listed``: whether edges mention no other.
     """
-    import pyarrow as pa
-
     if listed.table is not None and len(listed.ids) and none_is_listed and len(added):
         _refuse_strangers(listed, ends, added)
     if listed.table is not None:
@@ -243,8 +235,6 @@ def _warn_of_near_misses(listed: Listed, added: Any) -> None:
 
 def _warn_of_rounded(ids: Any) -> None:
     """Warn of ids that a spreadsheet took for numbers and rounded: several nodes may have become one."""
-    import pyarrow.compute as pc
-
     rounded = ids.filter(pc.match_substring_regex(ids, ROUNDED))
     if len(rounded):
         plural = f"{len(rounded):,} ids are numbers" if len(rounded) > 1 else "1 id is a number"

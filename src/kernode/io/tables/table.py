@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph.origin import Origin
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.values import are_whole, without_point_zero
 
@@ -128,8 +129,6 @@ class Table:
 
     def with_names_as_data(self, why: str) -> Table:
         """The same table with its row of names as the first row of data."""
-        import pyarrow as pa
-
         names = self.column_names
         numbered = [f"column {at + 1}" for at in range(len(names))]
         first = pa.table(
@@ -202,9 +201,6 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     id, where only blanks around it differ, or 2 and 2.0. Every cell is looked at once: ten million edges
     name few nodes.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     chunks = [chunk for column in columns for chunk in plain_ids(table, column).chunks]
     # One array first: of many chunks pyarrow would unify the dictionaries, which takes minutes.
     coded = pa.concat_arrays([pa.array([], pa.large_string()), *chunks]).dictionary_encode()
@@ -221,8 +217,6 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
 
 def require_short(ids: Any, table: Table, columns: list[str]) -> None:
     """Raise where an id is no id but a text."""
-    import pyarrow.compute as pc
-
     longest = pc.max(pc.utf8_length(ids)).as_py() or 0
     if longest > _LONGEST:
         raise InputError(
@@ -239,9 +233,6 @@ def plain_ids(table: Table, column: str) -> Any:
     One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas
     had to make room for a missing one.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = table[column]
     try:
         if pa.types.is_dictionary(values.type):
@@ -264,8 +255,6 @@ def plain_ids(table: Table, column: str) -> Any:
 
 def places(ids: Any, known: Any) -> np.ndarray:
     """Where each id stands among known ones, −1 where it does not: int64."""
-    import pyarrow.compute as pc
-
     at = pc.index_in(ids, value_set=known).fill_null(-1)
     return at.to_numpy(zero_copy_only=False).astype(np.int64)
 

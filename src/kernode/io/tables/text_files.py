@@ -16,6 +16,7 @@ import numpy as np
 
 from kernode.compute.free_memory import free_bytes
 from kernode.errors import FileError, InputError, warn
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import numbers
 from kernode.io.tables.table import Repair, Table, data_note, left_out_note, require_rows
 
@@ -37,8 +38,6 @@ class TextFile:
     @property
     def source(self) -> Any:
         """What pyarrow reads."""
-        import pyarrow as pa
-
         return self.path if self.content is None else pa.BufferReader(self.content)
 
 
@@ -143,8 +142,6 @@ class _Unfolded:
 
 @contextmanager
 def _unfolding(path: Path) -> Iterator[_Unfolded]:
-    import pyarrow as pa
-
     with pa.input_stream(str(path)) as stream:
         yield _Unfolded(path, stream, free_bytes())
 
@@ -236,8 +233,6 @@ def warn_of_dropped(name: str, dropped: dict[int, str]) -> None:
 
 
 def _with_line_breaks(column: Any) -> Iterator[tuple[int, str]]:
-    import pyarrow.compute as pc
-
     rows = np.flatnonzero(pc.match_substring(column, "\n").fill_null(False).to_numpy())
     return zip(rows.tolist(), column.take(rows).to_pylist(), strict=True)
 
@@ -420,8 +415,6 @@ def _look_for_stray_quotes(
 
 def _content_of(text: TextFile) -> bytes:
     """All of a text file, in UTF-8."""
-    import pyarrow as pa
-
     if text.content is not None:
         return text.content
     with pa.input_stream(str(text.path)) as stream:
@@ -433,7 +426,6 @@ def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tu
 
     ``beyond``: names of columns after those that the layout names.
     """
-    import pyarrow as pa
     from pyarrow import csv
 
     names = [*layout.names, *beyond]
@@ -509,7 +501,5 @@ def _is_number(cell: str) -> bool:
 
 def _are_numbers(cells: list[str]) -> bool:
     """Whether cells are numbers or empty throughout, and at least one of them is a number."""
-    import pyarrow as pa
-
     written = [cell for cell in cells if cell]
     return bool(written) and not np.isnan(numbers(pa.array(written, pa.large_string()))[0]).any()

@@ -13,6 +13,7 @@ from scipy import sparse
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.adjacency import undirected
+from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Column, Encoding, Structure
 from kernode.io.tables.columns.encoding import Features, UnknownLabels, failed_formulas, learn_columns
 from kernode.io.tables.columns.find_notation import (
@@ -174,8 +175,6 @@ class _Found:
     @classmethod
     def of(cls, listed: Listed, pairs: Edges, *, id_is_named: bool) -> _Found:
         """Nodes that only edges mention are added."""
-        import pyarrow as pa
-
         mentions = np.bincount(pairs.ends.ravel(), minlength=len(pairs.ids)) > 0
         mentioned = pairs.ids.filter(pa.array(mentions)).unique()
         if not id_is_named:

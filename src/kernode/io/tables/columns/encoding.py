@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.errors import InputError, warn
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.kinds import KINDS, Category, Column, Date, Flag, Number, Text, Vector
 from kernode.io.tables.columns.notation import (
     DateNotation,
@@ -81,9 +82,6 @@ class UnknownLabels(Recipe):
 
     def without(self, written: Any) -> Any:
         """Texts (large_string) with null in place of these."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         compared = written if self.exact else pc.utf8_lower(written)
         unknown = pc.is_in(compared, value_set=pa.array(self.texts, pa.large_string()))
         return pc.if_else(unknown, pa.scalar(None, pa.large_string()), written)
@@ -95,8 +93,6 @@ _SHORT = 3.0  # words: longer values are text, where there are many different on
 
 def guess_kind(name: str, values: Any) -> type[Column]:
     """The kind of a column, by its type in the table and, for text, by what is written there."""
-    import pyarrow as pa
-
     kind = values.type
     if pa.types.is_boolean(kind):
         return Flag
@@ -119,8 +115,6 @@ def guess_kind(name: str, values: Any) -> type[Column]:
 
 
 def _kind_of_text(values: Any) -> type[Column]:
-    import pyarrow.compute as pc
-
     written = texts(values)
     there = len(written) - written.null_count
     if there == 0:
@@ -163,9 +157,6 @@ def not_numbers(column: Column, values: Any) -> str | None:
 
 def failed_formulas(columns: Any, names: Sequence[str]) -> tuple[str, ...]:
     """Notes on what Excel wrote in place of a value, which is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     notes = []
     for name in names:
         if not is_text(columns[name]):
@@ -317,8 +308,6 @@ def not_of_its_kind(column: Column, values: Any) -> np.ndarray:
 @contextmanager
 def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
     """Say which column it was where pyarrow only says what it cannot do."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError, warn
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.kinds import Category, Column
 from kernode.io.tables.columns.notation import (
     DateNotation,
@@ -127,8 +128,6 @@ def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> Num
 
 def _is_plain(text: Any) -> bool:
     """Whether all values are, beyond doubt, as programs write numbers: seen faster than all else."""
-    import pyarrow.compute as pc
-
     if text.null_count == len(text) or not all_match(text, PLAIN_NUMBER):
         return False
     doubtful = pc.match_substring_regex(text, _DOUBTFUL)
@@ -291,8 +290,6 @@ def require_readable(table: str, column: Column, usual: str, values: Any, rows: 
 
 def shown(values: Any, rows: np.ndarray) -> str:
     """The first value of a column in some rows, as it is written, with a mark where there are others."""
-    import pyarrow.compute as pc
-
     distinct = pc.unique(one_array(values).take(rows)).to_pylist()
     return f"{str(distinct[0]).strip()!r}{', …' if len(distinct) > 1 else ''}"
 
@@ -307,9 +304,6 @@ def new_categories(table: str, columns: Any, of: Iterable[Column]) -> tuple[str,
 
 def _new_values(table: str, column: Category, values: Any) -> str | None:
     """What is said of one column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     written = texts(values)
     there = written.drop_null()
     new = written.filter(pa.array(np.diff(column.encode(values).indptr) == 0)).drop_null()

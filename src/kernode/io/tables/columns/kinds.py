@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import categories, days, flags, numbers, texts, vectors
 from kernode.recipe import Recipe
 
@@ -171,8 +172,6 @@ class Category(Column):
     @classmethod
     def learn(cls, name: str, values: Any) -> Self:
         """The commonest values, by number of nodes."""
-        import pyarrow.compute as pc
-
         counted = pc.value_counts(categories(values).drop_null())
         pairs = sorted(
             zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True),
@@ -183,9 +182,6 @@ class Category(Column):
 
     def encode(self, values: Any) -> sparse.csr_array:
         """n × (number of values)."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         known = pa.array(self.values, pa.large_string())
         # Either way of writing: what one table has throughout, another may have beside other values.
         at = pc.coalesce(*(pc.index_in(read(values), value_set=known) for read in (categories, texts)))

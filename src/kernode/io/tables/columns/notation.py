@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import MOSTLY, PLAIN_NUMBER, texts
 from kernode.recipe import Recipe
 
@@ -88,9 +89,6 @@ class NumberNotation(Notation):
 
     def plain(self, values: Any) -> Any:
         """Digits with a decimal point."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self.decimal == "." and self.unit != "%" and all_match(texts(values), PLAIN_NUMBER):
             return texts(values)
         look = WrittenNumbers.of(values)
@@ -159,9 +157,6 @@ class DateNotation(Notation):
 
     def plain(self, values: Any) -> Any:
         """Year-month-day."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = texts(values)
         written = _joined(pc.extract_regex(text, _YEAR_FIRST), "year", "month", "day")
         if self.order != "ymd":
@@ -187,17 +182,12 @@ class DateNotation(Notation):
 
 
 def _joined(parts: Any, year: str, month: str, day: str) -> Any:
-    import pyarrow.compute as pc
-
     part = lambda name: pc.struct_field(parts, name)  # noqa: E731
     padded = [pc.utf8_lpad(part(name), 2, "0") for name in (month, day)]
     return _join(part(year), *padded, between="-")
 
 
 def _join(*parts: Any, between: str = "") -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.binary_join_element_wise(*parts, pa.scalar(between, pa.large_string()))
 
 
@@ -211,21 +201,15 @@ class WrittenNumbers:
     @classmethod
     def of(cls, values: Any) -> WrittenNumbers:
         """Look at a column (pyarrow)."""
-        import pyarrow.compute as pc
-
         text = texts(values)
         return cls(text, pc.extract_regex(text, _VALUE))
 
     def part(self, name: str) -> Any:
         """A part of each value: sign, before, inner, body or after."""
-        import pyarrow.compute as pc
-
         return pc.struct_field(self.parts, name)
 
     def matches(self, pattern: str) -> np.ndarray:
         """Whether the digits of each value are so: booleans."""
-        import pyarrow.compute as pc
-
         found = pc.match_substring_regex(self.part("body"), pattern).fill_null(False)
         return np.asarray(found.to_numpy(zero_copy_only=False), bool)
 
@@ -244,8 +228,6 @@ class WrittenNumbers:
     @cached_property
     def units(self) -> np.ndarray:
         """The sign beside each value; "" where there is none."""
-        import pyarrow.compute as pc
-
         joined = _join(self.part("before"), self.part("after"))
         lower = pc.replace_substring(pc.utf8_lower(joined.fill_null("")), "kr.", "kr")
         upper = pc.if_else(pc.match_substring_regex(lower, "^[a-z]{3}$"), pc.utf8_upper(lower), lower)
@@ -299,8 +281,6 @@ class WrittenNumbers:
 
 def is_text(values: Any) -> bool:
     """Whether a column is of text."""
-    import pyarrow as pa
-
     return pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
 
 
@@ -313,8 +293,6 @@ def looks_like_floats(distinct: Any) -> bool:
 
 def rewritten(table: Any, notations: Iterable[Notation]) -> Any:
     """A table (pyarrow) with these columns as programs write them; columns that are no text stay."""
-    import pyarrow as pa
-
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for notation in notations:
         if is_text(columns[notation.column]):
@@ -324,8 +302,6 @@ def rewritten(table: Any, notations: Iterable[Notation]) -> Any:
 
 def all_match(text: Any, pattern: str) -> bool:
     """Whether all texts are so."""
-    import pyarrow.compute as pc
-
     return pc.all(pc.match_substring_regex(text, pattern)).as_py() is not False
 
 
@@ -343,9 +319,6 @@ class WrittenDates:
     @classmethod
     def of(cls, values: Any) -> WrittenDates:
         """Look at a column (pyarrow)."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = texts(values)
         parts = pc.extract_regex(text, _DATE)
         number = lambda name: (  # noqa: E731
@@ -358,8 +331,6 @@ class WrittenDates:
     @property
     def year_first(self) -> int:
         """How many dates have the year first."""
-        import pyarrow.compute as pc
-
         return pc.sum(pc.match_substring_regex(self.text, _YEAR_FIRST)).as_py() or 0
 
     @property

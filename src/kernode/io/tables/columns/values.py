@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
+from kernode.io.tables.arrow import pa, pc
 
 MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -23,9 +24,6 @@ MISSING = ("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "
 
 def texts(values: Any) -> Any:
     """Text without blanks around it, null where there is none: a large_string array."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -38,15 +36,11 @@ def texts(values: Any) -> Any:
 
 def are_whole(distinct: Any) -> bool:
     """Whether texts are whole numbers throughout, some perhaps written 2.0, as pandas does beside a gap."""
-    import pyarrow.compute as pc
-
     return len(distinct) > 0 and bool(pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py())
 
 
 def without_point_zero(written: Any) -> Any:
     """Whole numbers as integers are written."""
-    import pyarrow.compute as pc
-
     return pc.replace_substring_regex(written, r"\.0+$", "")
 
 
@@ -57,8 +51,6 @@ def categories(values: Any) -> Any:
 
 def alike(written: Any) -> Any:
     """Texts in one way of writing: 2 for 2.0 and true for True, where all of them are such."""
-    import pyarrow.compute as pc
-
     distinct = pc.unique(written.drop_null())
     if are_whole(distinct):
         return without_point_zero(written)
@@ -69,9 +61,6 @@ def alike(written: Any) -> Any:
 
 def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Values as float64, NaN where there is none, and which are there but no number, or an immense one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
@@ -90,9 +79,6 @@ def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Dates as days since 1970, NaN where there is none, and which of them are there but are no date."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     kind = values.type
     if pa.types.is_temporal(kind):
@@ -112,9 +98,6 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def have_times(values: Any) -> bool:
     """Whether dates have a time of day beside them, other than midnight."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     if pa.types.is_timestamp(values.type):
         midnight = pc.floor_temporal(values, unit="day")
@@ -131,9 +114,6 @@ def unreadable_flags(values: Any) -> np.ndarray:
 
 def flags(values: Any) -> np.ndarray:
     """1 for yes, 0 for no, NaN for anything else."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     if pa.types.is_boolean(values.type):
         return _floats(values.cast(pa.float64()))
@@ -149,9 +129,6 @@ def flags(values: Any) -> np.ndarray:
 
 def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
     """Lists of numbers as n × width, rows of NaN where there is none; all must have one length."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = one_array(values)
     if values.null_count == len(values):
         return np.full((len(values), width or 0), np.nan)
@@ -175,8 +152,6 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
 
 def one_array(values: Any) -> Any:
     """A column in one piece; twice, for some versions of pyarrow give chunks once more."""
-    import pyarrow as pa
-
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
