@@ -7,7 +7,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,67 +21,72 @@ from kernode.io.tables.table import Repair, Table, data_note, left_out_note, req
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
-_BLOCK = 2**24
+_BLOCK = 2**22
 _START = 2**16
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file that can be read as UTF-8."""
+    """The text of a file, in UTF-8."""
 
     path: Path
-    start: str  # its first lines
-    content: bytes | None = None  # in UTF-8 where the file itself is not
+    content: bytes | bytearray
     notes: tuple[str, ...] = ()
-
-    @property
-    def source(self) -> Any:
-        """What pyarrow reads."""
-        return self.path if self.content is None else pa.BufferReader(self.content)
 
 
 def open_text(path: Path, encoding: str | None) -> TextFile:
-    """Look at all of a file, and decode it where it is not UTF-8.
+    """Read a file, and decode it where it is not UTF-8.
 
     A mark at its start (BOM) counts before all else, then ``encoding``; else valid UTF-8 is UTF-8, and
     anything else Windows-1252, which is said.
     """
-    with _unfolding(path) as stream:
-        start = _start_of(stream)
-    mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
+    raw = _unfolded(path)
+    mark = next((mark for mark in _MARKS if raw.startswith(mark)), b"")
     if mark:
         encoding = _MARKS[mark]
-    if encoding is None and b"\0" in start:
+    if encoding is None and b"\0" in raw[:_START]:
         raise InputError(
             f"{path.name} has NUL bytes: it is no text, or text in UTF-16 without a mark. "
             "Save it as CSV in UTF-8, or name the encoding utf-16-le.",
             "ambiguous",
             setting="encoding",
         )
-    if (encoding is None or codecs.lookup(encoding).name == "utf-8") and _is_utf8(path):
-        return TextFile(path, start.decode(errors="ignore").removeprefix("\ufeff"))
-    raw = _content(path)
-    if encoding is None:
-        _refuse_damaged(path, raw)
-    text = _decoded(path, raw, encoding or _WINDOWS, given=encoding is not None).removeprefix("\ufeff")
-    note = (
-        ()
-        if encoding
-        else (f"{path.name}: is not UTF-8, read as Windows-1252; name its encoding if that is wrong",)
-    )
-    content = text.encode()
-    return TextFile(path, _start_of(io.BytesIO(content)).decode(errors="ignore"), content, note)
+    if (encoding is None or codecs.lookup(encoding).name == "utf-8") and _is_utf8(raw):
+        return TextFile(path, raw[len(mark) :] if mark else raw)
+    if encoding is not None:
+        return TextFile(path, _decoded(path, raw, encoding))
+    _refuse_damaged(path, raw)
+    note = f"{path.name}: is not UTF-8, read as Windows-1252; name its encoding if that is wrong"
+    return TextFile(path, _decoded(path, raw, _WINDOWS), (note,))
 
 
-def _start_of(stream: Any) -> bytes:
-    """The start of a file: at least two whole lines beside comments (#), however long they are."""
-    start: bytes = stream.read(_START)
-    while sum(not line.startswith(b"#") for line in start.splitlines()[:-1]) < 2:
-        more = stream.read(len(start))
-        if not more:
-            break
-        start += more
-    return start
+def _unfolded(path: Path) -> bytearray:
+    """What a file, perhaps compressed, holds; no more of it is read than there is memory for."""
+    content, free = bytearray(), free_bytes()
+    with pa.input_stream(str(path)) as stream:
+        while block := stream.read_buffer(_BLOCK).to_pybytes():  # read() loses memory where it fails
+            content += block
+            if (
+                free is not None and len(content) > free / 3
+            ):  # the rest is for the table and what is made of it
+                raise FileError(
+                    f"{path} unfolds to more than the memory that is free. Use a larger machine, or give "
+                    "less of it.",
+                    "too-large",
+                    free=free,
+                )
+    return content
+
+
+def _is_utf8(content: bytearray) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(content), _BLOCK):
+            decoder.decode(content[at : at + _BLOCK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def require_encoding(name: Any) -> None:
@@ -100,53 +104,7 @@ def require_encoding(name: Any) -> None:
         ) from None
 
 
-def _is_utf8(path: Path) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with _unfolding(path) as stream:
-            while block := stream.read(_BLOCK):
-                decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _content(path: Path) -> bytes:
-    content = bytearray()
-    with _unfolding(path) as stream:
-        while block := stream.read(_BLOCK):
-            content += block
-    return bytes(content)
-
-
-@dataclass
-class _Unfolded:
-    """What a file, perhaps compressed, holds; no more of it is read than there is memory for."""
-
-    path: Path
-    stream: Any
-    left: int | None
-
-    def read(self, count: int) -> bytes:
-        block: bytes = self.stream.read_buffer(count).to_pybytes()  # read() loses memory where it fails
-        if self.left is not None:
-            self.left -= len(block)
-            if self.left < 0:
-                raise FileError(
-                    f"{self.path} unfolds to more than the memory that is free. Use a larger machine, or "
-                    "give less of it."
-                )
-        return block
-
-
-@contextmanager
-def _unfolding(path: Path) -> Iterator[_Unfolded]:
-    with pa.input_stream(str(path)) as stream:
-        yield _Unfolded(path, stream, free_bytes())
-
-
-def _refuse_damaged(path: Path, raw: bytes) -> None:
+def _refuse_damaged(path: Path, raw: bytearray) -> None:
     """Raise where most of what is not ASCII is UTF-8: then a few bytes are broken, and the others mean it."""
     marked = raw.decode(errors="replace")
     broken = marked.count("\ufffd")
@@ -162,19 +120,19 @@ def _refuse_damaged(path: Path, raw: bytes) -> None:
         )
 
 
-def _decoded(path: Path, raw: bytes, encoding: str, *, given: bool) -> str:
+def _decoded(path: Path, raw: bytearray, encoding: str) -> bytes:
     try:
-        return raw.decode(encoding)
+        return raw.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else len(raw)
         row = _row(raw[:start].decode(encoding, errors="ignore"))
-        if given:
-            sentence = f"this is not {encoding}. Name another encoding, or save the file in UTF-8."
-        else:
-            sentence = (
-                "this is neither UTF-8 nor Windows-1252. Name its encoding, such as cp1250 or shift_jis."
-            )
-        raise InputError(f"{path.name}, row {row}: {sentence}", "setting", setting="encoding") from None
+        what = "neither UTF-8 nor Windows-1252" if encoding == _WINDOWS else f"not {encoding}"
+        raise InputError(
+            f"{path.name}, row {row}: this is {what}. Name its encoding, such as cp1250 or shift_jis, or "
+            "save the file in UTF-8.",
+            "setting",
+            setting="encoding",
+        ) from None
 
 
 def _row(before: str) -> int:
@@ -187,7 +145,7 @@ def _row(before: str) -> int:
 _CURE = "Remove the mark or close it, or save the table again."
 
 
-def refuse_open_quote(name: str, content: bytes, delimiter: str) -> None:
+def refuse_open_quote(name: str, content: bytes | bytearray, delimiter: str) -> None:
     """Raise where a quotation mark is still open at the end of a text."""
     between = re.escape(delimiter.encode())
     # A mark means something only where a cell begins; two of them within stand for one.
@@ -285,7 +243,7 @@ class _Layout:
     @classmethod
     def of(cls, text: TextFile, usual: str, reading: Reading) -> _Layout:
         """Look at a file; the usual delimiter is that of its extension."""
-        said_delimiter, comments, first, second = _first_lines(text.start)
+        said_delimiter, comments, first, second = _first_lines(text.content)
         delimiter = said_delimiter or max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
         if not first.count(delimiter) and " " in first.strip() and not said_delimiter:
             delimiter = " "
@@ -408,17 +366,9 @@ def _look_for_stray_quotes(
     else:
         ends_open = any("\n" in (column[-1].as_py() or "") for column in columns.columns if len(column))
     if ends_open:  # perhaps: the last cell may also hold a line break that is meant
-        refuse_open_quote(text.path.name, _content_of(text), layout.delimiter)
+        refuse_open_quote(text.path.name, text.content, layout.delimiter)
     warn_of_swallowed(text.path.name, columns, rows, layout.delimiter)
     warn_of_dropped(text.path.name, bad)
-
-
-def _content_of(text: TextFile) -> bytes:
-    """All of a text file, in UTF-8."""
-    if text.content is not None:
-        return text.content
-    with pa.input_stream(str(text.path)) as stream:
-        return bytes(stream.read())
 
 
 def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tuple[Any, dict[int, str]]:
@@ -438,7 +388,7 @@ def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tu
     def read_csv(*, in_parallel: bool) -> Any:
         bad.clear()
         return csv.read_csv(
-            text.source,
+            pa.BufferReader(text.content),
             read_options=csv.ReadOptions(
                 column_names=names, skip_rows=layout.first_row - 1, use_threads=in_parallel
             ),
@@ -461,7 +411,7 @@ def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tu
             columns = read_csv(in_parallel=False)
     except pa.ArrowInvalid as error:
         if "straddl" in str(error):  # a cell longer than a block: hardly one that is meant
-            refuse_open_quote(text.path.name, _content_of(text), layout.delimiter)
+            refuse_open_quote(text.path.name, text.content, layout.delimiter)
         if "Empty CSV" not in str(error) and "Could not skip" not in str(error):
             raise
         columns = pa.table({name: pa.array([], pa.large_string()) for name in names})
@@ -478,13 +428,20 @@ def _without_empty(table: Table) -> Table:
     return table.take(kept)
 
 
-def _first_lines(start: str) -> tuple[str, int, str, str]:
+def _first_lines(content: bytes | bytearray) -> tuple[str, int, str, str]:
     """What sep= says in a text's first line; how many lines it and comments (#) are; and the next two."""
-    lines = io.StringIO(start, newline=None).read().split("\n")
-    says = _SAYS_DELIMITER.fullmatch(lines[0])
-    above = bool(says)
-    comments = next((at for at, line in enumerate(lines) if at >= above and line[:1] != "#"), len(lines))
-    first, second, *_ = [*lines[comments:], "", ""]
+    says, comments = None, 0
+    found: list[str] = []
+    for line in io.TextIOWrapper(pa.BufferReader(content), "utf-8"):
+        line = line.removesuffix("\n")
+        says = says or (_SAYS_DELIMITER.fullmatch(line) if not comments and not found else None)
+        if not found and (line[:1] == "#" or (says is not None and not comments)):
+            comments += 1
+        else:
+            found.append(line)
+        if len(found) == 2:
+            break
+    first, second, *_ = [*found, "", ""]
     return says[1] if says else "", comments, first, second
 
 
