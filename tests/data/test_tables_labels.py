@@ -132,6 +132,5 @@ def test_an_infinite_class_and_an_unknown_that_is_nowhere_are_said():
         unknown=["2", "99"],
     )
     assert graph.labels.tolist() == [0, -1, -1, -1]
-    assert "nodes: took 'y' as not known in 1 row that had no finite number there (row 2)" in graph.notes
     assert "nodes: no row has '99' in column 'y', though it is to mean not known" in graph.notes
     assert not any("'2', " in note for note in graph.notes)

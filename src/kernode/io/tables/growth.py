@@ -15,7 +15,7 @@ from kernode.graph import Graph, Lookup
 from kernode.graph.growth import extended, with_edges
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
-from kernode.io.tables.columns.encoding import UnknownLabels, failed_formulas
+from kernode.io.tables.columns.encoding import UnknownLabels
 from kernode.io.tables.columns.find_notation import new_categories, require_notation
 from kernode.io.tables.edges import read_edges
 from kernode.io.tables.files import read_like
@@ -109,11 +109,7 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
     )
     strange: tuple[str, ...] = ()
     if written.table is not None:
-        names = [column.name for column in encoding.columns]
-        strange = (
-            *new_categories(written.table.name, columns, encoding.columns),
-            *failed_formulas(written.table.columns, names),
-        )
+        strange = new_categories(written.table.name, columns, encoding.columns)
     notes = (*listed.notes, *(labels.notes if labels else ()), *strange)
     if edges is None:
         return _Arrivals(ids, np.empty((0, 2), np.int64), None, listed, labels, repairs, notes)

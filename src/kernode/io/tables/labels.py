@@ -72,7 +72,6 @@ def read_labels(
     _refuse_two_classes(listed, labels, classes, names)
     repairs = (
         *_said_missing(table, column, raw, written),
-        *_infinite(table, column),
         *_from_repeats(table, column, node, classes),
     )
     return Labels(labels, names, unknown, repairs, notes)
@@ -236,14 +235,6 @@ def _said_missing(table: Table, column: str, raw: Any, written: Any) -> tuple[Re
     usual = UnknownLabels.usual().without(raw).is_null().to_numpy(zero_copy_only=False)
     rows = table.rows[said & usual]
     return Repair.of(table.name, "say that there is none", f"took {column!r} as not known in", rows)
-
-
-def _infinite(table: Table, column: str) -> tuple[Repair, ...]:
-    """Rows of numbers that are infinite, which no class is."""
-    if not pa.types.is_floating(table[column].type):
-        return ()
-    rows = table.rows[numbers(table[column])[1]]
-    return Repair.of(table.name, "had no finite number there", f"took {column!r} as not known in", rows)
 
 
 def _by_value(names: list[str]) -> Any:

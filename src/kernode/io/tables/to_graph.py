@@ -15,7 +15,7 @@ from kernode.graph import Graph
 from kernode.graph.adjacency import undirected
 from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Column, Encoding, Structure
-from kernode.io.tables.columns.encoding import Features, UnknownLabels, failed_formulas, learn_columns
+from kernode.io.tables.columns.encoding import Features, UnknownLabels, learn_columns
 from kernode.io.tables.columns.find_notation import (
     Clues,
     find_notations,
@@ -128,8 +128,6 @@ def read_table(
         require_notation(listed.table.name, listed.table.columns, like.all_notations)
         vain = (*vain, *new_categories(listed.table.name, listed.table.columns, like.columns))
     columns = None if listed.table is None else learned.plain(listed.table.columns)
-    if listed.table is not None:
-        vain = (*vain, *failed_formulas(listed.table.columns, [column.name for column in learned.columns]))
     missing = unreadable(learned, listed.table, columns, later=like is not None)
     repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *missing)
     return Graph(
@@ -364,7 +362,7 @@ def _encoding_of(like: Any) -> Encoding | None:
 
 
 def _refuse_beside_like(given: Mapping[str, Any]) -> None:
-    for option in (
+    for option in [
         "id",
         "source",
         "target",
@@ -375,7 +373,7 @@ def _refuse_beside_like(given: Mapping[str, Any]) -> None:
         "unknown",
         "decimal",
         "dates",
-    ):
+    ]:
         if given[option] is not None:
             raise InputError(
                 f"{option} is what like has already. Leave one of them out.", "no-effect", setting=option

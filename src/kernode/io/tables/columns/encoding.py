@@ -23,7 +23,6 @@ from kernode.io.tables.columns.notation import (
 )
 from kernode.io.tables.columns.structure import Structure
 from kernode.io.tables.columns.values import (
-    EXCEL_ERRORS,
     MISSING,
     MOSTLY,
     days,
@@ -153,21 +152,6 @@ def not_numbers(column: Column, values: Any) -> str | None:
     if isinstance(column, Text):
         warn(f"{said}.")
     return said
-
-
-def failed_formulas(columns: Any, names: Sequence[str]) -> tuple[str, ...]:
-    """Notes on what Excel wrote in place of a value, which is missing."""
-    notes = []
-    for name in names:
-        if not is_text(columns[name]):
-            continue
-        written = pc.utf8_trim_whitespace(columns[name])
-        errors = pa.array((*EXCEL_ERRORS, "#n/a", "n.a."), written.type)
-        failed = written.filter(pc.is_in(pc.utf8_lower(written), value_set=errors))
-        if len(failed):
-            shown = ", ".join(map(repr, pc.unique(failed).to_pylist()))
-            notes.append(f"{name}: took {shown} as missing ({len(failed):,} row{'s' * (len(failed) > 1)})")
-    return tuple(notes)
 
 
 Features = Sequence[str] | Mapping[str, str | None]
