@@ -21,8 +21,8 @@ import numpy as np
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, load_graph
 from kernode.graph import Graph
+from kernode.io import Split, load_graph
 from kernode.node_classification.calibration import Calibration
 from kernode.node_classification.calibration_report import calibration_report
 from kernode.node_classification.experiment import Outcome, run_variant

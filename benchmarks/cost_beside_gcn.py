@@ -34,7 +34,7 @@ from torch.nn import functional
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, load_graph, random_split, read_split
+from kernode.io import Split, load_graph, random_split, read_split
 from kernode.storage import write_whole
 from kernode.studies.bench.rivals import edge_index, layers_of_pyg
 

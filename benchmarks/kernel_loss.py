@@ -22,7 +22,7 @@ import numpy as np
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph
+from kernode.io import load_graph
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.metrics.significance import paired
 from kernode.node_classification.experiment import run_method

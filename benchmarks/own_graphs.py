@@ -36,7 +36,7 @@ from torch.nn import functional
 
 import kernode as kn
 from kernode.compute.machine import machine
-from kernode.data import Split, load_graph, random_split
+from kernode.io import Split, load_graph, random_split
 from kernode.node_classification.folds import in_folds
 from kernode.node_classification.task import LabelledNodes
 from kernode.storage import write_whole

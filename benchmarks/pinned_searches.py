@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph
+from kernode.io import load_graph
 from kernode.link_prediction import tuned_settings as of_links
 from kernode.node_classification import tuned_settings as of_nodes
 from kernode.storage import write_whole

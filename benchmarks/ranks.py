@@ -33,8 +33,8 @@ def worker(given: argparse.Namespace) -> None:
     from kernode.compute.free_memory import peak_at
     from kernode.compute.place import Place
     from kernode.compute.ranks import join
-    from kernode.data.store import Store
-    from kernode.data.store.share import read_share
+    from kernode.io.store import Store
+    from kernode.io.store.store import read_share
     from kernode.node_classification.experiment import run_variant
     from kernode.training.run import Run
 

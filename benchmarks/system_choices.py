@@ -20,8 +20,8 @@ import numpy as np
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph, split_nodes
 from kernode.graph import Graph
+from kernode.io import load_graph, split_nodes
 from kernode.link_prediction.fitting import fit_links
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.variants import configure_links

@@ -40,9 +40,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data import Split, load
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
+from kernode.io import Split, load
 from kernode.metrics.retrieval import retrieval
 from kernode.storage import write_whole
 

@@ -28,7 +28,7 @@ ROOMS = {
     "kernels": ("linear, RBF, …; node kernel, graph kernel, GP", "K = k_base(g, g), Eq. 1"),
     "maps": ("HopMLP, Smoother, GCN, GAT, …; layers they share", "g, Eqs. 5-7, 13"),
     "hops": ("Ā, exact hops, the hop operator and its cost", "Ā^h ⊙ M^(h)"),
-    "data": ("data sets, files, tables, splits", ""),
+    "io": ("data sets, files, tables, splits", ""),
     "graph": ("Graph, neighbourhoods, growth", ""),
     "metrics": ("accuracy, ranking, retrieval", ""),
     "compute": ("places, sparse products, draws, Adam, GPU", ""),

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from kernode.node_classification.kled import KLED
 
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
-from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
     GAT,
@@ -37,9 +36,10 @@ from kernode.maps import (
     Wrapped,
 )
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
-from kernode.node_classification.kled import KLED
 from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS
 
 # Parts of a user's own
 

@@ -16,7 +16,7 @@ from commands import fails
 from graphs import clustered_graph
 from kernode import cli
 from kernode.cli.app import app
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 GRAPH = clustered_graph(n=90)
 QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
@@ -157,7 +157,7 @@ def test_internal_errors_show_no_traceback(kernode, graph_file, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("kernode.data.read_npz", broken)
+    monkeypatch.setattr("kernode.io.read_npz", broken)
     fails(
         kernode("fit", graph_file),
         1,

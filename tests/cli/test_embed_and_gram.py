@@ -13,7 +13,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli import chosen_nodes, matrix_file
-from kernode.data import load_graph, write_npz
+from kernode.io import load_graph, write_npz
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])

@@ -9,7 +9,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode import storage
-from kernode.data import split_nodes, write_npz
+from kernode.io import split_nodes, write_npz
 from kernode.kernels import Linear, Normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.tasks.classes.model import NodeModel

@@ -10,8 +10,8 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
 from kernode.explain.similar import index_path
+from kernode.io import write_npz
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])

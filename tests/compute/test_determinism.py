@@ -11,9 +11,9 @@ from kernode.compute.determinism import cumulative_sums, deterministic, is_deter
 from kernode.compute.fused import fused, fused_sums, use_fused
 from kernode.compute.place import Place
 from kernode.errors import InputError, KernodeError
-from kernode.tasks.links.variants import LINK_VARIANTS
-from kernode.tasks.classes.variants import VARIANTS
 from kernode.studies.tasks import Surroundings
+from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

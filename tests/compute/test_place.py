@@ -32,8 +32,8 @@ def test_a_gpu_has_a_number_and_becomes_the_current_one(two_gpus):
     ("device", "sentence"),
     [
         ("cuda", "no CUDA device is available here"),
-        ("cuda:0", "no CUDA device is available here. Pass device='cpu'"),
-        ("mps", "device 'mps' is not supported. Pass device='cpu'"),
+        ("cuda:0", "no CUDA device is available here. Choose cpu or auto"),
+        ("mps", "device 'mps' is not supported. Choose cpu or auto"),
         ("tpu", "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. Got 'tpu'"),
         ("cuda:", "device must be"),
         ("cuda:x", "device must be"),

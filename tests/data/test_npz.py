@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernode.data import load_graph, read_npz, write_npz
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.io import load_graph, read_npz, write_npz
 
 
 def benchmark_arrays(**changes) -> dict[str, np.ndarray]:

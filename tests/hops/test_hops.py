@@ -13,8 +13,6 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.compute.place import Place
-from kernode.data import Synthetic, load_graph
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import (
@@ -30,6 +28,8 @@ from kernode.hops import cache as hop_cache
 from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step
+from kernode.io import Synthetic, load_graph
+from kernode.io.sizes import GraphSizes
 from kernode.progress import heard_by
 
 DOUBLE = Place.of(64)

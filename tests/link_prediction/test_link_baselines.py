@@ -4,13 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from kernode.link_prediction import baselines
 from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
-from kernode.link_prediction import baselines
-from kernode.tasks.links.evaluation import link_baselines
 from kernode.metrics.ranking import link_metrics
+from kernode.tasks.links.evaluation import link_baselines
 
 
 def test_baselines_are_loops_over_pairs():

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import FileError, InputError
+from kernode.io.edge_split import is_edge, split_edges
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.checkpoint import Checkpoint
 from parts import LINK_METHODS

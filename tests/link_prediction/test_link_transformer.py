@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from kernode.link_prediction.trainer import LinkLearner
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -18,7 +19,6 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.kernels import RBF
-from kernode.link_prediction.trainer import LinkLearner
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps import GCN, HopMLP
 from kernode.metrics.retrieval import retrieval

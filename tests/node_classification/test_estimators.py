@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kernode.node_classification.folds import in_folds
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
@@ -9,7 +10,6 @@ from sklearn.svm import SVC
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.node_classification.folds import in_folds
 from kernode.tasks.classes.labels import labelled
 from tasks import LABELS, SPLIT
 

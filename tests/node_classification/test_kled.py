@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.node_classification import kled as room
+from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.kled import KLED, diffuse, normalized_columns
 from scipy import linalg
 from sklearn.svm import SVC
 
@@ -13,9 +16,6 @@ import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode.config import Config
 from kernode.errors import InputError
-from kernode.node_classification import kled as room
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED, diffuse, normalized_columns
 from kernode.training.settings import Training
 from tasks import labelled_nodes, node_task
 

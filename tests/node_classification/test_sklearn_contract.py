@@ -109,7 +109,7 @@ def test_classes_may_be_a_column_and_must_be_there():
         classifier().fit(SPLIT.train, graph=GRAPH)
     with pytest.raises(InputError, match="y contains NaN"):
         classifier().fit([0, 1], [0.0, np.nan], graph=GRAPH)
-    with pytest.raises(InputError, match="pass graph="):
+    with pytest.raises(InputError, match="give the graph"):
         classifier().fit(SPLIT.train, LABELS)
 
 

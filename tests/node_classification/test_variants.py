@@ -1,13 +1,6 @@
 """Variants by name: their settings, what may be changed, and what has no effect and is refused."""
 
 import pytest
-
-import kernode as kn
-from graphs import CLUSTERS
-from kernode.errors import InputError
-from kernode.losses import Hinge, Joint, Softmax
-from kernode.tasks.classes import tuned as tuned_settings
-from kernode.tasks.classes.method import Method
 from kernode.node_classification.variants import (
     CANDIDATES,
     VARIANTS,
@@ -15,6 +8,13 @@ from kernode.node_classification.variants import (
     configure,
     find_variant,
 )
+
+import kernode as kn
+from graphs import CLUSTERS
+from kernode.errors import InputError
+from kernode.losses import Hinge, Joint, Softmax
+from kernode.tasks.classes import tuned as tuned_settings
+from kernode.tasks.classes.method import Method
 from kernode.training.settings import Training
 from tasks import LABELS, SPLIT
 

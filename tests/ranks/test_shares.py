@@ -6,19 +6,19 @@ import torch
 import worker
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.node_classification.experiment import run_variant
 from launch import HERE, together
 from scipy import sparse
 
 from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
-from kernode.data import load_graph
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
 from kernode.hops import normalized_adjacency, share_terms
 from kernode.hops.local_terms import local_terms
 from kernode.hops.matrices import neighbour_step
+from kernode.io import load_graph
 from kernode.maps import GCN
-from kernode.node_classification.experiment import run_variant
 from kernode.training.run import Run
 
 

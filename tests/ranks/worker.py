@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import torch
+from kernode.node_classification.experiment import run_variant
 
 from graphs import clustered_graph
 from kernode.compute.exchange import Exchange, rows_for_all
@@ -11,7 +12,6 @@ from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, join
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
-from kernode.node_classification.experiment import run_variant
 from kernode.tasks.classes.on_graph import similar_in_shares
 from kernode.training.run import Run
 

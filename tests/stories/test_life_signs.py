@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from kernode.node_classification import halving
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.node_classification import halving
 from kernode.training import life_signs
 
 GRAPH = clustered_graph(n=60)

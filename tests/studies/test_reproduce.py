@@ -18,9 +18,6 @@ from scipy import stats
 
 from kernode.cli.reproduce import TABLES as OFFERED
 from kernode.errors import FileError, InputError
-from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
-from kernode.tasks.classes.configure import candidates
-from kernode.tasks.classes.variants import CHOICES, VARIANTS
 from kernode.studies.reproduce import claims, measure, run
 from kernode.studies.reproduce.claims import (
     FAILS,
@@ -39,6 +36,9 @@ from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_pa
 from kernode.studies.reproduce.verdicts import DIGITS, Difference, differ, judge
 from kernode.studies.results import SHIPPED as RESULTS
 from kernode.studies.results import Results
+from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.variants import CHOICES, VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.run import Run
 from tasks import CLUSTERS, SINGLE
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from kernode.link_prediction.experiment import embed_links
 from scipy import sparse
 
 import kernode as kn
 from kernode.compute.place import Place
-from kernode.data.registry import data_set
-from kernode.link_prediction.experiment import embed_links
+from kernode.io.registry import data_set
 from kernode.maps.layers.sizes import width_of
 from kernode.training.run import Run
 
@@ -65,7 +65,7 @@ CALLS = (
     Call("an array as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph=np.eye(3)),
          ("from_scipy",)),
     Call("a name as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph="cora"), ("kernode.load",)),
-    Call("no graph", lambda: kn.NodeKernelClassifier().fit([0], [0]), ("graph=",)),
+    Call("no graph", lambda: kn.NodeKernelClassifier().fit([0], [0]), ("give the graph",)),
     _edges("features for some", PAIR, "one row per node (3)", features=EYE[:, 0]),
     _edges("names for some", PAIR, "one name per node (3)", node_names=["a"]),
     Call("a number as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph=7), ("kernode.Graph",)),
@@ -77,7 +77,7 @@ CALLS = (
     Call("ragged new edges", lambda: kn.extend(_graph(), np.eye(3)[:1], edges=[(3, 0), (1,)]), ("m × 2",)),
     Call("new edges by name", lambda: kn.extend(_graph(), EYE[:1], edges=[("x", "y")]), ("have no names",)),
     Call("new edges to nobody", lambda: kn.extend(_graph(node_names="abc"), np.eye(3)[:1], edges=[("d", "z")],
-         names=["d"]), ("'z'", "names=")),
+         names=["d"]), ("'z'", "in names")),
     Call("a data set in capitals", lambda: data_set("Mine"), ("'Mine' cannot name a data set", "small")),
     Call("a map without a width", lambda: width_of(kn.maps.HopMLP()), ("HopMLP", "pass outputs=")),
     Call("patience without validation", lambda: embed_links(_graph(), "embedding", Run((0,), Place.of(32)),

@@ -14,7 +14,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli import main
-from kernode.data import load_graph, write_npz
+from kernode.io import load_graph, write_npz
 from kernode.tasks.classes.model import NodeModel
 from kernode.viz.explorer import app
 

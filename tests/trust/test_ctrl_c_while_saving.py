@@ -6,7 +6,7 @@ import pytest
 from trainings import GRAPH
 
 import kernode as kn
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 FIT = "fit clusters.npz --variant k3 --epochs 3 --replicas 1 --seed 5 --threads 1 --quiet -o m.safetensors"
 KEPT = f"{FIT} --checkpoint run.safetensors --checkpoint-every 2"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from trainings import GRAPH
 
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from trainings import GRAPH, without_times
 
-from kernode.data import write_npz
+from kernode.io import write_npz
 from kernode.studies.results import read_record
 
 AT_ONCE = 3

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernode.node_classification.experiment import fit_all_labels, run_variant
 
 import kernode as kn
-from kernode.data import Split, split_nodes
 from kernode.errors import KernodeWarning
-from kernode.node_classification.experiment import fit_all_labels, run_variant
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.model import summary
+from kernode.io import Split, split_nodes
+from kernode.tasks.classes.model import NodeModel, summary
 from kernode.training.run import Run
 from kernode.viz.evaluation import OTHER, TEST, TRAIN, VALIDATION, EvaluationData, NodeParts
 from refusals import refused

@@ -12,7 +12,7 @@ from trained_models import ODD, learned
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
+from kernode.io import write_npz
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.report import Contents, render
 

@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from kernode.node_classification.experiment import run_variant
 from trained_models import learned
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.node_classification.experiment import run_variant
 from kernode.training.run import Run
 from kernode.viz.canvas import GREY, ClassColours, class_label
 from kernode.viz.evaluation import PARTS, EvaluationData
@@ -236,7 +236,7 @@ def test_the_command_writes_what_is_asked_for_and_says_what_does_not_apply(
 
 @pytest.fixture
 def graph_path(clusters, tmp_path):
-    from kernode.data import write_npz
+    from kernode.io import write_npz
 
     path = tmp_path / "clusters.npz"
     write_npz(clusters, path)

@@ -1,6 +1,7 @@
 """Models to look at, and names that a page or a picture could take for something else."""
 
 from kernode.node_classification.experiment import run_variant
+
 from kernode.training.run import Run
 from tasks import DOUBLE
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,6 @@ from rich.markup import escape
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import warned
-from kernode.cli.graph_source import as_typed
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
@@ -74,7 +73,7 @@ def main() -> None:
         log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
-        _fail(as_typed(str(error)), error.exit_status)
+        _fail(with_option(error), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
         _fail(str(Interrupted()), Interrupted.exit_status)
     except BrokenPipeError:  # whoever was reading has enough
@@ -94,6 +93,25 @@ def main() -> None:
             _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
         sentence = f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where."
         _fail(sentence, 1, error)
+
+
+def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
+    """The sentence of an error, with the option of the command for the setting that it is about.
+
+    >>> with_option(KernodeError("hops must be an integer ≥ 1. Got 0.", setting="hops"), ["fit", "cora"])
+    'hops must be an integer ≥ 1. Got 0. (--hops)'
+    """
+    command: Any = typer.main.get_command(app)
+    for word in sys.argv[1:] if words is None else words:
+        command = getattr(command, "commands", {}).get(word, command)
+    setting = error.fields.get("setting", ())
+    settings = (setting,) if isinstance(setting, str) else setting
+    named = [one for name in settings for one in command.params if one.name == name]
+    options = [
+        "/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0].startswith("--")
+    ]
+    shown = ", ".join(option for option in options if option not in str(error))
+    return f"{error} ({shown})" if shown else str(error)
 
 
 def _run() -> int:

@@ -166,7 +166,7 @@ def _played(
 
 def _check_split(split: str) -> None:
     """Only random splits can be compared in pairs, and every part of them has a use."""
-    from kernode.data.node_split import is_per_class, parse_per_class, parse_sizes
+    from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
     sizes: tuple[float, ...]
     if is_per_class(split):

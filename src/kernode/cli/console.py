@@ -255,7 +255,7 @@ def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None
 
 
 def _is_store(folder: Path) -> bool:
-    from kernode.data.store import is_store
+    from kernode.io.store import is_store
 
     return is_store(str(folder))
 

@@ -44,7 +44,7 @@ def estimate(
     changes = method.changes() | training.changes()
 
     from kernode.cli.progress_bar import ProgressBar
-    from kernode.data.sizes import GraphSizes, look_up
+    from kernode.io.sizes import GraphSizes, look_up
     from kernode.models.halving import rungs
     from kernode.studies import cost
     from kernode.tasks.classes.configure import candidates

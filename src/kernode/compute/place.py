@@ -42,14 +42,18 @@ def _found(device: str | torch.device) -> torch.device:
     name = str(device).lower() if isinstance(device, str | torch.device) else ""
     kind, _, number = name.partition(":")
     if kind == "mps":
-        raise InputError(f"device {name!r} is not supported. Pass device='cpu' or device='auto'.")
+        raise InputError(
+            f"device {name!r} is not supported. Choose cpu or auto.", "setting", setting="device", value=name
+        )
     if name not in ("auto", "cpu", "cuda") and not (kind == "cuda" and number.isdecimal()):
         raise InputError(
             "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. "
             f"Got {device!r}."
         )
     if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError("no CUDA device is available here. Pass device='cpu' or device='auto'.")
+        raise InputError(
+            "no CUDA device is available here. Choose cpu or auto.", "setting", setting="device", value=name
+        )
     if name == "auto":
         name = kind = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:  # of several processes each has a GPU

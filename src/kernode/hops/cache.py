@@ -12,9 +12,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from scipy import sparse
 
-from kernode.data.csr import checked_csr
 from kernode.errors import FileError, warn
 from kernode.graph import Graph
+from kernode.io.archive import checked_csr
 from kernode.storage import cache_folder, write_whole
 
 WORTH_KEEPING = 2**20  # entries; below that computing is as fast as reading

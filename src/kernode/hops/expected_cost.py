@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernode.data.sizes import GraphSizes
 from kernode.hops.cost import HopCost, hop_cost
 from kernode.hops.matrices import Powers, check_hops
+from kernode.io.sizes import GraphSizes
 
-_HUBS = 10.0  # kernode.data.block_model's, by which the largest degree stays far below n
+_HUBS = 10.0  # kernode.io.synthetic's, by which the largest degree stays far below n
 _BINS = 128
 
 
 def cost_of(sizes: GraphSizes, hops: int, powers: Powers = "each") -> HopCost:
     """Neighbourhoods counted where the graph is at hand, expected where it is not; exact for a single hop.
 
-    >>> from kernode.data.sizes import look_up
+    >>> from kernode.io.sizes import look_up
     >>> cost_of(look_up("synthetic:nodes=1000000"), 2).within[:2]
     (1000000.0, 11000000.0)
     """

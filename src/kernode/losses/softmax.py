@@ -63,7 +63,9 @@ def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
     if g.shape[-1] != class_bias.shape[-1]:
         raise InputError(
             f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
-            f"Got {g.shape[-1]}: leave outputs unset, or use objective='kernel'."
+            f"Got {g.shape[-1]}: leave outputs unset, or use the objective kernel.",
+            "setting",
+            setting="objective",
         )
     return g + class_bias[:, None]
 

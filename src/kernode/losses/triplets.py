@@ -35,7 +35,9 @@ class TripletSampler:
         if bool((present.sum(dim=1) < 2).any()):
             raise InputError(
                 "a kernel loss compares classes: the training nodes must cover at least two, not one. "
-                "Label nodes of another class, or use objective='softmax'."
+                "Label nodes of another class, or use the objective softmax.",
+                "too-few",
+                setting="objective",
             )
         # Everything that does not change from draw to draw: t × q, the class of each triplet and its place.
         which = torch.stack(

@@ -8,8 +8,8 @@ from typing import ClassVar
 from torch import nn
 
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.sizes import GraphSizes
 from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, trained
 from kernode.maps.module import ModuleMap, torch_geometric_nn
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from kernode.compute.sharing import sharing
 from kernode.compute.threads import cpu_threads
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
+from kernode.io.sizes import GraphSizes
 from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
 from kernode.models.model import ModelOnGraph
 from kernode.models.task import Task

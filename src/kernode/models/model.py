@@ -19,10 +19,10 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
-from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
 from kernode.graph.names import as_nodes
 from kernode.graph.share import require_whole
+from kernode.io.tables.columns import Encoding
 from kernode.kernels import NodeKernel
 from kernode.training.loop import Trained
 from kernode.training.settings import Training

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from kernode.compute.free_memory import free_at, readable
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.sizes import GraphSizes
 from kernode.training.settings import Training
 
 

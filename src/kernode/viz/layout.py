@@ -10,9 +10,9 @@ from typing import Literal, cast, get_args
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from kernode.data.archive import open_archive
 from kernode.errors import FileError, InputError, MissingExtraError, warn
 from kernode.explain.similar import owner
+from kernode.io.archive import open_archive
 from kernode.progress import tell
 from kernode.storage import cache_folder, write_whole
 from kernode.tasks.classes.on_graph import NodeModelOnGraph

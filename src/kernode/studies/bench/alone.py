@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.place import Place, set_threads
-from kernode.data import Split, load, split_nodes
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
+from kernode.io import Split, load, split_nodes
 from kernode.studies.bench.peak import GpuMemory, MainMemory, Meter, refuse_more_than_free
 from kernode.studies.bench.systems import System
 from kernode.studies.bench.timing import Step, interleave, summary

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data import Split, load
 from kernode.graph import Graph
+from kernode.io import Split, load
 from kernode.studies.bench import formulas
 from kernode.studies.bench.alone import Task, measure_alone
 from kernode.studies.bench.claims import growth_claims, hop_claim, savings_claims

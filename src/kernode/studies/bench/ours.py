@@ -7,9 +7,9 @@ from typing import Any
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
-from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.task import NodeLearner, NodeTask, learners

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernode.compute.place import Place
-from kernode.data import load
+from kernode.io import load
 from kernode.studies.bench.rows import Begin, Options, Outcome, Row
 from kernode.studies.bench.side_by_side import time_side_by_side
 from kernode.studies.bench.systems import REFERENCE

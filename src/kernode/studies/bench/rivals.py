@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kernode.compute.place import Place
-from kernode.data import Split
 from kernode.errors import MissingExtraError
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.maps.module import torch_geometric_nn
 from kernode.training.settings import Training
 

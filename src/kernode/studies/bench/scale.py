@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data import load
 from kernode.errors import InputError
+from kernode.io import load
 from kernode.studies.bench.alone import Measured, Task, measure_alone
 from kernode.studies.bench.growth import exponents
 from kernode.studies.bench.rows import Begin, Options, Outcome, Row, ratio

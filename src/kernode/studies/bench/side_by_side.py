@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data import Split
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.studies.bench.rows import Row, ratio
 from kernode.studies.bench.systems import REFERENCE, System
 from kernode.studies.bench.timing import interleave, summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernode.compute.place import Place
-from kernode.data import load
+from kernode.io import load
 from kernode.studies.bench.alone import Task, measure_alone
 from kernode.studies.bench.rivals import RIVALS
 from kernode.studies.bench.rows import Begin, Options, Outcome, Row

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.studies.bench.ours import stepper
 from kernode.studies.bench.rivals import RIVALS, Rival
 from kernode.studies.bench.timing import Step

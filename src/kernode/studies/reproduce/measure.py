@@ -10,8 +10,8 @@ import numpy as np
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, split_nodes
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
 from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
 from kernode.compute.place import Place
-from kernode.data import load_graph
+from kernode.io import load_graph
 from kernode.studies.reproduce.measure import measure
 from kernode.studies.reproduce.settings import Cell
 from kernode.studies.results import SHIPPED, Results

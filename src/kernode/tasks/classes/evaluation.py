@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from kernode.compute.stack import part, replica
-from kernode.data import Split
+from kernode.io import Split
 from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.calibration import (

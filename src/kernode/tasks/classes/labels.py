@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data import Split, split_nodes
-from kernode.data.split_file import is_split_file
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.names import as_classes, as_nodes, found
 from kernode.graph.twins import warn_of_twins
+from kernode.io import Split, split_nodes
+from kernode.io.split_file import is_split_file
 from kernode.models.fit import Candidates
 from kernode.tasks.classes.configure import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask

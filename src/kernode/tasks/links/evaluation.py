@@ -9,7 +9,7 @@ from scipy import sparse
 
 from kernode.compute.chunks import chunks
 from kernode.compute.unit_rows import unit_rows
-from kernode.data.edge_split import EdgeSplit
+from kernode.io.edge_split import EdgeSplit
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.tasks.links.model import LinkModelOnGraph

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import Features, Part, Shown
@@ -23,6 +22,7 @@ from kernode.explain.what_if import changed_features, column_of, what_if
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
+from kernode.io.tables import extend
 from kernode.viz.explorer.state import ExplorerState, search
 
 _NEIGHBOURS = 200  # of a node that are listed
