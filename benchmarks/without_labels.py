@@ -43,7 +43,7 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.data import Split, load
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.storage import write_whole
 
 GRAPHS = ("cora", "citeseer", "pubmed")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import kernels, losses, maps
-    from kernode.compute.determinism import deterministic
+    from kernode.compute.gpu import deterministic
     from kernode.data import Split, datasets, extend, load, read_table
     from kernode.data.edge_split import EdgeSplit, split_edges
     from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg

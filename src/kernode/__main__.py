@@ -1,21 +1,17 @@
 """``python -m kernode`` and the ``kernode`` command."""
 
-from kernode.ctrl_c import STATUS, answered_promptly, said
-
 
 def main() -> None:
-    """Run a command; Ctrl-C ends it within a second, also while Python still imports."""
+    """Run a command."""
     try:
-        with answered_promptly():
-            from kernode.cli import main as run
+        from kernode.cli import main as run
 
-            run()
-    except KeyboardInterrupt:  # before there was a command that could answer
+        run()
+    except KeyboardInterrupt:  # while Python imports, before a command handles it
         import sys
 
         sys.stderr.write("kernode: interrupted. Nothing was written.\n")
-        said()
-        raise SystemExit(STATUS) from None
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import kernode as kn
-from kernode.compute.fused import use_fused
+from kernode.compute.gpu import use_fused
 from kernode.compute.place import Place
 from kernode.link_prediction.task import LinkTask
 from kernode.link_prediction.trainer import train_links

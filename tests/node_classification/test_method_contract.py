@@ -12,7 +12,7 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.graph.growth import extended
+from kernode.graph.edits import extended
 from kernode.node_classification.fitting import fit_again, fit_method
 from kernode.node_classification.method import NodeMethod
 from kernode.node_classification.model import Model

@@ -11,7 +11,7 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.losses import Hinge
 from kernode.maps import GCN
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.trainer import NodeLearner, learners

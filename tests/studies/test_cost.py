@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from graphs import clustered_graph
-from kernode.compute.free_memory import free_at
+from kernode.compute.machine import free_at
 from kernode.compute.place import Place
 from kernode.data import Synthetic, load_graph, write_npz
 from kernode.data.sizes import GraphSizes, look_up
@@ -53,7 +53,7 @@ def kernode(tmp_path, monkeypatch, command):
 @pytest.fixture
 def free(monkeypatch):
     """Set how many bytes are free, or None for unknown."""
-    return lambda size: monkeypatch.setattr("kernode.compute.free_memory.free_bytes", lambda: size)
+    return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
 
 
 def run_of(*seeds, progress=None):

@@ -16,7 +16,7 @@ from readers import small_index
 import kernode as kn
 from graphs import clustered_graph
 from kernode.data import read_npz, write_npz
-from kernode.hops import cache
+from kernode.hops import corrections as cache
 from kernode.hops.matrices import normalized_adjacency
 from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model, write_link_model

@@ -25,7 +25,7 @@ from kernode.data.planetoid import file_names, read_folder
 from kernode.data.split_file import read_split
 from kernode.data.store import Store
 from kernode.data.store.header import _checksum
-from kernode.hops import cache
+from kernode.hops import corrections as cache
 from kernode.kernels.index import NodeIndex
 from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap

@@ -41,7 +41,7 @@ from tasks import PowerCutError
 GRAPH = clustered_graph(n=60)
 SPLIT = "0.5/0.25/0.25"
 EPOCHS, TO_THE_LAST_RUNG = 5, 124
-TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb", "profile")
+TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb")
 
 
 @dataclass

@@ -23,8 +23,7 @@ from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import harmless, whole_output
-from kernode.ctrl_c import Interrupted, kept, pressed, said
-from kernode.errors import KernodeError
+from kernode.errors import Interrupted, KernodeError, kept
 from kernode.node_classification.descriptions import DESCRIPTIONS
 from kernode.storage import cache_folder, noting_files
 from kernode.version import __version__
@@ -102,12 +101,7 @@ def _run() -> int:
         warnings.simplefilter("default")
         warned.begin()
         warnings.showwarning = warned.hear
-        try:
-            status: int = app(prog_name="kernode", standalone_mode=False) or 0
-        except Exception as error:
-            if pressed() and not isinstance(error, Interrupted):  # a library made another error of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
+        status: int = app(prog_name="kernode", standalone_mode=False) or 0
     if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
         raise KeyboardInterrupt
     return status
@@ -133,8 +127,6 @@ def _said_of_a_name() -> str:
 
 def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
     """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
-    if status == Interrupted.exit_status:
-        said()
     log_file.end(status, " ".join(sentence.split()), error)
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it

@@ -18,7 +18,6 @@ from kernode.cli.options import (
     GraphOptions,
     MethodOptions,
     OutputOptions,
-    ProfileOption,
     RunOptions,
     SettingsOption,
     SplitOption,
@@ -28,10 +27,9 @@ from kernode.cli.options import (
 )
 from kernode.cli.predictions import check_suffix, write_predictions
 from kernode.cli.reports.fit import print_report
-from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, note, timed, timed_by
+from kernode.progress import note, timed
 
 if TYPE_CHECKING:
     from kernode.cli.console import Begin
@@ -97,7 +95,6 @@ def fit(
     ] = None,
     with_graph: WithGraphOption = False,
     tensorboard: TensorBoardOption = None,
-    profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -109,7 +106,7 @@ def fit(
 
     Your own parts: [bold]kernode fit cora --map "GCN(hidden=(64,))" --kernel rbf --objective joint[/]
     """
-    started, watch = time.perf_counter(), Stopwatch()
+    started = time.perf_counter()
     named = f"-{variant.lower()}" if variant else ""
     variant, changes = with_settings(settings, "fit", variant, "auto", method.changes() | training.changes())
     out = out or Path(f"{graph.name}{named}.safetensors")
@@ -121,22 +118,17 @@ def fit(
     asked = _Asked(
         graph, variant, changes, split, run, checkpoint, out, predictions, all_labels, with_graph, tensorboard
     )
-    with timed_by(watch):
-        fitted = _fitted(asked, output.silent)
+    fitted = _fitted(asked, output.silent)
     report = _report(asked, fitted, started)
     if (test := report["test"]).get("accuracy_mean") is not None:  # else no node was left to test
         note("result", f"test accuracy {test['accuracy_mean']:.2f} %", test=test, model=str(out))
     result_on_board(tensorboard, report, fitted.on.model.training.to_json())
-    if profile:
-        report["profile"] = profile_of(watch)
     if output.json:
         print_json(report)
         return
     if fitted.graph.encoding is not None:
         print_notes(fitted.graph)
     print_report(report, [] if with_graph else graph.files)
-    if profile:
-        print_profile(report["profile"])
 
 
 def _fitted(asked: _Asked, silent: bool) -> _Fitted:
@@ -194,7 +186,7 @@ def _runs(asked: _Asked, read: Graph, place: Place, begin: Begin, file: Checkpoi
 
     told = lambda steps, name: telling(begin(steps, name), "validation_accuracy", "validation")  # noqa: E731
     seeds = ranks_of(read).told_value(asked.run.seeds(GraphSizes.of(read), place))
-    return Run(seeds, place, told, file, threads=asked.run.of_training())
+    return Run(seeds, place, told, file)
 
 
 def _report(asked: _Asked, fitted: _Fitted, started: float) -> dict[str, Any]:

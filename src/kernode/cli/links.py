@@ -29,17 +29,15 @@ from kernode.cli.options import (
     GraphOptions,
     OutputOptions,
     PartOptions,
-    ProfileOption,
     RunOptions,
     SettingsOption,
     TensorBoardOption,
     WithGraphOption,
 )
 from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
-from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.saved_model import saved_already
 from kernode.cli.settings_file import with_settings
-from kernode.progress import Stopwatch, note, timed, timed_by
+from kernode.progress import note, timed
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -87,7 +85,6 @@ def links(
     ] = False,
     with_graph: WithGraphOption = False,
     tensorboard: TensorBoardOption = None,
-    profile: ProfileOption = False,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
@@ -102,7 +99,7 @@ def links(
 
     Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
-    started, watch = time.perf_counter(), Stopwatch()
+    started = time.perf_counter()
     changes = parts.changes() | training.changes()
     usual = "embedding" if all_edges else "auto"
     variant, changes = with_settings(settings, "links", variant, usual, changes)
@@ -111,11 +108,8 @@ def links(
     check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
     check_board(tensorboard)
     asked = _Asked(graph, variant, changes, run, checkpoint, out, all_edges, with_graph, tensorboard)
-    with timed_by(watch):
-        read, report = _trained(asked, output.silent)
+    read, report = _trained(asked, output.silent)
     report["seconds_total"] = round(time.perf_counter() - started, 3)
-    if profile:
-        report["profile"] = profile_of(watch)
     if output.json:
         print_json(report)
         return
@@ -125,8 +119,6 @@ def links(
     words = ["kernode", "embed" if all_edges else "missing", report["model"]]
     words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
     say(f"Next: [bold]{escape(shlex.join(words))}[/]")
-    if profile:
-        print_profile(report["profile"])
 
 
 def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
@@ -151,7 +143,7 @@ def _trained(asked: _Asked, silent: bool) -> tuple[Graph, dict[str, Any]]:
         with timed("reading the graph"):
             read = graph.graph()
         told = lambda steps, name: telling(begin(steps, name), "validation_auc", "validation AUC")  # noqa: E731
-        runs = Run(asked.run.seeds(), place, told, file, threads=asked.run.of_training())
+        runs = Run(asked.run.seeds(), place, told, file)
         run_variant = embed_links if asked.all_edges else run_link_variant
         outcome = run_variant(read, asked.variant, runs, changes=asked.changes)
     replaced, report = out.exists(), outcome.report

@@ -9,8 +9,7 @@ from typing import Any
 from kernode.data.block_model import BlockModel, draw_features
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.adjacency import MAX_NODES, from_keys
-from kernode.graph.verified import FEATURES
+from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
 
 _PREFIX = "synthetic"
 

@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
-from kernode.compute.threads import asked_for
 from kernode.data.edge_split import EdgeSplit
 from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.names import as_pairs
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_pairs, require_aligned
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.baselines import link_baselines
 from kernode.link_prediction.experiment import advise_longer_training, tuned_name
@@ -137,7 +135,7 @@ class LinkPredictor(ClassifierMixin, ShownInNotebooks, PartParameters):
     def _run(self) -> Run:
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(self.precision, self.device)
-        return Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
+        return Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=self.threads)
 
     def _fit(self, task: LinkTask, dataset: str = "") -> Self:
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernode.compute.threads import cpu_threads
+from kernode.compute.place import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.model import LinkModel
@@ -24,7 +24,7 @@ def fit_links(task: LinkTask, method: LinkMethod, training: Training, variant: s
         task.run.checkpoint.check()
     task, graph = replace(task, run=task.run.called(variant)), task.split.graph
     run = task.run
-    with cpu_threads(run.threads, graph.n_nodes * run.replicas * training.epochs) as threads:
+    with cpu_threads(run.threads) as threads:
         note(
             "training",
             f"training {run.name} on the links of {graph.name}: {graph.n_edges:,} edges train, "

@@ -15,8 +15,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes, as_pairs
+from kernode.graph.lookup import Positions, as_nodes, as_pairs
 from kernode.kernels import NodeKernel
 from kernode.link_prediction.missing import likeliest_pairs
 from kernode.metrics.ranking import link_metrics

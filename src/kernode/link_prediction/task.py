@@ -12,9 +12,8 @@ from kernode.data.edge_split import EdgeSplit, draw_non_edges, is_edge, split_ed
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
-from kernode.graph.growth import with_edges
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_classes
+from kernode.graph.edits import with_edges
+from kernode.graph.lookup import Positions, as_classes
 from kernode.training.run import Run
 
 _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.stack import Parameters
 from kernode.link_prediction.method import LinkMethod
 from kernode.link_prediction.task import LinkTask

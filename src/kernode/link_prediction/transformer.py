@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
-from kernode.compute.threads import asked_for
 from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.link_prediction.experiment import embed_links
 from kernode.link_prediction.model_on_graph import LinkModelOnGraph
@@ -108,7 +107,7 @@ class LinkKernelTransformer(
             graph.find(as_nodes(X))
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(self.precision, self.device)
-        run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
+        run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=self.threads)
         changes = {name: getattr(self, name) for name in self._get_param_names() if name not in self._OWN}
         return self._take(embed_links(graph, self.variant, run, changes=changes).on)
 

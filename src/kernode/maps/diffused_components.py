@@ -12,8 +12,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
-from kernode.compute.sparse import SparseMatrix, product
-from kernode.compute.unit_rows import unit_rows
+from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph

@@ -10,8 +10,7 @@ import numpy as np
 from kernode.data.tables.conditions import nodes_where
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import Positions, as_nodes
 
 _SHOWN = 12  # classes in a sentence
 

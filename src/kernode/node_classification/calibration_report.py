@@ -10,11 +10,11 @@ from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
+    coverage,
     error_by_chance,
     negative_log_likelihood,
     reliability,
 )
-from kernode.metrics.coverage import coverage
 from kernode.node_classification.calibration import Calibration
 
 _SHOWN = 0.9  # the threshold that a terminal shows

@@ -10,8 +10,7 @@ from sklearn.metrics import accuracy_score
 
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
 from kernode.node_classification.abstaining import checked_threshold, warn_of_uncalibrated
 from kernode.node_classification.estimator import NodeKernelEstimator
 from kernode.node_classification.given import require_classes

@@ -12,13 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
-from kernode.compute.threads import asked_for
 from kernode.data.exchange import require_graph
 from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
 from kernode.kernels import BaseKernel
 from kernode.losses import KernelLoss, Objective
 from kernode.maps import FeatureMap
@@ -160,7 +158,7 @@ class NodeKernelEstimator(Asked, ShownInNotebooks, PartParameters):
             counts = weights > 0
             nodes, y, weights = positions(nodes[counts]), y[counts], weights[counts]
         classes, given = labelled(nodes, y, graph, validation)
-        run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=asked_for(self.threads))
+        run = Run(seeds, place, life_signs(self.verbose), self.checkpoint, threads=self.threads)
         task = NodeTask(graph, given, tuple(classes.tolist()), run, by_node(weights, nodes, graph.n_nodes))
         warn_of_single_nodes(task)
         fitted = fit_in_folds(task, methods, self.folds) if validation is None else fit_best(task, methods)

@@ -16,7 +16,7 @@ from kernode.data.registry import identify
 from kernode.data.split_file import is_split_file
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
+from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import mean_and_std
 from kernode.node_classification.advice import advise_longer_training, warn_of_single_nodes
 from kernode.node_classification.choosing import fit_best

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.threads import cpu_threads
+from kernode.compute.place import cpu_threads
 from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.graph.share import GraphShare, require_whole
@@ -48,7 +48,7 @@ def fit_method(task: NodeTask, method: NodeMethod, training: Training, **about: 
 def threads_of(task: NodeTask, epochs: int, what: str) -> Iterator[None]:
     """The threads that so many epochs of a task are worth; what takes them is timed, and in the log."""
     nodes, run = task.nodes, task.run
-    with cpu_threads(run.threads, task.graph.n_nodes * run.replicas * epochs) as threads:
+    with cpu_threads(run.threads) as threads:
         note(
             "training",
             f"{what} on {task.graph.name}: {nodes.train.shape[1]:,} nodes train, "

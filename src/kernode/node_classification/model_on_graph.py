@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.exchange import Exchange, rows_for_all
 from kernode.compute.place import Place
+from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
-from kernode.graph.growth import touched
-from kernode.graph.names import as_nodes
+from kernode.graph.edits import touched
+from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball
 from kernode.graph.share import GraphShare, require_whole
 from kernode.kernels import NodeKernel
@@ -104,7 +104,7 @@ class ModelOnGraph:
 
     @torch.no_grad()
     def extended(self, larger: Graph) -> ModelOnGraph:
-        """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
+        """The same model after nodes or edges arrived: :func:`kernode.graph.edits.extended` of this graph.
 
         g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
         where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.metrics.accuracy import mean_and_std
-from kernode.metrics.classes import class_figures, wilson
+from kernode.metrics.accuracy import class_figures, mean_and_std, wilson
 from kernode.node_classification.baselines import NAMES, baselines
 from kernode.node_classification.calibration_report import calibration_lines, calibration_report
 from kernode.node_classification.experiment import Outcome

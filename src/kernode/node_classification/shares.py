@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.exchange import Exchange
+from kernode.compute.ranks import Exchange
 from kernode.compute.stack import part
 from kernode.graph.share import GraphShare
 from kernode.kernels import NodeKernel
-from kernode.kernels.similar import SimilarNodes
+from kernode.kernels.node_kernel import SimilarNodes
 from kernode.node_classification.task import LabelledNodes
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.metrics.classes import class_figures
+from kernode.graph.lookup import as_classes, as_nodes, found
+from kernode.metrics.accuracy import class_figures
 from kernode.node_classification.model import Model
 from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.node_classification.report import judge

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
-from kernode.ctrl_c import finishing
 from kernode.errors import InputError, KernodeError
 from kernode.storage import complete, read_tensors, write_tensors
 
@@ -230,8 +229,7 @@ class Keeping:
             return
         if not self.history[-1]["loss"].isfinite().any():
             return  # diverged: the file keeps the last state that was good
-        with finishing("interrupted: the checkpoint is being written."):  # a slow disk takes its time
-            self.checkpoint.save(self.state, self.history, self.facts)
+        self.checkpoint.save(self.state, self.history, self.facts)
         self.written = len(self.history)
 
 
@@ -258,8 +256,7 @@ def finishing_the_epoch() -> Iterator[None]:
         yield
         return
     try:
-        with finishing("interrupted: this epoch is brought to its end, for the checkpoint to hold it."):
-            yield
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed:

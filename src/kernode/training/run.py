@@ -13,7 +13,6 @@ import torch
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.compute.threads import Threads
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.recipe import Recipe
@@ -30,7 +29,7 @@ class Run:
     """What every training needs beside what it learns from.
 
     - ``seeds``: one for each of r replicas.
-    - ``threads``: of the CPU while it lasts; "measured" finds out how many are worth having.
+    - ``threads``: CPU threads while it trains; None leaves torch's own number.
     """
 
     seeds: tuple[int, ...]
@@ -38,7 +37,7 @@ class Run:
     progress: Telling | None = None
     checkpoint: Checkpoint | None = None
     name: str = ""  # of what trains, for whoever waits for it
-    threads: Threads = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.checkpoint is not None and not isinstance(self.checkpoint, Checkpoint):

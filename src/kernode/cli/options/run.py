@@ -12,7 +12,6 @@ from kernode.cli.options.single import RUN, DeviceOption, ThreadsOption
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.compute.threads import Threads
     from kernode.data.sizes import GraphSizes
 
 # Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
@@ -48,21 +47,21 @@ class RepeatableOptions(DeviceOptions):
         typer.Option(
             "--deterministic",
             help="The same bits each time on a GPU, too, which takes longer; on a CPU they depend on "
-            "--threads alone, and then a busy machine does not change their number.",
+            "--threads alone.",
             **RUN,
         ),
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:
         """While this lasts what is computed repeats itself, if that was asked for."""
-        from kernode.compute.determinism import deterministic
+        from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
 
     def place(self) -> Place:
         """The device, after the threads are set."""
         if self.deterministic:
-            from kernode.compute.determinism import prepare_gpu
+            from kernode.compute.gpu import prepare_gpu
 
             prepare_gpu()  # naming one of several may start it
         return super().place()
@@ -89,10 +88,6 @@ class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text h
     @property
     def _bits(self) -> int:
         return self.precision
-
-    def of_training(self) -> Threads:
-        """The threads of a training: those that :meth:`place` has set, or as many as are worth having."""
-        return "measured" if self.threads is None else None
 
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
         """One for each replica: as many as was said, or as a graph of such sizes can afford."""

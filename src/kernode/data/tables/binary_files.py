@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernode.compute.free_memory import free_bytes, readable
+from kernode.compute.machine import free_bytes, readable
 from kernode.errors import FileError
 
 PARQUET = (".parquet", ".pq")

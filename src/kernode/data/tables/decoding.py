@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.free_memory import free_bytes
+from kernode.compute.machine import free_bytes
 from kernode.errors import FileError, InputError
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

@@ -26,7 +26,7 @@ from kernode.data.tables.table import Table
 from kernode.data.tables.to_graph import require_columns, unreadable
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
-from kernode.graph.growth import extended, with_edges
+from kernode.graph.edits import extended, with_edges
 
 
 def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Graph:

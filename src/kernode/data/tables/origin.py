@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernode.data.tables.columns import Encoding
 from kernode.data.tables.repairs import Repair
-from kernode.graph.origin import Origin
+from kernode.graph.graph import Origin
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import DROPOUT, Dropout
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 
 
 def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:

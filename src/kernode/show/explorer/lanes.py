@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from kernode.compute.threads import cpu_threads
+from kernode.compute.place import cpu_threads
 from kernode.errors import KernodeError
 
 MOST_WAITING = 200  # answers; whoever comes after has long gone when theirs is computed

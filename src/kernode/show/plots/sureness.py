@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.metrics.classes import wilson
+from kernode.metrics.accuracy import wilson
 from kernode.show.canvas import COLOURS, INK, QUIET
 from kernode.show.picture_data import Coverage
 
