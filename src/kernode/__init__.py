@@ -49,7 +49,7 @@ _HOMES = {
     "Split": "data",
     "__version__": "version",
     "datasets": "data",
-    "deterministic": "compute.determinism",
+    "deterministic": "compute.gpu",
     "extend": "data",
     "from_networkx": "data.exchange",
     "from_pyg": "data.exchange",

@@ -52,7 +52,8 @@ def _found(device: str | torch.device) -> torch.device:
     known = name in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
     if not known:
         raise InputError(
-            f"device must be 'auto', 'cpu', 'cuda' or one of several GPUs, such as 'cuda:1'. Got {device!r}.",
+            "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. "
+            f"Got {device!r}.",
             "setting", setting="device", value=device,
         )  # fmt: skip
     if kind == "cuda" and not torch.cuda.is_available():

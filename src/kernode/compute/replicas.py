@@ -64,7 +64,7 @@ def whole(name: str, value: Any, lowest: int | None = None, highest: int | None 
     too_large = found is not None and highest is not None and found > highest
     if found is not None and not too_large and (lowest is None or found >= lowest):
         return found
-    bound = f" up to {highest:,}" if too_large else "" if lowest is None else f" ≥ {lowest}"
+    bound = f" up to {highest:,}" if too_large else "" if found is None else f" ≥ {lowest}"
     shown = repr(value) if found is None else found
     raise InputError(f"{name} must be an integer{bound}. Got {shown}.", "setting", setting=name, value=value)
 
