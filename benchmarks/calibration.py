@@ -23,9 +23,10 @@ from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import Split, load_graph
-from kernode.node_classification.calibration import Calibration
-from kernode.node_classification.calibration_report import calibration_report
-from kernode.node_classification.experiment import Outcome, run_variant
+from kernode.tasks.classes.calibration import Calibration
+from kernode.tasks.classes.evaluation import calibration_report
+from kernode.studies.bench.rows import Outcome
+from kernode.node_classification.experiment import run_variant
 from kernode.storage import write_whole
 from kernode.training.run import Run
 

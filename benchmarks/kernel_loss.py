@@ -26,7 +26,7 @@ from kernode.io import load_graph
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.metrics.significance import paired
 from kernode.node_classification.experiment import run_method
-from kernode.node_classification.variants import configure
+from kernode.tasks.classes.configure import configure
 from kernode.storage import write_whole
 from kernode.training.run import Run
 

@@ -37,8 +37,8 @@ from torch.nn import functional
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.io import Split, load_graph, random_split
-from kernode.node_classification.folds import in_folds
-from kernode.node_classification.task import LabelledNodes
+from kernode.tasks.classes.labels import in_folds
+from kernode.tasks.classes.task import LabelledNodes
 from kernode.storage import write_whole
 from kernode.studies.bench.rivals import layers_of_pyg
 

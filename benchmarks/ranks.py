@@ -30,7 +30,7 @@ def worker(given: argparse.Namespace) -> None:
     import torch
     from scipy import sparse
 
-    from kernode.compute.free_memory import peak_at
+    from kernode.compute.machine import peak_at
     from kernode.compute.place import Place
     from kernode.compute.ranks import join
     from kernode.io.store import Store
@@ -80,8 +80,8 @@ def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
     """Rows that one exchange of each kind brings from other ranks."""
     import numpy as np
 
-    from kernode.compute.exchange import Exchange
-    from kernode.hops.share_terms import near_rows
+    from kernode.compute.ranks import Exchange
+    from kernode.hops.corrections import near_rows
     from kernode.node_classification.shares import known_nodes
 
     feature_map = outcome.model.method.map

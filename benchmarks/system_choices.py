@@ -23,9 +23,9 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import load_graph, split_nodes
 from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links
-from kernode.node_classification.variants import configure
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.links.variants import configure_links
+from kernode.tasks.classes.configure import configure
 from kernode.storage import write_whole
 from kernode.studies.compare.candidates import Candidate
 from kernode.studies.compare.trials import Trials

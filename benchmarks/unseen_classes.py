@@ -25,7 +25,7 @@ from kernode.compute.machine import machine
 from kernode.graph import Graph, positions
 from kernode.io import Split, load_graph, split_nodes
 from kernode.maps import DiffusedComponents, Smoother
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.storage import write_whole
 
 SHOTS = 5

@@ -16,7 +16,7 @@ from pathlib import Path
 import kernode as kn
 from kernode.compute.place import Place
 from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.models.model import ModelOnGraph
 from kernode.storage import write_whole
 from kernode.training.run import Run
 from kernode.viz.canvas import empty_figure

@@ -35,7 +35,6 @@ ROOMS = {
     "storage": ("whole files", ""),
     "config": ("parts as JSON", ""),
     "progress": ("who is told", ""),
-    "ctrl_c": ("answered within a second, with what is kept", ""),
     "errors": ("one sentence each", ""),
     "version": ("", ""),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernode.node_classification.descriptions import DESCRIPTIONS
-from kernode.node_classification.method import Method
-from kernode.node_classification.variants import CHOICES, VARIANTS
+from kernode.tasks.classes.descriptions import DESCRIPTIONS
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.variants import CHOICES
+from kernode.node_classification.variants import VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {

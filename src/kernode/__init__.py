@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import kernels, losses, maps
-    from kernode.compute.determinism import deterministic
+    from kernode.compute.gpu import deterministic
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
     from kernode.estimators.classifier import NodeKernelClassifier
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor

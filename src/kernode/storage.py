@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kernode.ctrl_c import before_leaving
 from kernode.errors import FileError, InputError, KernodeError
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _log = logging.getLogger("kernode")
 _RANDOM = 8  # bytes in the name that a file has while it is written
 _FORSAKEN = 60.0  # seconds after which an empty file is nobody's
 _others_write = False
-_unfinished: set[Path] = set()
 _noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
 
@@ -58,7 +56,6 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM)}")
-    _unfinished.add(beside)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
@@ -84,15 +81,6 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             if _noted is not None:
                 _noted.pop(beside, None)
             beside.unlink()
-        _unfinished.discard(beside)
-
-
-@before_leaving
-def _drop_unfinished(sentence: str) -> None:
-    """Leave no file behind that is not whole."""
-    for path in list(_unfinished):
-        with suppress(OSError):
-            path.unlink()
 
 
 @contextmanager

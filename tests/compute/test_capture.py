@@ -8,7 +8,7 @@ from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.trainer import learners
 
 import kernode as kn
-from kernode.compute.fused import use_fused
+from kernode.compute.gpu import use_fused
 from kernode.compute.place import Place
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.task import NodeTask

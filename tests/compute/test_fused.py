@@ -8,7 +8,7 @@ from kernode.node_classification.trainer import learners
 from graphs import clustered_graph
 from kernode.compute.adam import Adam
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.fused import fused, use_fused
+from kernode.compute.gpu import fused, use_fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.hops import HopOperator

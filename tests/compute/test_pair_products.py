@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernode.compute.pair_products import _stable_order, pair_products
+from kernode.compute.sparse import _stable_order, pair_products
 from kernode.compute.stack import take
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pyarrow.parquet
 import pytest
-from kernode.node_classification.model import Model
+from kernode.models.model import Model
 
 import kernode as kn
 from commands import fails

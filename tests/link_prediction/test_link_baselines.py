@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from kernode.link_prediction import baselines
+from kernode.tasks.classes.baselines import baselines
 from scipy import sparse
 
 import kernode as kn

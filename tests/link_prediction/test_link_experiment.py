@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from kernode.link_prediction.experiment import run_link_method, run_link_variant, tuned_name
+from kernode.link_prediction.experiment import run_link_method, run_link_variant
+from kernode.tasks.links.variants import tuned_name
 from kernode.link_prediction.fitting import fit_links
 
 from graphs import CLUSTERS

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction import trainer
-from kernode.link_prediction.trainer import LinkLearner, train_links
+from kernode.tasks.links.task import LinkLearner
+from kernode.link_prediction.trainer import train_links
 from torch.nn.functional import softplus
 
 import kernode as kn

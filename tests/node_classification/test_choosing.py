@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 from kernode.node_classification import halving
-from kernode.node_classification.choosing import checkpoint_parts, fit_best
+from kernode.models.fit import checkpoint_parts
+from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.fitting import fit_method
 
 import kernode as kn

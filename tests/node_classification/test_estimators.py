@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernode.node_classification.folds import in_folds
+from kernode.tasks.classes.labels import in_folds
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
@@ -134,7 +134,7 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         ([0.5, 1.0], [0, 1], {}, "nodes must be integer indices"),
         ([0, 1], [0], {}, "two lists of one length"),
         ([0, 1], [0, -1], {}, "node 1 has no label"),
-        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer from 1"),
+        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer ≥ 1"),
         (SPLIT.train, LABELS, {"replicas": 1.5}, "replicas must be an integer. Got 1.5"),
         (SPLIT.train, LABELS, {"random_state": "one"}, "random_state must be an integer. Got 'one'"),
         (SPLIT.train, LABELS, {"epochs": "many"}, "epochs must be an integer"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from kernode.node_classification import variants
 from kernode.node_classification.choosing import fit_best
-from kernode.node_classification.fitting import fit_again, fit_method
+from kernode.tasks.classes.folds import fit_again
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.folds import can_hold_out, in_folds
+from kernode.tasks.classes.labels import can_hold_out, in_folds
 
 from graphs import CLUSTERS
 from kernode.tasks.classes.labels import labelled

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from kernode.node_classification.fitting import fit_again, fit_method
+from kernode.tasks.classes.folds import fit_again
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
-from kernode.graph.growth import extended
+from kernode.graph.edits import extended
 from kernode.io.sizes import GraphSizes
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.model import NodeModel

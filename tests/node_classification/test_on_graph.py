@@ -17,7 +17,7 @@ from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.growth import extended, touched
+from kernode.graph.edits import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp

@@ -12,7 +12,7 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.losses import Hinge
 from kernode.maps import GCN
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.task import LabelledNodes, NodeLearner, NodeTask, learners
 from kernode.training.run import Run

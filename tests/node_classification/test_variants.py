@@ -1,13 +1,8 @@
 """Variants by name: their settings, what may be changed, and what has no effect and is refused."""
 
 import pytest
-from kernode.node_classification.variants import (
-    CANDIDATES,
-    VARIANTS,
-    candidates,
-    configure,
-    find_variant,
-)
+from kernode.node_classification.variants import CANDIDATES, VARIANTS
+from kernode.tasks.classes.configure import candidates, configure, find_variant
 
 import kernode as kn
 from graphs import CLUSTERS

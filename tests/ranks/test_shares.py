@@ -14,8 +14,8 @@ from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
-from kernode.hops import normalized_adjacency, share_terms
-from kernode.hops.local_terms import local_terms
+from kernode.hops import corrections, normalized_adjacency
+from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
 from kernode.maps import GCN
@@ -119,9 +119,9 @@ def test_rows_of_the_corrections_are_those_of_the_whole_graph(graph, reading, gr
     expected = [step] if local is None else [step, *(local[i : i + n] for i in range(0, local.shape[0], n))]
     bounds = np.unique([0, n // 3, n // 3 + n // 2, n])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(share_terms, "find_spec", lambda name: graphblas or None)
+        patch.setattr(corrections, "find_spec", lambda name: graphblas or None)
         for one in shares(graph, bounds):
             rows = one.stop - one.start
-            found = share_terms.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)
+            found = corrections.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)
             for term, whole in zip(found, expected, strict=True):
                 np.testing.assert_allclose(term, whole.toarray()[one.start : one.stop], atol=1e-12)

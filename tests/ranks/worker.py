@@ -7,9 +7,8 @@ import torch
 from kernode.node_classification.experiment import run_variant
 
 from graphs import clustered_graph
-from kernode.compute.exchange import Exchange, rows_for_all
 from kernode.compute.place import Place
-from kernode.compute.ranks import ALONE, join
+from kernode.compute.ranks import ALONE, Exchange, join, rows_for_all
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
 from kernode.tasks.classes.on_graph import similar_in_shares

@@ -259,5 +259,5 @@ def test_measurements_are_no_classes():
 
 def test_features_in_place_of_nodes_are_pointed_out():
     """Yann passes X as he does everywhere else."""
-    with pytest.raises(kn.InputError, match="features are the graph's"):
+    with pytest.raises(kn.InputError, match="features belong to the graph"):
         quick().fit(np.random.default_rng(0).random((30, 4)), [0, 1] * 15, graph=CLUSTERS)

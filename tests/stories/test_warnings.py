@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from kernode.training.advice import advise_more_epochs
+from kernode.training.settings import advise_more_epochs
 
 import kernode as kn
 from kernode.errors import KernodeWarning

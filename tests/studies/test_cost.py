@@ -9,7 +9,7 @@ import torch
 from kernode.node_classification import experiment
 
 from graphs import clustered_graph
-from kernode.compute.free_memory import free_at
+from kernode.compute.machine import free_at
 from kernode.compute.place import Place
 from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
@@ -54,7 +54,7 @@ def kernode(tmp_path, monkeypatch, command):
 @pytest.fixture
 def free(monkeypatch):
     """Set how many bytes are free, or None for unknown."""
-    return lambda size: monkeypatch.setattr("kernode.compute.free_memory.free_bytes", lambda: size)
+    return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
 
 
 def run_of(*seeds, progress=None):
@@ -354,7 +354,7 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
         (("coar",), "Did you mean 'cora'?"),
         (("synthetic:nodes=some",), "must be a whole number"),
         (("cora", "--variant", "k7"), "'k7' is not a variant"),
-        (("cora", "--replicas", "0"), "replicas must be an integer from 1"),
+        (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
         (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
         (("cora", "--hidden", "wide"), "--hidden must be widths"),
         (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from kernode.link_prediction.model_file import read_link_model
-from kernode.node_classification.model_file import read_model
+from kernode.models.file import read_model
 
 import kernode as kn
 from graphs import clustered_graph

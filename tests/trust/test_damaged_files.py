@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction.model_file import read_link_model, write_link_model
-from kernode.node_classification.model_file import read_model, write_model
+from kernode.models.file import read_model, write_model
 from readers import small_index
 
 import kernode as kn

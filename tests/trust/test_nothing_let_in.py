@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction.model_file import read_link_model
-from kernode.node_classification.model_file import read_model
+from kernode.models.file import read_model
 from readers import sealed_store
 
 import kernode as kn

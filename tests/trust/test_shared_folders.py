@@ -73,7 +73,7 @@ def together(warm, tmp_path):
 def test_they_share_a_cache(together):
     cache = together.folder / "cache"
     before = f"import os; os.environ['KERNODE_CACHE'] = {str(cache)!r}; "
-    before += "import kernode.hops.cache; kernode.hops.cache.WORTH_KEEPING = 1"
+    before += "import kernode.hops.corrections; kernode.hops.corrections.WORTH_KEEPING = 1"
     fit = "fit cora --variant k3 --hidden 8 --epochs 2 --replicas 1 --threads 1 --json -o {}.safetensors"
     for _ in range(2):  # into an empty cache, and out of a full one
         together.run(fit, before)

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import torch
 from kernode.link_prediction.experiment import embed_links, run_link_variant
-from kernode.node_classification.experiment import fit_all_labels, run_candidates
+from kernode.tasks.classes.folds import fit_all_labels
+from kernode.node_classification.experiment import run_candidates
 from kernode.node_classification.fitting import fit_method
 
 from graphs import clustered_graph
@@ -42,7 +43,7 @@ from tasks import PowerCutError
 GRAPH = clustered_graph(n=60)
 SPLIT = "0.5/0.25/0.25"
 EPOCHS, TO_THE_LAST_RUNG = 5, 124
-TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb", "profile")
+TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb")
 
 
 @dataclass

@@ -22,8 +22,7 @@ from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import harmless, whole_output
-from kernode.ctrl_c import Interrupted, kept, pressed, said
-from kernode.errors import KernodeError
+from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, noting_files
 from kernode.tasks.classes.descriptions import DESCRIPTIONS
 from kernode.version import __version__
@@ -68,8 +67,18 @@ def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
         take_place(sys.argv[1:])
-        with noting_files() as files, kept(lambda: _said_of(files())), whole_output():
-            status = _run()
+        with (
+            noting_files() as files,
+            kept(lambda: _said_of(files())),
+            whole_output(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")
+            warned.begin()
+            warnings.showwarning = warned.hear
+            status: int = app(prog_name="kernode", standalone_mode=False) or 0
+            if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
+                raise KeyboardInterrupt
         log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
@@ -114,23 +123,6 @@ def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
     return f"{error} ({shown})" if shown else str(error)
 
 
-def _run() -> int:
-    """The command's exit status, with warnings as they are shown to users."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warned.begin()
-        warnings.showwarning = warned.hear
-        try:
-            status: int = app(prog_name="kernode", standalone_mode=False) or 0
-        except Exception as error:
-            if pressed() and not isinstance(error, Interrupted):  # a library made another error of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
-    if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
-        raise KeyboardInterrupt
-    return status
-
-
 def _said_of(files: Collection[Path]) -> str:
     """What is kept of a command that has nothing else to say about it: the files that are whole."""
     shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
@@ -151,8 +143,6 @@ def _said_of_a_name() -> str:
 
 def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
     """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
-    if status == Interrupted.exit_status:
-        said()
     log_file.end(status, " ".join(sentence.split()), error)
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernode.cli.streams import harmless, write_data
-from kernode.compute.free_memory import peak_at
+from kernode.compute.machine import peak_at
 from kernode.errors import InputError, KernodeWarning
 from kernode.progress import Listener, heard_by, note
 

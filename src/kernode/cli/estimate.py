@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
-from kernode.compute.free_memory import readable
+from kernode.compute.machine import readable
 
 if TYPE_CHECKING:
     from kernode.studies.cost import Estimate

@@ -12,8 +12,7 @@ from kernode.cli.console import Advance, check_folder, print_json, progress, say
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options import OutputOptions, ResultsOption
 from kernode.cli.reports.reproduce import print_report
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.studies.reproduce.settings import Cell

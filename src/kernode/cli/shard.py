@@ -11,8 +11,7 @@ from rich.markup import escape
 from kernode.cli.console import check_folder, print_json, progress, say
 from kernode.cli.graph_source import table_options
 from kernode.cli.options import GraphOptions, OutputOptions
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.io.store import Store

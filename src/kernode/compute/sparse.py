@@ -1,6 +1,6 @@
-"""One sparse matrix times one dense matrix, with its gradient, on CPU and GPU.
+"""Sparse products with gradients on CPU and GPU, dot products of pairs of rows, and rows of unit length.
 
-A stack of r models needs no other product: it multiplies n × (r·d).
+A stack of r models multiplies a sparse matrix with n × (r·d).
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.place import Place
+from kernode.compute.stack import flat_rows, stacked_rows, take
 
 
 @dataclass(frozen=True)
 class SparseMatrix:
-    """A constant sparse matrix together with its transpose, both ready to multiply.
-
-    The transpose is held because the gradient of ``M @ z`` is ``Mᵀ @ upstream``.
-    """
+    """A constant sparse matrix with its transpose: the gradient of ``M @ z`` is ``Mᵀ @ upstream``."""
 
     matrix: Tensor
     transpose: Tensor
@@ -54,7 +52,7 @@ class SparseMatrix:
 def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tensor:
     """Multiply a CSR tensor with a dense one, without a gradient: (m × n) @ (n × d) → m × d.
 
-    What is given as ``minus`` (m × d) is subtracted, and its memory holds the result.
+    ``minus`` (m × d) is subtracted, and its memory holds the result.
     """
     if gpu := fused(dense):
         return gpu.spmm(matrix, dense, minus)
@@ -136,20 +134,103 @@ def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
-_FILTERS = (
-    threading.Lock()
-)  # they are the process's: of two that put them back, one would put back the other's
+_FILTERS = threading.Lock()  # warning filters belong to the process, not to a thread
 
 
 def quiet_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The same, where it may be the first that a process holds."""
+    """Return the same without torch's notices about its first CSR tensor."""
     with _FILTERS, warnings.catch_warnings():
-        # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.
         warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
-        return torch.sparse_csr_tensor(
-            starts,
-            columns,
-            values,
-            size=shape,
-            check_invariants=False,  # scipy has sorted and checked it
-        )
+        return unchecked_csr(starts, columns, values, shape)
+
+
+def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
+    """⟨x_u, x_v⟩ for pairs (u, v): (r × n × d), (q × t × 2; q = 1 where all replicas have the same) → r × t.
+
+    On a CPU the pairs are the entries of a sparse matrix S, in both directions: the dot products are
+    computed where S has entries, and the gradient of x is S x with the pairs' gradients as values. Taking,
+    multiplying and summing rows would write and read t × d numbers several times.
+    """
+    replicas, nodes, _ = x.shape
+    fit = 0 < 2 * pairs.shape[1] <= replicas * nodes**2  # torch has no matrix with more entries than places
+    if x.device.type != "cpu" or not fit:
+        return (take(x, pairs[..., 0]) * take(x, pairs[..., 1])).sum(-1)
+    return _PairProducts.apply(x, pairs)
+
+
+@dataclass(frozen=True)
+class _BothWays:
+    """Pairs of m rows as the pattern of a sparse matrix, m × m: entry i and entry t + i are pair i."""
+
+    starts: Tensor
+    columns: Tensor
+    order: Tensor  # of the 2t entries, by row
+
+    @classmethod
+    def of(cls, u: Tensor, v: Tensor, rows: int) -> _BothWays:
+        row, column = torch.cat([u, v]), torch.cat([v, u])
+        order = torch.from_numpy(_stable_order(row.numpy()))
+        index = torch.int32 if max(rows, len(row)) < 2**31 else torch.int64  # as in to_torch
+        starts = torch.zeros(rows + 1, dtype=index)
+        torch.cumsum(torch.bincount(row, minlength=rows), 0, out=starts[1:], dtype=index)
+        return cls(starts, column[order].to(index), order)
+
+    def with_values(self, values: Tensor) -> Tensor:
+        """The matrix whose entries are in order of row."""
+        m = len(self.starts) - 1
+        return quiet_csr(self.starts, self.columns, values, (m, m))
+
+
+def _stable_order(rows: np.ndarray) -> np.ndarray:
+    """argsort of integers ≥ 0, by 16 bits at a time, which numpy sorts several times faster than more."""
+    order = np.argsort(rows.astype(np.uint16), kind="stable")
+    for shift in range(16, int(rows.max(initial=0)).bit_length(), 16):
+        order = order[np.argsort((rows[order] >> shift).astype(np.uint16), kind="stable")]
+    return order
+
+
+class _PairProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, pairs: Tensor) -> Tensor:
+        r = len(x)
+        flat = stacked_rows(x)  # n·r × d
+        u, v = (flat_rows(pairs[..., end].expand(r, -1), r) for end in (0, 1))
+        pattern = _BothWays.of(u, v, len(flat))
+        zeros = pattern.with_values(flat.new_zeros(2 * len(u)))
+        by_row = torch.sparse.sampled_addmm(zeros, flat, flat.T, beta=0).values()
+        ctx.save_for_backward(flat)
+        ctx.pattern, ctx.shape = pattern, x.shape
+        both = torch.empty_like(by_row).index_copy_(0, pattern.order, by_row)
+        return both[: len(u)].view(-1, r).T.contiguous()
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None]:
+        (flat,) = ctx.saved_tensors
+        r, n, d = ctx.shape
+        values = upstream[0].T.reshape(-1)
+        both = torch.cat([values, values]).index_select(0, ctx.pattern.order)
+        return product(ctx.pattern.with_values(both), flat).view(n, r, d).transpose(0, 1), None
+
+
+def unit_rows(x: Any) -> Any:
+    """Divide every row (m × f, dense or sparse) by its length; zeros stay, and so does the float type.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    x = sparse.csr_array(x, dtype=kind) if sparse.issparse(x) else np.asarray(x, kind)
+    largest: Any = abs(x).max(axis=1) if sparse.issparse(x) else np.maximum(x.max(axis=1), -x.min(axis=1))
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    # Rows are first divided by a power of 2, which is exact, so that squares neither overflow nor vanish.
+    power = np.ldexp(np.ones(len(largest), kind), np.frexp(largest)[1] - 1)
+    if sparse.issparse(x):
+        counts = np.diff(x.indptr)
+        x = sparse.csr_array((x.data / np.repeat(power, counts), x.indices, x.indptr), shape=x.shape)
+        lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
+        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), counts)
+        return x
+    x = x / power[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
+    x /= np.where(lengths > 0, lengths, 1)[:, None]
+    return x

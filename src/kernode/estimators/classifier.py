@@ -11,8 +11,7 @@ from sklearn.metrics import accuracy_score
 from kernode.errors import InputError, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
 from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
 from kernode.tasks.classes.labels import as_weights, require_classes

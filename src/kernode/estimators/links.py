@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_nodes, as_pairs
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
 from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import NodeKernel

@@ -14,8 +14,7 @@ from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend

@@ -14,8 +14,7 @@ import torch
 from kernode.compute.stack import part, replica
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import Positions, as_nodes
 from kernode.io.tables.conditions import nodes_where
 from kernode.kernels.index import NodeIndex
 from kernode.kernels.normalized import normalized

@@ -1,4 +1,4 @@
-"""(L · R) ⊙ pattern(M) without ever holding L · R: what the factored operator subtracts.
+"""(L · R) ⊙ pattern(M) without holding L · R: what the factored operator subtracts.
 
 L and R are symmetric. Three ways, one result: SuiteSparse:GraphBLAS (by far the fastest on a CPU), row
 blocks with scipy where it is not installed, and look-ups with torch, for a GPU.
@@ -7,6 +7,7 @@ blocks with scipy where it is not installed, and look-ups with torch, for a GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -16,57 +17,42 @@ from scipy import sparse
 
 from kernode.progress import tell
 
-BLOCK_FLOPS = 2**26  # multiply-adds between two words about progress; bounds the memory of a block, too
+BLOCK_FLOPS = 2**26  # multiply-adds between two reports of progress; bounds the memory of a block, too
 
 
 def masked_product(
     left: sparse.csr_array, right: sparse.csr_array, mask: sparse.csr_array, device: torch.device, what: str
 ) -> sparse.csr_array:
-    """(left · right) where the mask has an entry, by the fastest way there is on this machine."""
-    return _in_blocks(_best_way(device), left, right, mask, what)
+    """Return left · right where the mask has an entry, by the fastest way on this machine."""
+    way = looked_up if device.type == "cuda" else by_graphblas if find_spec("graphblas") else by_scipy
+    return in_blocks(way, left, right, mask, what)
 
 
-def _best_way(device: torch.device) -> Callable[..., Callable[[int, int], sparse.csr_array]]:
-    if device.type == "cuda":
-        return looked_up
-    try:
-        import graphblas  # noqa: F401
-    except ImportError:
-        return by_scipy
-    return by_graphblas
-
-
-def _in_blocks(
+def in_blocks(
     way: Callable[..., Callable[[int, int], sparse.csr_array]],
     left: sparse.csr_array,
     right: sparse.csr_array,
     mask: sparse.csr_array,
     what: str,
 ) -> sparse.csr_array:
+    """Return the masked product by one of the ways, a block of rows at a time."""
     rows = way(left, right, mask)
     blocks = []
-    for start, stop in _row_blocks(left, right):
+    for start, stop in row_blocks(left, right):
         blocks.append(rows(start, stop))
-        tell(what, stop, len(mask.indptr) - 1)
+        tell(what, stop, mask.shape[0])
     product = sparse.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
     product.eliminate_zeros()
     product.sort_indices()
     return product
 
 
-def flops(left: sparse.csr_array, right: sparse.csr_array) -> np.ndarray:
-    """Multiply-adds that each row of left · right takes."""
+def row_blocks(left: sparse.csr_array, right: sparse.csr_array) -> Iterator[tuple[int, int]]:
+    """Cut the rows of left · right into blocks that take about as many multiply-adds."""
     per_entry = np.diff(right.indptr)[left.indices]
-    sums = np.concatenate([[0], np.cumsum(per_entry, dtype=np.int64)])
-    return np.diff(sums[left.indptr])
-
-
-def _row_blocks(left: sparse.csr_array, right: sparse.csr_array) -> Iterator[tuple[int, int]]:
-    n = left.shape[0]
-    done = np.cumsum(flops(left, right))
-    cuts = np.searchsorted(done, np.arange(BLOCK_FLOPS, done[-1] if n else 0, BLOCK_FLOPS))
-    bounds = np.unique(np.concatenate([[0], cuts, [n]]))
-    yield from pairwise(bounds.tolist())
+    done = np.concatenate([[0], np.cumsum(per_entry, dtype=np.int64)])[left.indptr[1:]]  # after each row
+    cuts = np.searchsorted(done, np.arange(BLOCK_FLOPS, done[-1] if len(done) else 0, BLOCK_FLOPS))
+    yield from pairwise(np.unique([0, *cuts, left.shape[0]]).tolist())
 
 
 def by_scipy(left: Any, right: Any, mask: Any) -> Callable[[int, int], sparse.csr_array]:
@@ -107,8 +93,8 @@ def _to_graphblas(matrix: sparse.csr_array) -> Any:
 def looked_up(
     left: Any, right: Any, mask: Any, device: torch.device | None = None
 ) -> Callable[[int, int], sparse.csr_array]:
-    """Each entry (u, v) on its own: of u's row of left and v's row of right the shorter one is gone through,
-    and its neighbours are looked up in the other.
+    """Compute each entry (u, v) on its own: look up the entries of the shorter of u's row of left and v's row
+    of right in the other.
     """
     if device is None:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.free_memory import free_bytes, readable
+from kernode.compute.machine import free_bytes, readable
 from kernode.errors import FileError, InputError
 from kernode.storage import writing_whole
 

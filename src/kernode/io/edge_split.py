@@ -14,7 +14,7 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.adjacency import from_upper
-from kernode.graph.growth import with_edges
+from kernode.graph.edits import with_edges
 
 _PARTS = ("validation", "validation_negatives", "test", "test_negatives")
 

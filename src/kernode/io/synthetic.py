@@ -12,8 +12,7 @@ import numpy as np
 from kernode.compute.chunks import chunks, row_chunks
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.adjacency import MAX_NODES, from_keys
-from kernode.graph.verified import FEATURES
+from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
 
 _STEP = 0x9E3779B97F4A7C15
 _MULTIPLY_1 = 0xBF58476D1CE4E5B9

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.config import require_part
 from kernode.kernels.base import NONE, BaseKernel
@@ -18,7 +18,7 @@ from kernode.kernels.base import NONE, BaseKernel
 class Normalized(BaseKernel):
     """K̄: the same kernel after every g(v) is divided by its norm, so |K̄| ≤ 1 for Linear and RBF.
 
-    A vector of zeros has no direction and stays zero: it is like nothing, itself included.
+    A vector of zeros stays zero: its similarity to every node, itself included, is that of zeros.
     """
 
     kernel: BaseKernel

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.errors import InputError

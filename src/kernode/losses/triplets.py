@@ -7,9 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from kernode.compute.determinism import cumulative_sums
 from kernode.compute.draws import TRIPLETS, Draws, below
-from kernode.compute.fused import fused
+from kernode.compute.gpu import cumulative_sums, fused
 from kernode.errors import InputError
 from kernode.losses.nodes_by_class import NodesByClass
 

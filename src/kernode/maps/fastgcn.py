@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.determinism import cumulative_sums
 from kernode.compute.draws import SAMPLES, Draws, Dropout
+from kernode.compute.gpu import cumulative_sums
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError

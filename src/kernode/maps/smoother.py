@@ -13,8 +13,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
-from kernode.compute.sparse import SparseMatrix, product
-from kernode.compute.unit_rows import unit_rows
+from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency

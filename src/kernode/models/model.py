@@ -20,7 +20,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
 from kernode.io.tables.columns import Encoding
 from kernode.kernels import NodeKernel

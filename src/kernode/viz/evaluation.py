@@ -13,8 +13,8 @@ import numpy as np
 
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.metrics.classes import class_figures
+from kernode.graph.lookup import as_classes, as_nodes, found
+from kernode.metrics.accuracy import class_figures
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -115,7 +115,9 @@ class EvaluationData:
     plane: Plane = "tsne"  # how nodes are laid out
 
     @classmethod
-    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> EvaluationData:
+    def of(
+        cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne"
+    ) -> EvaluationData:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)
@@ -249,7 +251,9 @@ def _given_nodes(
     return names, np.asarray(nodes)[None], truth[None]
 
 
-def _numbered(names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+def _numbered(
+    names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
     """Given classes as numbers of class names, to which classes that the model does not have are added."""
     classes, graph = list(on.model.classes), on.graph
     given: list[str] = []

@@ -25,7 +25,9 @@ ITERATIONS = 500
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity: float = 30) -> np.ndarray:
+def layout(
+    on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity: float = 30
+) -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or

@@ -55,14 +55,14 @@ class RepeatableOptions(DeviceOptions):
 
     def computing(self) -> AbstractContextManager[None]:
         """While this lasts what is computed repeats itself, if that was asked for."""
-        from kernode.compute.determinism import deterministic
+        from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
 
     def place(self) -> Place:
         """The device, after the threads are set."""
         if self.deterministic:
-            from kernode.compute.determinism import prepare_gpu
+            from kernode.compute.gpu import prepare_gpu
 
             prepare_gpu()  # naming one of several may start it
         return super().place()

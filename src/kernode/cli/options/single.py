@@ -49,9 +49,6 @@ TensorBoardOption = Annotated[
         **RUN,
     ),
 ]
-ProfileOption = Annotated[
-    bool, typer.Option("--profile", help="Say at the end, on stderr, where the seconds went.", **RUN)
-]
 WithGraphOption = Annotated[
     bool,
     typer.Option(

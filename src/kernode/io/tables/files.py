@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.free_memory import free_bytes, readable
+from kernode.compute.machine import free_bytes, readable
 from kernode.errors import FileError, InputError, KernodeError
 from kernode.io.tables.arrow import pa
 from kernode.io.tables.columns import Encoding

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
-from kernode.graph.growth import extended, with_edges
+from kernode.graph.edits import extended, with_edges
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.encoding import UnknownLabels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.graph.twins import warn_of_twins
+from kernode.graph.lookup import warn_of_similar_labels
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.encoding import UnknownLabels
 from kernode.io.tables.columns.notation import is_text, looks_like_floats
@@ -63,7 +63,7 @@ def read_labels(
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
-    warn_of_twins(f"column {column!r}", names, new)
+    warn_of_similar_labels(f"column {column!r}", names, new)
     codes = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
     classes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     labels = np.full(n, -1, np.int64)

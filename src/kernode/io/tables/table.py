@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.errors import InputError
-from kernode.graph.origin import Origin
+from kernode.graph.graph import Origin
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.values import are_whole, without_point_zero

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.free_memory import free_bytes
+from kernode.compute.machine import free_bytes
 from kernode.errors import FileError, InputError, warn
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import numbers

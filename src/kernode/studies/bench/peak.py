@@ -11,7 +11,7 @@ from typing import Protocol
 
 import torch
 
-from kernode.compute.free_memory import free_bytes
+from kernode.compute.machine import free_bytes
 
 _SHARE = 0.8  # of the free memory: the rest belongs to whoever started the process
 

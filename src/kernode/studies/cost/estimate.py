@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernode.compute.free_memory import free_at, readable
+from kernode.compute.machine import free_at, readable
 from kernode.compute.place import Place
 from kernode.io.sizes import GraphSizes
 from kernode.studies.cost.measure import Measured, measure

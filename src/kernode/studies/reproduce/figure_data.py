@@ -15,7 +15,7 @@ from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.metrics.accuracy import mean_and_std
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.models.model import ModelOnGraph
 from kernode.viz.pictures.gram import block_means
 
 _MOST_PIXELS = 4096**2  # of a stored picture

@@ -15,8 +15,9 @@ from kernode.io import Split, split_nodes
 from kernode.link_prediction.experiment import run_link_method
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
-from kernode.node_classification.experiment import Outcome, run_method
-from kernode.node_classification.model_on_graph import ModelOnGraph
+from kernode.models.model import ModelOnGraph
+from kernode.node_classification.experiment import run_method
+from kernode.studies.bench.rows import Outcome
 from kernode.studies.reproduce.figure_data import embedding, gram
 from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.settings import Cell

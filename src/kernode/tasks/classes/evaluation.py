@@ -11,17 +11,16 @@ import torch
 
 from kernode.compute.stack import part, replica
 from kernode.io import Split
-from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import mean_and_std
+from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
+from kernode.metrics.accuracy import class_figures, mean_and_std, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
+    coverage,
     error_by_chance,
     negative_log_likelihood,
     reliability,
 )
-from kernode.metrics.classes import class_figures, wilson
-from kernode.metrics.coverage import coverage
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.on_graph import NodeModelOnGraph

@@ -17,8 +17,7 @@ from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes, as_pairs
+from kernode.graph.lookup import Positions, as_nodes, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import checked_parameters, require_nodes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.metrics.classes import wilson
+from kernode.metrics.accuracy import wilson
 from kernode.tasks.classes.evaluation import calibration_report
 from kernode.viz.canvas import COLOURS, GREY, QUIET, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
