@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from kernode.node_classification.kled import KLED
 
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
@@ -35,7 +36,6 @@ from kernode.maps import (
     Wrapped,
 )
 from kernode.node_classification.correct_and_smooth import CorrectAndSmooth
-from kernode.node_classification.kled import KLED
 from kernode.node_classification.label_propagation import LabelPropagation
 from kernode.node_classification.method import Method
 

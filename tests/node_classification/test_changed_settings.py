@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kernode.node_classification.kled import KLED
 
 import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.place import Place
 from kernode.losses import Hinge
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED
 from kernode.node_classification.method import Method
 from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import VARIANTS, configure

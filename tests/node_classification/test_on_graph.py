@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
+from kernode.node_classification.kled import KLED
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -21,7 +22,6 @@ from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED
 from kernode.node_classification.method import Method
 from kernode.node_classification.model import Model
 from kernode.node_classification.task import LabelledNodes

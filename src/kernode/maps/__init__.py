@@ -4,14 +4,12 @@ from kernode.maps.appnp import APPNP
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.diffused_components import DiffusedComponents
-from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_stages import HopStages
-from kernode.maps.jk import JKConcat
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
@@ -26,12 +24,10 @@ __all__ = [
     "MLP",
     "ClassicGNN",
     "DiffusedComponents",
-    "FastGCN",
     "FeatureMap",
     "Free",
     "HopMLP",
     "HopStages",
-    "JKConcat",
     "ModuleMap",
     "Parameters",
     "Presmoothed",

@@ -85,7 +85,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         They are calibrated: a temperature and a floor, fitted on the validation nodes or on held-out folds,
         make them as sure as they turned out to be right. As they were trained they are in a model of a method
-        that learns nothing by gradients (``kled``, ``label-propagation``, ``correct-and-smooth``), where
+        that learns nothing by gradients (``label-propagation``, ``correct-and-smooth``), where
         fewer than ten nodes were held out, and in files of before 0.2; ``model_.calibration`` is then None.
         """
         known = self._on(graph)

@@ -44,7 +44,7 @@ def _validated(model: Model) -> list[tuple[str, str]]:
         return []
     kept, last = float(np.median(model.kept_epochs)), len(model.history[f"validation_{by}"])
     what = "accuracy" if by == "accuracy" else "mAP"
-    # kled and label propagation try settings in the place of epochs.
+    # Label propagation tries settings in the place of epochs.
     epoch = f", at epoch {kept:g} of {last}" if model.method.learns_by_gradient else ""
     return [("validation", f"{model.validated(by):.2f} % {what}{epoch}; it chose, and so flatters")]
 

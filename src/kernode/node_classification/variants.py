@@ -23,16 +23,13 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
-    FastGCN,
     HopMLP,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,
 )
 from kernode.node_classification import tuned_settings
 from kernode.node_classification.correct_and_smooth import CorrectAndSmooth
-from kernode.node_classification.kled import KLED
 from kernode.node_classification.label_propagation import LabelPropagation
 from kernode.node_classification.method import Method, NodeMethod
 from kernode.node_classification.tuned_settings import Tuned
@@ -115,8 +112,6 @@ _BASELINES = {
     "presmoothed": Variant(Method(Presmoothed(), _DOT, Joint()), Training(learning_rate=0.05)),
     "gcn": Variant(Method(GCN(), _DOT, Softmax()), Training(weight_decay=1e-4)),
     "gat": Variant(Method(GAT(attention_dropout=0.4), _DOT, Softmax()), Training(epochs=100)),
-    "jk": Variant(Method(JKConcat(hidden=(64, 64), inner_dropout=0.8), _DOT, Softmax()), Training()),
-    "fastgcn": Variant(Method(FastGCN(share=1.0), _DOT, Softmax()), Training(epochs=400)),
     "sgc": Variant(
         Method(Presmoothed(hidden=(), powers="plain"), _DOT, Softmax()),
         Training(learning_rate=0.2, weight_decay=1e-5),
@@ -131,7 +126,6 @@ _BASELINES = {
     "mlp": Variant(Method(MLP(), _DOT, Softmax()), Training(epochs=500, patience=100)),
     "label-propagation": Variant(LabelPropagation(), Training(epochs=0)),
     "correct-and-smooth": Variant(CorrectAndSmooth(), Training(epochs=500, patience=100)),
-    "kled": Variant(KLED(), Training(epochs=0)),
     "smoother": Variant(Method(Smoother(hops=2), _DOT, Hinge()), Training(epochs=0)),
 }
 

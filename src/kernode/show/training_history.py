@@ -42,7 +42,7 @@ def hop_weight_history(model: Model) -> dict[str, Any]:
 def course(model: Model, wanted: Mapping[str, str], what: str) -> dict[str, Any]:
     """Some curves over epochs, the mean over the runs and their spread (E each), by name.
 
-    ``step``: what E counts. KLED and label propagation try settings, which have no order, in the place of
+    ``step``: what E counts. Label propagation tries settings, which have no order, in the place of
     epochs.
     """
     known = {name: model.history[name] for name in wanted if len(model.history.get(name, ()))}
