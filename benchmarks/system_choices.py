@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+import experiments  # noqa: F401 (its rivals, by name)
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import load_graph, split_nodes

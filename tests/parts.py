@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from kernode.node_classification.kled import KLED
 
+from experiments.rivals import KLED, FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from kernode.link_prediction.method import LinkMethod
@@ -24,12 +24,10 @@ from kernode.maps import (
     MLP,
     ClassicGNN,
     DiffusedComponents,
-    FastGCN,
     FeatureMap,
     Free,
     HopMLP,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,

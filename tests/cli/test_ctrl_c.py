@@ -58,8 +58,6 @@ LONG = {
     "compare": ("compare cora --results r", {"at": EPOCH}, "0 of 7 comparisons are stored"),
     "compare, jobs": ("compare cora --results r --jobs 2", {"after": 3.0}, "0 of 7 comparisons are stored"),
     "tune": ("tune cora --study s.db", {"at": EPOCH}, "What is done is in s.db"),
-    "reproduce": ("reproduce table2 --data cora --results r", {"after": 1.5}, "of 18 cells are stored"),
-    "bench": ("bench step --data cora --rounds 50", {"after": 2.0}, NOTHING),
     "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
     "shard": (f"data shard {MORE} --parts 8 -o parts", {"after": 0.3}, f"{NOTHING}|What is done is in parts"),
     "estimate": (f"estimate {BIG} --measure", {"after": 0.5}, NOTHING),

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.kled import KLED, diffuse, normalized_columns
 from scipy import linalg
 from sklearn.svm import SVC
 
 import kernode as kn
+from experiments.rivals import kled as room
+from experiments.rivals.kled import KLED, diffuse, normalized_columns
 from graphs import clustered_graph, graphs
+from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.node_classification import kled as room
 from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.recipe import Recipe
+from kernode.training.run import Run
 from kernode.training.settings import Training
 from tasks import labelled_nodes, node_task
 
@@ -254,3 +257,32 @@ def test_replicas_that_share_their_nodes_answer_alike():
     answers = fit_method(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
     assert answers.shape == (3, 120, 3)
     assert np.array_equal(answers[0], answers[2])
+
+
+def test_kled_without_validation_nodes_keeps_what_its_folds_chose():
+    graph = clustered_graph(90)
+    model = kn.NodeKernelClassifier("kled", device="cpu").fit(np.arange(90), graph.labels, graph=graph)
+    method = model.model_.method
+    assert len(method.scales) == len(method.classifiers) == 1
+    assert model.model_.parameters["scale"].tolist() == list(method.scales)
+
+
+def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
+    graph = clustered_graph(90)
+    nodes = labelled_nodes(graph, split_seeds=(0, 1, 2))
+    task = node_task(graph, seeds=(0, 1, 2), nodes=nodes)
+    method = KLED(scales=(0.1, 0.5, 5.0), classifiers=("sums",))
+    model = fit_method(task, method, Training(epochs=0)).model
+    figures = model.history["validation_accuracy"].mean(axis=1)
+    assert len(set(figures)) > 1  # else any would do
+    best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]
+    assert method.chosen(model, graph).scales == (best,)
+
+
+def test_kled_refuses_to_choose_without_validation_nodes():
+    graph = clustered_graph(90)
+    nodes = LabelledNodes.without_validation(np.arange(90), graph.labels)
+    task = NodeTask(graph, nodes, graph.class_names, Run((0,), Place.of(64)))
+    method = KLED(scales=(0.5, 1.0), classifiers=("sums",))
+    with pytest.raises(kn.InputError, match="chooses between 2 settings by validation"):
+        method.train(task, Training(epochs=0))

@@ -11,7 +11,7 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.kernels import Linear
 from kernode.losses import Softmax
-from kernode.maps import JKConcat, Wrapped
+from kernode.maps import Wrapped
 from kernode.node_classification.method import Method
 from kernode.node_classification.trainer import learners
 from kernode.training.checkpoint import Checkpoint
@@ -100,11 +100,6 @@ def test_a_forward_without_edges_or_without_a_row_per_node_is_one_sentence():
         Wrapped.of(Alone, outputs=2).prepare(graph, DOUBLE)
     with pytest.raises(InputError, match=r"Pooled's forward must give one vector per node \(120 rows\)"):
         trained(Method(Wrapped.of(Pooled, outputs=2), Linear(), Softmax()), graph=CLUSTERS)
-
-
-def test_wrong_settings_are_refused():
-    with pytest.raises(InputError):
-        JKConcat((4, 5))
 
 
 # ---- buffers

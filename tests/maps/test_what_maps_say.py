@@ -8,6 +8,7 @@ import torch
 from scipy import sparse
 from torch.autograd.graph import saved_tensors_hooks
 
+from experiments.rivals import FastGCN, JKConcat
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
@@ -23,11 +24,9 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
-    FastGCN,
     Free,
     HopMLP,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,

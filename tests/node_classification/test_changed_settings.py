@@ -4,19 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from kernode.node_classification.kled import KLED
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.compute.place import Place
 from kernode.losses import Hinge
-from kernode.node_classification.fitting import fit_method
 from kernode.node_classification.method import Method
-from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.node_classification.variants import VARIANTS, configure
-from kernode.training.run import Run
-from kernode.training.settings import Training
-from tasks import labelled_nodes, node_task
 
 OBJECTIVES = ("kernel", "softmax", "joint")
 LOSSES = ("hinge", "squared", "logistic")
@@ -65,38 +58,9 @@ def test_a_loss_may_have_a_number_for_each_replica_where_folds_choose():
     assert rates.model_.training.learning_rate == (0.01, 0.02)
 
 
-def test_kled_without_validation_nodes_keeps_what_its_folds_chose():
-    graph = clustered_graph(90)
-    model = fitted(graph, "kled")
-    method = model.model_.method
-    assert len(method.scales) == len(method.classifiers) == 1
-    assert model.model_.parameters["scale"].tolist() == list(method.scales)
-
-
-def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
-    graph = clustered_graph(90)
-    nodes = labelled_nodes(graph, split_seeds=(0, 1, 2))
-    task = node_task(graph, seeds=(0, 1, 2), nodes=nodes)
-    method = KLED(scales=(0.1, 0.5, 5.0), classifiers=("sums",))
-    model = fit_method(task, method, Training(epochs=0)).model
-    figures = model.history["validation_accuracy"].mean(axis=1)
-    assert len(set(figures)) > 1  # else any would do
-    best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]
-    assert method.chosen(model, graph).scales == (best,)
-
-
-def test_kled_refuses_to_choose_without_validation_nodes():
-    graph = clustered_graph(90)
-    nodes = LabelledNodes.without_validation(np.arange(90), graph.labels)
-    task = NodeTask(graph, nodes, graph.class_names, Run((0,), Place.of(64)))
-    method = KLED(scales=(0.5, 1.0), classifiers=("sums",))
-    with pytest.raises(kn.InputError, match="chooses between 2 settings by validation"):
-        method.train(task, Training(epochs=0))
-
-
 def test_a_checkpoint_that_would_never_be_written_is_refused(tmp_path):
-    with pytest.raises(kn.InputError, match="checkpoint has no effect on KLED"):
-        fitted(clustered_graph(), "kled", checkpoint=kn.Checkpoint(tmp_path / "c.safetensors"))
+    with pytest.raises(kn.InputError, match="checkpoint has no effect on LabelPropagation"):
+        fitted(clustered_graph(), "label-propagation", checkpoint=kn.Checkpoint(tmp_path / "c.safetensors"))
 
 
 def test_a_checkpoint_takes_a_path_as_text(tmp_path):

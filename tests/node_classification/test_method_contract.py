@@ -124,7 +124,7 @@ def test_estimator_learns_saves_and_loads(method, tmp_path):
             settings["kernel_loss"] = getattr(method.loss, "kernel", method.loss)
         if method.loss.objective != "kernel":
             settings["class_weights"] = getattr(method.loss, "softmax", method.loss).class_weights
-    variant = "k3" if method.learns_by_gradient else "kled"
+    variant = "k3" if method.learns_by_gradient else "label-propagation"
     model = kn.NodeKernelClassifier(
         variant, replicas=2, random_state=3, precision=64, device="cpu", **settings
     )

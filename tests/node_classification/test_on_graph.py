@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from kernode.node_classification.kled import KLED
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -22,6 +21,7 @@ from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.label_propagation import LabelPropagation
 from kernode.node_classification.method import Method
 from kernode.node_classification.model import Model
 from kernode.node_classification.task import LabelledNodes
@@ -204,11 +204,11 @@ def test_a_map_of_unknown_reach_is_recomputed_as_a_whole():
     assert_equal_to_recomputation(after, new)
 
 
-def test_kled_diffuses_anew_and_free_vectors_do_not_extend():
+def test_labels_spread_anew_and_free_vectors_do_not_extend():
     old = clustered_graph()
     new = extended(old, np.ones((1, 8)), [(3, 60), (6, 60)])
-    kled = trained(KLED(scales=(0.5,), classifiers=("sums",)), old)
-    found = kled.on(old).extended(new).probabilities()
+    labels = trained(LabelPropagation(shares=(0.5,), clamped=(False,)), old)
+    found = labels.on(old).extended(new).probabilities()
     assert found.shape == (2, 61, 4)
     assert found[0, 60].argmax() == 0  # both of its neighbours are of class 0
     with pytest.raises(InputError, match=r"Free has a vector for each node .* Train again"):
@@ -270,7 +270,7 @@ def test_dot_products_keep_class_means_and_other_kernels_the_training_nodes():
 
 def test_what_cannot_leave_its_graph_is_refused(tmp_path):
     other = clustered_graph(n=40, seed=1)
-    for method in (KLED(scales=(0.5,), classifiers=("sums",)), Method(Free(3), DOT, Hinge(50))):
+    for method in (LabelPropagation(shares=(0.5,), clamped=(False,)), Method(Free(3), DOT, Hinge(50))):
         with pytest.raises(InputError, match=r"of one graph and of no other\. Give 'clusters'"):
             trained(method).on(other)
     with pytest.raises(

@@ -218,8 +218,8 @@ def test_vectors_have_names_precision_and_the_index_of_what_was_asked():
 
 
 def test_what_has_no_vectors_says_so():
-    with pytest.raises(InputError, match="KLED has no feature map"):
-        kn.NodeKernelTransformer("kled").fit(SPLIT.train, LABELS, graph=GRAPH)
+    with pytest.raises(InputError, match="LabelPropagation has no feature map"):
+        kn.NodeKernelTransformer("label-propagation").fit(SPLIT.train, LABELS, graph=GRAPH)
     for use in (lambda m: m.transform([0]), lambda m: m.get_feature_names_out(), lambda m: m.similar(0)):
         with pytest.raises(NotFittedError):
             use(kn.NodeKernelTransformer())

@@ -162,7 +162,7 @@ def test_odd_names_and_many_classes_are_drawn(odd_model, many, tmp_path, cache):
 def test_settings_that_were_tried_are_points_and_no_epochs(clusters):
     from matplotlib.figure import Figure
 
-    on = run_variant(clusters, "kled", Run((0, 1), DOUBLE), split="jk").on
+    on = run_variant(clusters, "label-propagation", Run((0, 1), DOUBLE), split="jk").on
     data = course(on.model, SCORES, "scores")
     axes = Figure().subplots()
     draw_validation(axes, data)

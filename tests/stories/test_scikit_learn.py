@@ -111,10 +111,10 @@ def test_a_setting_that_is_nowhere_says_where_it_would_be(settings, name, senten
 
 
 KERNEL = {"variant": "k1", "map": kn.maps.HopMLP((8,), 4), "triplets": 400}
-KLED = {"variant": "kled", "epochs": None, "learning_rate": None}
+LABELS_ALONE = {"variant": "label-propagation", "epochs": None, "learning_rate": None}
 
 
-@pytest.mark.parametrize("settings", [{}, KERNEL, {"variant": "k3", "triplets": 200}, KLED])
+@pytest.mark.parametrize("settings", [{}, KERNEL, {"variant": "k3", "triplets": 200}, LABELS_ALONE])
 def test_a_node_of_weight_zero_is_not_there_and_equal_weights_are_none(settings):
     """Nora's last ten labels are guesses: she gives them weight 0."""
     wrong, weights = LABELS.copy(), np.ones(len(LABELS))
@@ -148,7 +148,7 @@ def test_nearest_centroids_are_weighted_means():
 
 
 @pytest.mark.filterwarnings("ignore:y is not what the graph has")
-@pytest.mark.parametrize("settings", [{}, KERNEL, KLED])
+@pytest.mark.parametrize("settings", [{}, KERNEL, LABELS_ALONE])
 def test_labels_of_little_weight_teach_little(settings, tmp_path):
     """Half of Nora's labels are wrong, and she knows which half to trust."""
     doubtful = np.arange(60) % 2 == 0
