@@ -7,24 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from kernode.studies.reproduce import drawing
-from kernode.studies.reproduce.figure_data import (
-    _labelled,
-    _units,
-    embedding,
-    gram,
-    pack,
-    unpack,
-)
 
+from experiments.reproduce import drawing
+from experiments.reproduce.figures import _labelled, embedding, gram, pack, unpack
+from experiments.reproduce.overview import draw_overview
+from experiments.runs import NodeRun
 from graphs import clustered_graph
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import KernodeError, MissingExtraError
 from kernode.kernels import Linear
 from kernode.node_classification.experiment import run_variant
 from kernode.show.picture_data import block_means
 from kernode.show.plots.hop_lines import spread
-from kernode.show.training_history import hop_weight_history
 from kernode.training.run import Run
+from refusals import refused
 from tasks import DOUBLE
 
 Image = pytest.importorskip("PIL.Image")
@@ -43,7 +38,7 @@ def graph():
 
 
 def learned(graph, epochs):
-    return run_variant(graph, "k3", Run((0, 1), DOUBLE), changes={"epochs": epochs}).on
+    return NodeRun(run_variant(graph, "k3", Run((0, 1), DOUBLE), changes={"epochs": epochs}))
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +100,15 @@ def test_packing_keeps_the_ends_and_zero_exactly_and_refuses_what_is_not_square(
     exact = np.array([[-1.0, 0.0], [0.0, 1.0]])
     assert np.array_equal(unpack(pack(exact)), exact)
     assert unpack(pack(np.array([[1 + 1e-7]])))[0, 0] == 1
-    with pytest.raises(InputError, match="only a square matrix"):
+    with refused("shape"):
         pack(np.zeros((2, 3)))
 
 
 def test_silhouettes_equal_a_slow_loop(after, nodes, embedded):
     labels = after.graph.labels[nodes]
-    by_node = np.stack([slow_silhouettes(run[nodes], labels, cosine_apart) for run in after.g.numpy()])
+    by_node = np.stack(
+        [slow_silhouettes(run[nodes], labels, cosine_apart) for run in after.outcome.on.g.numpy()]
+    )
     runs = by_node.mean(axis=1)
     silhouette = embedded["silhouette"]
     assert silhouette["runs"] == pytest.approx(runs, abs=6e-5)
@@ -132,36 +129,37 @@ def test_t_sne_repeats_bit_for_bit_with_the_same_seed(after, nodes, embedded):
 
 
 def test_a_kernel_that_does_not_normalise_is_normalised_for_figures(after, nodes):
-    plain = SimpleNamespace(g=after.g, place=after.place, kernel=SimpleNamespace(base=Linear()))
-    assert np.array_equal(_units(plain, nodes), _units(after, nodes))
-    assert np.linalg.norm(_units(plain, nodes), axis=-1) == pytest.approx(1)
+    on = after.outcome.on
+    model = SimpleNamespace(g=on.g, place=on.place, kernel=SimpleNamespace(base=Linear()))
+    plain = NodeRun(SimpleNamespace(on=model))
+    assert np.array_equal(plain.embeddings(nodes), after.embeddings(nodes))
+    assert np.linalg.norm(plain.embeddings(nodes), axis=-1) == pytest.approx(1)
 
 
 def test_nodes_without_a_class_are_left_out():
-    answers = SimpleNamespace(graph=SimpleNamespace(labels=np.array([0, -1, 1, 1, -1])))
-    kept, labels = _labelled(answers, np.array([4, 3, 2, 1, 0]))
+    classes = np.array([0, -1, 1, 1, -1])
+    kept, labels = _labelled(classes, np.array([4, 3, 2, 1, 0]))
     assert (kept.tolist(), labels.tolist()) == ([3, 2, 0], [1, 1, 0])
-    with pytest.raises(InputError, match="two classes"):
-        _labelled(answers, np.array([2, 3]))
-    with pytest.raises(InputError, match="two classes"):
-        _labelled(answers, np.array([0, 2]))
+    for nodes in ([2, 3], [0, 2]):
+        with refused("too-few"):
+            _labelled(classes, np.array(nodes))
 
 
 def test_hop_weight_history_has_a_row_per_epoch_and_a_column_per_hop(before, after):
-    history = hop_weight_history(after.model)
-    weights = after.model.history["hop_weights"]
+    history, model = after.hop_weights, after.outcome.model
+    weights = model.history["hop_weights"]
     assert np.shape(history["mean"]) == np.shape(history["std"]) == (15, 3)
     assert np.array(history["mean"]) == pytest.approx(weights.mean(axis=1), abs=6e-5)
     assert np.array(history["std"])[-1] == pytest.approx(weights[-1].std(axis=0, ddof=1), abs=6e-5)
-    assert history["kept_epochs"] == after.model.kept_epochs.tolist()
-    with pytest.raises(InputError, match="at least one epoch"):
-        hop_weight_history(before.model)
+    assert history["kept_epochs"] == model.kept_epochs.tolist()
+    with pytest.raises(KernodeError):
+        _ = before.hop_weights
 
 
 def test_gram_means_equal_a_slow_loop_over_pairs(before, after, nodes, similarities):
     labels = after.graph.labels
     for answers, values in ((before, similarities["before"]), (after, similarities["after"])):
-        full = answers.kernel.gram(nodes)
+        full = answers.gram(nodes)
         pairs = [(i, j) for i in range(40) for j in range(40) if i != j]
         within = [full[i, j] for i, j in pairs if labels[nodes[i]] == labels[nodes[j]]]
         between = [full[i, j] for i, j in pairs if labels[nodes[i]] != labels[nodes[j]]]
@@ -174,7 +172,7 @@ def test_a_gram_picture_is_the_kernel_in_the_order_of_classes(after, nodes, simi
     assert unpack(similarities["after"]["image"]).shape == (16, 16)
     order = np.argsort(after.graph.labels[nodes], kind="stable")
     full = gram(after, after, nodes, pixels=40)
-    assert unpack(full["after"]["image"]) == pytest.approx(after.kernel.gram(nodes[order]), abs=1 / 250)
+    assert unpack(full["after"]["image"]) == pytest.approx(after.gram(nodes[order]), abs=1 / 250)
 
 
 @given(square, st.integers(1, 15))
@@ -194,9 +192,9 @@ def drawings(after, embedded, similarities):
         "silhouette_by_class": [-0.25, *embedded["silhouette_by_class"][1:], None],
     }
     return {
-        "overview": drawing.draw_overview,
+        "overview": draw_overview,
         "embeddings": lambda stem: drawing.draw_embeddings({"GCN": absent, "K3": absent}, "Planes", stem),
-        "hops": lambda stem: drawing.draw_hop_weights({"Cora": hop_weight_history(after.model)}, stem),
+        "hops": lambda stem: drawing.draw_hop_weights({"Cora": after.hop_weights}, stem),
         "gram": lambda stem: drawing.draw_gram(similarities, "Kernels", stem),
     }
 
@@ -227,9 +225,9 @@ def test_drawing_leaves_the_users_style_alone(tmp_path):
     import matplotlib as mpl
 
     with mpl.rc_context({"font.size": 33}):
-        first = [path.read_bytes() for path in drawing.draw_overview(tmp_path / "one")]
+        first = [path.read_bytes() for path in draw_overview(tmp_path / "one")]
         assert mpl.rcParams["font.size"] == 33
-    assert [path.read_bytes() for path in drawing.draw_overview(tmp_path / "two")] == first
+    assert [path.read_bytes() for path in draw_overview(tmp_path / "two")] == first
 
 
 def test_names_of_lines_keep_their_order_and_a_gap():
@@ -251,5 +249,5 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, after, nodes, tmp_path):
     with pytest.raises(
         MissingExtraError, match=r"^drawing needs matplotlib: pip install 'kernode\[plots\]'\.$"
     ):
-        drawing.draw_overview(tmp_path / "overview")
+        draw_overview(tmp_path / "overview")
     assert not list(tmp_path.iterdir())

@@ -3,20 +3,24 @@
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
-from functools import partial
-from itertools import pairwise
-from pathlib import Path
+import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
-from kernode.cli.reproduce import TABLES as OFFERED
-from kernode.studies.reproduce import claims, measure, run
-from kernode.studies.reproduce.claims import (
+from scipy import stats
+
+from experiments import RESULTS
+from experiments.reproduce import cells as room
+from experiments.reproduce import claims
+from experiments.reproduce.cells import DIGITS, link_sampling, missing, run_cells
+from experiments.reproduce.claims import (
     FAILS,
     HOLDS,
     IN_PART,
@@ -26,35 +30,42 @@ from kernode.studies.reproduce.claims import (
     every,
     judge_claims,
 )
-from kernode.studies.reproduce.measure import _link_sampling
-from kernode.studies.reproduce.methods import link_method, node_method
-from kernode.studies.reproduce.report import report
-from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_paper_table, read_tables
-from kernode.studies.reproduce.verdicts import DIGITS, Difference, differ, judge
-from scipy import stats
-
+from experiments.reproduce.methods import link_method, node_method
+from experiments.reproduce.report import report
+from experiments.reproduce.tables import SETTINGS, TABLES, Printed, read_paper_table, read_tables
+from experiments.reproduce.verdicts import Difference, differ, judge
+from experiments.runs import train_links
 from kernode.errors import FileError, InputError
 from kernode.link_prediction.variants import LINK_VARIANTS, configure_links
 from kernode.node_classification.variants import CHOICES, VARIANTS, candidates
-from kernode.studies.results import SHIPPED as RESULTS
 from kernode.studies.results import Results
-from kernode.training.run import Run
 from tasks import CLUSTERS, SINGLE
+from warm import environment
 
 TRAINED = tuple(name for name in TABLES if name not in ("table1", "figures"))
-SHIPPED_RESULTS = Results(RESULTS, (RESULTS,))
+STORED = Results(RESULTS, (RESULTS,))
 
 
 @pytest.fixture
-def kernode(told):
-    return partial(told, "reproduce")
+def reproduce(tmp_path, monkeypatch, experiments):
+    """Run the command in an empty folder, with an empty cache; return stdout, or stderr where it fails."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+
+    def run(*arguments, status=0):
+        found, out, err = experiments("reproduce", *arguments)
+        assert found == status, err
+        assert "Traceback" not in err
+        return err if status else out
+
+    return run
 
 
 @pytest.fixture
-def own_settings(tmp_path, kernode):
+def own_settings(tmp_path):
     """A copy of the settings files, with training cut to two epochs."""
     folder = tmp_path / "settings"
-    kernode("--copy-settings", folder)
+    shutil.copytree(SETTINGS, folder)
     for path in folder.glob("*.toml"):
         path.write_text(re.sub(r"^epochs = .*", "epochs = 2", path.read_text(), flags=re.MULTILINE))
     return folder
@@ -131,15 +142,15 @@ def test_the_same_settings_in_two_tables_share_a_result():
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nspeed = 9", "'speed' does nothing here"),
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nhops = 3", "'hops' is given twice"),
         ("hidden = [16]", "hidden = [0]", "layer widths must be at least 1"),
-        ('map = "HopMLP"', 'map = "HopMPL"', "'HopMPL' is not a map"),
+        ('map = "HopMLP"', 'map = "HopMPL"', "map must be a class of kernode.maps"),
         ('kernel = "Linear"', 'kernel = "Cosine"', "kernel must be 'Linear' or 'RBF'"),
         ("88.40 ± 0.24", "88.40+-0.24", "'88.40+-0.24' is not a figure"),
         ("weight_decay = 0.0005", "weight_decay = ", "table2.toml is not TOML"),
     ],
 )
-def test_a_wrong_settings_file_ends_in_one_sentence(kernode, own_settings, tmp_path, old, new, sentence):
+def test_a_wrong_settings_file_ends_in_one_sentence(reproduce, own_settings, tmp_path, old, new, sentence):
     changed(own_settings, "table2.toml", "k3", old, new)
-    said = kernode("table2", "--settings", own_settings, "--results", tmp_path / "r", status=2)
+    said = reproduce("table2", "--settings", own_settings, "--results", tmp_path / "r", status=2)
     assert sentence in said
     assert not (tmp_path / "r").exists()
 
@@ -152,30 +163,21 @@ def test_a_changed_value_concerns_exactly_its_cells(own_settings, tmp_path):
     for cell in cells():
         if store.find(cell) is None:
             store.save(cell, {})
-    assert run.missing(cells(), store) == []
+    assert missing(cells(), store) == []
     path = own_settings / "table2.toml"
     path.write_text(path.read_text().replace('title = "GAT"', 'title = "Attention"  # a comment'))
-    assert run.missing(cells(), store) == []
+    assert missing(cells(), store) == []
     changed(own_settings, "table2.toml", "gat", "heads = 8", "heads = 4")
-    assert {cell.name for cell in run.missing(cells(), store)} == {
+    assert {cell.name for cell in missing(cells(), store)} == {
         "cora-gat", "citeseer-gat", "pubmed-gat", "cora-embedding-gat", "citeseer-embedding-gat"
     }  # fmt: skip
     changed(own_settings, "table2.toml", "gat", "heads = 4", "heads = { cora = 4, citeseer = 8, pubmed = 8 }")
-    assert {cell.name for cell in run.missing(cells(), store)} == {"cora-gat", "cora-embedding-gat"}
+    assert {cell.name for cell in missing(cells(), store)} == {"cora-gat", "cora-embedding-gat"}
     changed(own_settings, "table2.toml", "gat", "heads = { cora = 4, citeseer = 8, pubmed = 8 }", "heads = 8")
-    assert run.missing(cells(), store) == []  # the first results are still there
+    assert missing(cells(), store) == []  # the first results are still there
 
 
 # Results
-
-
-def test_results_of_a_named_folder_come_from_there_alone(tmp_path, monkeypatch):
-    cell = next(read_paper_table("table2").cells())
-    monkeypatch.chdir(tmp_path)
-    assert Results.of(tmp_path / "new").find(cell) is None
-    shipped = Results.of(None)
-    assert shipped.sources == (Path("results"), RESULTS)
-    assert shipped.folder == Path("results")
 
 
 def test_a_damaged_result_is_named(tmp_path):
@@ -189,33 +191,34 @@ def test_a_damaged_result_is_named(tmp_path):
         Results(tmp_path, (tmp_path,)).find(cell)
 
 
-class Silent:
-    """Watches nothing, and interrupts at a cell."""
-
-    def __init__(self, until=None):
-        self.until, self.begun = until, []
-
-    def begin(self, cell, number):
-        self.begun.append(cell.name)
-        if number == self.until:
-            raise KeyboardInterrupt
-        return lambda epochs, name: lambda epoch, values: None
-
-    def finish(self, cell):
-        pass
+def nothing(epochs, name):
+    return lambda epoch, values: None
 
 
 @pytest.mark.slow
 def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
     store = Results(tmp_path / "r", (tmp_path / "r",))
     cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
-    whole = Silent(until=3)
+    begun = []
+
+    def interrupting(cell):
+        begun.append(cell.name)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return nothing
+
     with pytest.raises(KeyboardInterrupt):
-        run.run_cells(run.missing(cells, store), store, SINGLE, whole)
-    rest = Silent()
-    run.run_cells(run.missing(cells, store), store, SINGLE, rest)
-    assert whole.begun[:2] + rest.begun == [cell.name for cell in cells]
-    assert run.missing(cells, store) == []
+        run_cells(missing(cells, store), store, SINGLE, interrupting, lambda cell: None)
+    rest = []
+    run_cells(
+        missing(cells, store),
+        store,
+        SINGLE,
+        lambda cell: rest.append(cell.name) or nothing,
+        lambda cell: None,
+    )
+    assert begun[:2] + rest == [cell.name for cell in cells]
+    assert missing(cells, store) == []
     assert [path.suffix for path in (tmp_path / "r").rglob("*") if path.is_file()] == [".json"] * len(cells)
 
 
@@ -223,11 +226,12 @@ def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
 def test_cells_that_workers_ran_are_those_that_ran_here(own_settings, tmp_path):
     cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
     alone, several = (Results(tmp_path / name, (tmp_path / name,)) for name in ("alone", "several"))
-    run.run_cells(cells, alone, SINGLE, Silent(), threads=1)
-    silent = Silent()
+    run_cells(cells, alone, SINGLE, lambda cell: nothing, lambda cell: None, threads=1)
+    here, ended = [], []
     with parallel_config("loky", n_jobs=2):
-        run.run_cells(cells, several, SINGLE, silent, threads=1)
-    assert silent.begun == []  # nothing was run in this process
+        run_cells(cells, several, SINGLE, here.append, lambda cell: ended.append(cell.name), threads=1)
+    assert here == []  # nothing was run in this process
+    assert sorted(ended) == sorted(cell.name for cell in cells)
     for cell in cells:
         one, other = (store.find(cell) | {"seconds": None} for store in (alone, several))
         assert one == other
@@ -311,27 +315,15 @@ def test_a_spread_that_ten_runs_on_a_thousand_nodes_cannot_have_is_none():
     assert verdict(ours, "86.20 ± 0.04") != verdict(ours, "86.20")
 
 
-def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own_settings, monkeypatch):
-    asked = []
-    real = measure.run_link_method
-
-    def watched(graph, method, training, run, **more):
-        outcome = real(graph, method, training, run, **more)
-        asked.append((run.seeds, outcome.split.test))
-        return outcome
-
-    monkeypatch.setattr(measure, "run_link_method", watched)
+def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own_settings):
     path = own_settings / "table5.toml"
     path.write_text(path.read_text().replace('split = "vgae"', 'split = "vgae-fresh"').replace("400", "4"))
     cell = next(read_paper_table("table5", own_settings, runs=3).cells())
-    found = measure.measure(SINGLE, CLUSTERS, cell)
-    assert [seeds for seeds, _ in asked] == [(0,), (1,), (2,)]
-    assert not any(np.array_equal(a, b) for (_, a), (_, b) in pairwise(asked))
-    auc = found["test"]["auc"]
-    by_hand = [real(CLUSTERS, *link_method(cell.values, ""), Run((seed,), SINGLE)) for seed in range(3)]
-    assert auc["runs"] == [one.report["test"]["runs"][0]["auc"] for one in by_hand]
-    split = by_hand[0].split
-    expected = np.std(auc["runs"], ddof=1) * np.sqrt(len(split.test) / split.graph.n_edges)
+    auc = room.measure(SINGLE, CLUSTERS, cell)["test"]["auc"]
+    method = link_method(cell.values, "")
+    by_hand = [train_links(CLUSTERS, *method, SINGLE, (seed,)) for seed in range(3)]
+    assert auc["runs"] == [run.test[0]["auc"] for run in by_hand]
+    expected = np.std(auc["runs"], ddof=1) * np.sqrt(by_hand[0].test_share)
     assert auc["sampling_error"] == pytest.approx(expected, abs=1e-4)
 
 
@@ -395,7 +387,7 @@ def test_sampling_error_of_links_is_near_hanley_and_mcneils():
     auc = np.mean(positive[0][:, None] > negative[0])
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     variance = (auc * (1 - auc) + 499 * (q1 - auc**2) + 499 * (q2 - auc**2)) / 500**2
-    assert _link_sampling(positive, negative)["auc"] == pytest.approx(100 * np.sqrt(variance), rel=0.25)
+    assert link_sampling(positive, negative)["auc"] == pytest.approx(100 * np.sqrt(variance), rel=0.25)
 
 
 # Claims
@@ -446,7 +438,7 @@ def test_most_data_sets_are_counted_as_data_sets(by_data, verdict):
 
 
 def test_the_papers_own_tables_refute_six_of_its_claims():
-    verdicts = {claim.claim: claim.paper for claim in judge_claims(read_tables(TABLES), SHIPPED_RESULTS)}
+    verdicts = {claim.claim: claim.paper for claim in judge_claims(read_tables(TABLES), STORED)}
     refuted = sorted(claim for claim, verdict in verdicts.items() if verdict in (FAILS, IN_PART))
     assert [claim[:14] for claim in refuted] == [
         "K1* is above G", "Table 4's ± ar", "more hops are ", "on Pubmed all ", "the kernel is ",
@@ -472,7 +464,7 @@ def test_ten_runs_on_a_thousand_nodes_cannot_spread_by_a_hundredth():
 def test_every_cell_of_every_table_is_stored_with_ten_runs():
     for table in read_tables(TABLES):
         for cell in table.cells():
-            stored = SHIPPED_RESULTS.find(cell)
+            stored = STORED.find(cell)
             assert stored is not None, (table.name, cell.name)
             if table.kind in ("nodes", "links"):
                 assert all(len(one["runs"]) == 10 for one in stored["test"].values())
@@ -487,7 +479,7 @@ def test_no_result_is_stored_that_no_table_shows():
 
 
 def test_every_claim_has_a_verdict():
-    values = report(read_tables(TABLES), SHIPPED_RESULTS)
+    values = report(read_tables(TABLES), STORED)
     assert len(values["claims"]) >= 19
     assert all(set(claim["ours"].values()) <= {HOLDS, IN_PART, FAILS, OPEN} for claim in values["claims"])
     for table in values["tables"]:
@@ -500,9 +492,9 @@ def test_every_claim_has_a_verdict():
 
 @pytest.mark.slow
 def test_everything_prints_from_stored_results_without_data_or_training(tmp_path):
-    environment = {**os.environ, "KERNODE_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "kernode", "reproduce", "all", "--pictures", "figures"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-m", "experiments", "reproduce", "all", "--pictures", "figures"]
+    own = environment(KERNODE_CACHE=str(tmp_path / "cache"))
+    done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for text in ("Table 1", "Table 2", "Table 5", "The paper's claims", "matches", "silhouette"):
         assert text in done.stdout
@@ -512,25 +504,25 @@ def test_everything_prints_from_stored_results_without_data_or_training(tmp_path
     assert {"overview.png", "tsne-cora.svg", "tsne-citeseer.png", "hop-weights.svg", "gram-cora.png"} <= names
 
 
-def test_json_is_one_object_with_every_table(kernode):
-    values = json.loads(kernode("table2", "table5", "--json"))
+def test_json_is_one_object_with_every_table(reproduce):
+    values = json.loads(reproduce("table2", "table5", "--json"))
     assert [table["table"] for table in values["tables"]] == ["table2", "table5"]
     assert len(values["tables"][0]["entries"]) == 18 * 3
     assert values["claims"]
 
 
 @pytest.mark.slow
-def test_a_fresh_folder_is_filled_and_then_read(kernode, own_settings, tmp_path):
+def test_a_fresh_folder_is_filled_and_then_read(reproduce, own_settings, tmp_path):
     arguments = ("table3", "--data", "cora", "--replicas", 2, "--settings", own_settings, "--results", "mine")
-    assert "JK-Concat" in kernode(*arguments, "--device", "cpu")
+    assert "JK-Concat" in reproduce(*arguments, "--device", "cpu")
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.json")}
     assert len(stored) == 6
     changed(own_settings, "table3.toml", "k3", "kernel_weight = 0.1", "kernel_weight = 0.2")
-    kernode(*arguments)
+    reproduce(*arguments)
     now = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.json")}
     assert len(now) == 9  # K3 in every reading
     assert stored.items() <= now.items()
-    shown = kernode(*arguments, "--stored", "--json")
+    shown = reproduce(*arguments, "--stored", "--json")
     k3 = [e for e in json.loads(shown)["tables"][0]["entries"] if e["row"] == "k3"]
     assert all(len(entry["ours"]["runs"]) == 2 for entry in k3)
 
@@ -540,33 +532,47 @@ def test_a_fresh_folder_is_filled_and_then_read(kernode, own_settings, tmp_path)
     [
         (["table9"], "'table9' is not a table"),
         (["--data", "reddit"], "'reddit' is not a data set"),
-        (["--replicas", "0"], "--replicas must be an integer from 1 to 1000"),
+        (["--replicas", "0"], "--replicas"),
         (["--settings", "nowhere"], "nowhere is not a folder"),
-        (["--results", "file"], "file is not a folder"),
-        (["--copy-settings", "."], "table1.toml is there already"),
+        (["--results", "file"], "--results"),
+        (["table2", "--pictures", "p"], "name figures"),
     ],
 )
-def test_wrong_use_ends_in_one_sentence(kernode, tmp_path, arguments, sentence):
+def test_wrong_use_ends_in_one_sentence(reproduce, tmp_path, arguments, sentence):
     (tmp_path / "file").write_text("")
-    (tmp_path / "table1.toml").write_text("")
-    said = kernode(*arguments, status=2)
+    said = reproduce(*arguments, status=2)
     assert sentence in said
 
 
 def test_every_table_has_one_settings_file():
-    assert {path.stem for path in SHIPPED.glob("*.toml")} == set(TABLES)
-    assert OFFERED == TABLES
+    assert {path.stem for path in SETTINGS.glob("*.toml")} == set(TABLES)
 
 
 @pytest.mark.slow
-def test_an_installed_package_brings_settings_and_results(tmp_path):
-    root = Path(__file__).parents[2]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
-    subprocess.run([*pip, "--target", tmp_path / "installed", root], check=True)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
-    command = [sys.executable, "-P", "-m", "kernode", "reproduce", "--stored", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    tables = json.loads(done.stdout)["tables"]
-    assert [table["table"] for table in tables] == list(TABLES)
-    assert all(entry.get("ours") for table in tables[:6] for entry in table["entries"])
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT for one process")
+def test_an_interruption_says_how_many_cells_are_stored(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments", "reproduce", "table2", "--data", "cora", "--results", "r"],
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    stored = tmp_path / "r" / "nodes"
+    deadline = time.monotonic() + 120
+    while not (stored.is_dir() and any(stored.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert re.search(r"interrupted\. \d+ of 18 cells are stored", err)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", [(), ("--deterministic",)])
+def test_cells_are_deterministic_where_the_option_says_so(option, reproduce, monkeypatch):
+    from kernode.studies import tasks
+
+    seen = []
+    real = tasks.Surroundings.of
+    monkeypatch.setattr(tasks.Surroundings, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
+    reproduce("table1", "--data", "Cora", "--results", "r", *option, "--device", "cpu", "--quiet")
+    assert seen == [bool(option)]
