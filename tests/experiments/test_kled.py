@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import kernode as kn
 from experiments.rivals import kled as room
 from experiments.rivals.kled import KLED, diffuse, normalized_columns
-from graphs import clustered_graph, graphs
+from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.compute.place import Place
 from kernode.errors import InputError
 from kernode.node_classification.fitting import fit_method
@@ -20,7 +20,7 @@ from kernode.node_classification.task import LabelledNodes, NodeTask
 from kernode.recipe import Recipe
 from kernode.training.run import Run
 from kernode.training.settings import Training
-from tasks import labelled_nodes, node_task
+from tasks import SPLIT, labelled_nodes, node_task
 
 SCALES = st.floats(0.01, 10)
 
@@ -286,3 +286,15 @@ def test_kled_refuses_to_choose_without_validation_nodes():
     method = KLED(scales=(0.5, 1.0), classifiers=("sums",))
     with pytest.raises(kn.InputError, match="chooses between 2 settings by validation"):
         method.train(task, Training(epochs=0))
+
+
+@pytest.mark.filterwarnings("ignore:y is not what the graph has")
+def test_labels_of_little_weight_teach_little():
+    labels, doubtful = CLUSTERS.labels[SPLIT.train], np.arange(len(SPLIT.train)) % 2 == 0
+    wrong = np.where(doubtful, (labels + 1) % 3, labels)
+    data = {"X": SPLIT.train, "y": wrong, "graph": CLUSTERS}
+    trusting = kn.NodeKernelClassifier("kled", device="cpu").fit(**data)
+    careful = kn.NodeKernelClassifier("kled", device="cpu")
+    careful.fit(**data, sample_weight=np.where(doubtful, 0.01, 1))
+    truth = CLUSTERS.labels[SPLIT.test]
+    assert careful.score(SPLIT.test, truth) > trusting.score(SPLIT.test, truth) + 0.1
