@@ -13,9 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from kernode.node_classification.experiment import run_variant
+
 import kernode as kn
 from kernode.compute.place import Place
-from kernode.node_classification.experiment import run_variant
 from kernode.models.model import ModelOnGraph
 from kernode.storage import write_whole
 from kernode.training.run import Run

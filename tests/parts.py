@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from kernode.node_classification.kled import KLED
 
+from experiments.rivals import KLED, FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
@@ -22,13 +22,11 @@ from kernode.maps import (
     ClassicGNN,
     DiffusedComponents,
     Diffusion,
-    FastGCN,
     FeatureMap,
     Free,
     HopMLP,
     HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,

@@ -10,9 +10,9 @@ from kernode.compute import gpu as determinism
 from kernode.compute.gpu import cumulative_sums, deterministic, fused, fused_sums, is_deterministic, use_fused
 from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.tasks.links.variants import LINK_VARIANTS
-from kernode.node_classification.variants import VARIANTS
 from kernode.studies.tasks import Surroundings
+from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS
 from refusals import refused
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

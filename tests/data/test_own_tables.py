@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pyarrow.parquet
 import pytest
-from kernode.models.model import Model
 
 import kernode as kn
 from commands import fails
@@ -14,6 +13,7 @@ from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import read_npz
 from kernode.io.edge_split import split_edges
+from kernode.models.model import Model
 
 QUICK = ("--replicas", 2, "--epochs", 15, "--json")
 
@@ -98,18 +98,18 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
 
 
 @pytest.mark.slow
-def test_all_labels_teach_kled_with_what_validation_chose(tables, tmp_path, command):
+def test_all_labels_are_spread_with_the_setting_that_validation_chose(tables, tmp_path, command):
     folder, _, _ = tables
     model = tmp_path / "m.safetensors"
     fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
     tested, taught = (
-        (json.loads(command(*fit, "--variant", "kled", "--json", *more)[1]), Model.load(model))
+        (json.loads(command(*fit, "--variant", "label-propagation", "--json", *more)[1]), Model.load(model))
         for more in ((), ("--all-labels",))
     )
     graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
-    tried = tested[1].method.candidates(graph)
-    scale, classifier = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
-    assert (taught[1].method.scales, taught[1].method.classifiers) == ((scale,), (classifier,))
+    tried = tested[1].method.settings
+    share, clamped = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
+    assert (taught[1].method.shares, taught[1].method.clamped) == ((share,), (clamped,))
     assert np.array_equal(taught[1].train, np.flatnonzero(graph.labels >= 0)[None])
     assert taught[0]["test"] == tested[0]["test"]
 

@@ -13,9 +13,6 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.compute.place import Place
-from kernode.io.synthetic import Synthetic
-from kernode.io import load_graph
-from kernode.io.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import (
     HopOperator,
@@ -30,6 +27,9 @@ from kernode.hops import corrections as hop_cache
 from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step
+from kernode.io import load_graph
+from kernode.io.sizes import GraphSizes
+from kernode.io.synthetic import Synthetic
 from kernode.progress import heard_by
 from refusals import refused
 

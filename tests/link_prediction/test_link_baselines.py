@@ -4,12 +4,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from kernode.tasks.classes.baselines import baselines
 from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
 from kernode.metrics.ranking import link_metrics
+from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.links.evaluation import link_baselines
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction import trainer
-from kernode.tasks.links.task import LinkLearner
 from kernode.link_prediction.trainer import train_links
 from torch.nn.functional import softplus
 
@@ -19,6 +18,7 @@ from kernode.io.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.maps import HopMLP
 from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.task import LinkLearner
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 from parts import LINK_METHODS

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from kernode.tasks.links.task import LinkLearner
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +21,7 @@ from kernode.kernels import RBF
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps import GCN, HopMLP
 from kernode.metrics.ranking import retrieval
+from kernode.tasks.links.task import LinkLearner
 
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
 GRAPH = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, node_names=NAMES, name="clusters")

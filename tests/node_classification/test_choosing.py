@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from kernode.node_classification import halving
-from kernode.models.fit import checkpoint_parts
 from kernode.node_classification.choosing import fit_best
 from kernode.node_classification.fitting import fit_method
 
@@ -19,6 +18,7 @@ from kernode.errors import InputError, KernodeError
 from kernode.hops import HopOperator, cost
 from kernode.io.sizes import GraphSizes
 from kernode.maps.layers import features
+from kernode.models.fit import checkpoint_parts
 from kernode.models.halving import JUDGES, choose, reached
 from kernode.tasks.classes.model import NodeModel
 from kernode.training.checkpoint import Checkpoint

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from kernode.tasks.classes.labels import in_folds
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
@@ -10,7 +9,7 @@ from sklearn.svm import SVC
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.tasks.classes.labels import labelled
+from kernode.tasks.classes.labels import in_folds, labelled
 from tasks import LABELS, SPLIT
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from kernode.node_classification import variants
 from kernode.node_classification.choosing import fit_best
-from kernode.tasks.classes.folds import fit_again
 from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.hops import cost
+from kernode.tasks.classes.folds import fit_again
 from kernode.tasks.classes.task import LabelledNodes, NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS

@@ -3,10 +3,9 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.tasks.classes.labels import can_hold_out, in_folds
 
 from graphs import CLUSTERS
-from kernode.tasks.classes.labels import labelled
+from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled
 from kernode.tasks.classes.task import LabelledNodes
 from tasks import LABELS, SPLIT
 

@@ -129,7 +129,9 @@ def test_answers_depend_neither_on_the_order_nor_on_the_company_of_nodes():
 
 def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
     models, asked, on = [fitted(), fitted(transformer)], [], NodeModel.on
-    monkeypatch.setattr(NodeModel, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named))
+    monkeypatch.setattr(
+        NodeModel, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named)
+    )
     twin = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, node_names=NAMES[::-1], name="twin")
     for model in models:
         asked.clear()
@@ -218,8 +220,8 @@ def test_vectors_have_names_precision_and_the_index_of_what_was_asked():
 
 
 def test_what_has_no_vectors_says_so():
-    with pytest.raises(InputError, match="KLED has no feature map"):
-        kn.NodeKernelTransformer("kled").fit(SPLIT.train, LABELS, graph=GRAPH)
+    with pytest.raises(InputError, match="LabelPropagation has no feature map"):
+        kn.NodeKernelTransformer("label-propagation").fit(SPLIT.train, LABELS, graph=GRAPH)
     for use in (lambda m: m.transform([0]), lambda m: m.get_feature_names_out(), lambda m: m.similar(0)):
         with pytest.raises(NotFittedError):
             use(kn.NodeKernelTransformer())

@@ -76,7 +76,7 @@ def test_what_needs_the_whole_graph_refuses_a_share():
         GCN().check_graph(share)
 
 
-@pytest.mark.parametrize("variant", ["gcn", "label-propagation", "kled", "correct-and-smooth"])
+@pytest.mark.parametrize("variant", ["gcn", "label-propagation", "correct-and-smooth"])
 def test_so_does_training_by_any_other_method(variant):
     share = GraphShare.of(clustered_graph(), ALONE)
     with pytest.raises(InputError, match="needs the whole graph"):

@@ -200,9 +200,9 @@ def test_results_are_found_by_the_settings_that_they_were_stored_with(variant, c
 
 
 def test_a_method_without_a_loss_is_stored_with_the_usual_ones_settings():
-    kled, training = configure("kled")
-    stored = stored_settings(kled, training)
-    assert stored["method"] == kled.to_json()
+    method, training = configure("label-propagation")
+    stored = stored_settings(method, training)
+    assert stored["method"] == method.to_json()
     assert stored["training"] == OF_TRAINING | OF_LOSSES | {"epochs": 0}
 
 
@@ -265,7 +265,7 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     [
         ([DATA, "--variants", "k3"], "--variants must name two or more"),
         ([DATA, "--variants", "k3,k9"], "'k9' is not a variant to compare"),
-        ([DATA, "--against", "kled"], "--against must be one of the variants"),
+        ([DATA, "--against", "gat"], "--against must be one of the variants"),
         ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
         ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "--split must have training, validation and test nodes"),

@@ -222,7 +222,7 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
     for sizes, method, settings, how in (
         (look_up("synthetic:nodes=1000"), k3, training, {}),
         (GraphSizes.of(unlabelled), k3, training, {}),
-        (GraphSizes.of(graph), *configure("kled"), {}),
+        (GraphSizes.of(graph), *configure("label-propagation"), {}),
         (GraphSizes.of(graph), *configure("smoother"), {}),
         (GraphSizes.of(graph), k3, training, {"try_it": False}),
     ):
@@ -318,7 +318,7 @@ def test_estimate_tells_a_person(kernode, free):
     assert "factored, 26,528 multiply-adds per column" in out
     assert "memory, at least" in out
     assert out.endswith("fits: it was tried, and 20.0 GB are free.\n")
-    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "kled")[1]
+    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "label-propagation")[1]
 
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):

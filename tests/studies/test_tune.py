@@ -296,7 +296,7 @@ def test_wrong_options_end_in_one_sentence(kernode):
         (("--metric", "loss"), "--metric must be one of"), (("--trials", 0), "--trials must be"),
         (("--folds", -1), "--folds must be"), (("--folds", 1), "--folds must be"),
         (("--metric", "auc", "--folds", 2), "Leave them out"), (("--variant", "k9"), "not a variant"),
-        (("--variant", "kled"), "nothing to search"), (("--split", "60/0/30"), "needs validation nodes"),
+        (("--variant", "smoother"), "nothing to search"), (("--split", "60/0/30"), "needs validation nodes"),
         (("--metric", "auc", "--variant", "k3"), "not a link variant"),
         (("--epochs", 0), "nothing to search"),
     ]:  # fmt: skip

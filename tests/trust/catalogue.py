@@ -271,8 +271,6 @@ OPTIONS = (
     Command("links graph.npz --variant k3", WRONG_USE, ("'k3' is not a link variant", "Choose one of")),
     Command("links edgeless.npz", WRONG_USE, ("0 edges", "at least 20 edges")),
     Command("estimate coar", WRONG_USE, ("no data set 'coar'",)),
-    Command("reproduce table9", WRONG_USE, ("'table9' is not a table", "Choose one of")),
-    Command("bench everything", WRONG_USE, ("'everything' is not a suite",)),
 )
 
 MODELS = (

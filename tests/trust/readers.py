@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from kernode.link_prediction.model_file import read_link_model
-from kernode.models.file import read_model
 
 import kernode as kn
 from graphs import clustered_graph
@@ -29,6 +28,7 @@ from kernode.io.store import Store, write_store
 from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
+from kernode.models.file import read_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.studies.results import read_record
 from kernode.training.checkpoint import Checkpoint

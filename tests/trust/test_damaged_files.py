@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction.model_file import read_link_model, write_link_model
-from kernode.models.file import read_model, write_model
 from readers import small_index
 
 import kernode as kn
@@ -21,6 +20,7 @@ from kernode.hops import cache
 from kernode.hops.matrices import normalized_adjacency
 from kernode.io import read_npz, write_npz
 from kernode.kernels.index import NodeIndex
+from kernode.models.file import read_model, write_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
 from kernode.viz import layout

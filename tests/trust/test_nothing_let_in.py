@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from kernode.link_prediction.model_file import read_link_model
-from kernode.models.file import read_model
 from readers import sealed_store
 
 import kernode as kn
@@ -30,6 +29,7 @@ from kernode.io.store import Store
 from kernode.io.store.header import _checksum
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
+from kernode.models.file import read_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.studies.results import read_record
 from kernode.studies.tune.study import open_study

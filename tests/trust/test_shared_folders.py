@@ -98,7 +98,7 @@ def test_they_share_a_search(together):
 
 @pytest.mark.slow
 def test_they_share_a_folder_of_results(together):
-    line = "compare clusters.npz --variants label-propagation,kled,smoother --splits 3 --results r --json"
+    line = "compare clusters.npz --variants label-propagation,sgc,smoother --splits 3 --results r --json"
     reports = together.run(f"{line} --split 0.5/0.25/0.25 --threads 1")
     files = sorted((together.folder / "r" / "compare").iterdir())
     assert len(files) == 3

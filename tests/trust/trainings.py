@@ -19,7 +19,6 @@ from pathlib import Path
 
 import torch
 from kernode.link_prediction.experiment import embed_links, run_link_variant
-from kernode.tasks.classes.folds import fit_all_labels
 from kernode.node_classification.experiment import run_candidates
 from kernode.node_classification.fitting import fit_method
 
@@ -32,6 +31,7 @@ from kernode.studies.compare.candidates import by_structure, candidates_of, stac
 from kernode.studies.compare.contestants import CONTESTANTS
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.folds import fit_all_labels
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
 from kernode.tasks.links.evaluation import link_baselines

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernode.tasks.classes.folds import fit_all_labels
 from kernode.node_classification.experiment import run_variant
+from kernode.studies.bench.timing import summary
 
 import kernode as kn
 from kernode.errors import KernodeWarning
 from kernode.io import Split, split_nodes
+from kernode.tasks.classes.folds import fit_all_labels
 from kernode.tasks.classes.model import NodeModel
-from kernode.studies.bench.timing import summary
 from kernode.training.run import Run
 from kernode.viz.evaluation import OTHER, TEST, TRAIN, VALIDATION, EvaluationData, NodeParts
 from refusals import refused

@@ -35,7 +35,7 @@ def predict(
     """Write node, class, the class that the data gives and the probability of each, for every node.
 
     Probabilities are those of all runs of the model together, calibrated on the nodes that validated them.
-    Methods that learn nothing by gradients (kled, label-propagation, correct-and-smooth), models that fewer
+    Methods that learn nothing by gradients (label-propagation, correct-and-smooth), models that fewer
     than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
     node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
 

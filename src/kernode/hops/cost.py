@@ -132,7 +132,7 @@ def hop_cost(graph: Graph, hops: int, powers: Powers = "each") -> HopCost:
 def cost_of(sizes: GraphSizes, hops: int, powers: Powers = "each") -> HopCost:
     """Count the neighbourhoods of a graph in memory; of any other, assume the mean degree at every hop.
 
-    >>> from kernode.data.sizes import look_up
+    >>> from kernode.io.sizes import look_up
     >>> cost_of(look_up("synthetic:nodes=1000000"), 2).within
     (1000000.0, 11000000.0, 121000000.0)
     """
