@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -18,6 +18,8 @@ from kernode.storage import write_whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    Axes = Figure = Any  # matplotlib is imported where something is drawn
 
 # Okabe and Ito's palette for colour-blind readers; yellow last, because it is faint on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#f0e442")
@@ -47,12 +49,8 @@ def our_style() -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise MissingExtraError(
-            "drawing needs matplotlib: pip install 'kernode[plots]'.",
-            "extra",
-            package="matplotlib",
-            extra="plots",
-        ) from None
+        sentence = "drawing needs matplotlib: pip install 'kernode[plots]'."
+        raise MissingExtraError(sentence, "extra", package="matplotlib", extra="plots") from None
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
@@ -169,3 +167,22 @@ def plain_axes(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def line_layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+    """Return the layout of a plotly chart with titled axes."""
+    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+    return axes | {"margin": {"l": 56, "r": 12, "t": 8, "b": 44}} | more
+
+
+def heat_trace(z: np.ndarray, low: float, high: float, title: str, hover: str) -> dict[str, Any]:
+    """Return a heat map for a plotly chart."""
+    bar = {"title": {"text": title}, "thickness": 12, "len": 0.9}
+    look = {"colorbar": bar, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "heatmap", "z": z.tolist(), "zmin": low, "zmax": high, **look}
+
+
+def class_ticks(places: Sequence[float], names: list[str], **more: Any) -> dict[str, Any]:
+    """Return an axis of classes for a plotly chart."""
+    ticks: dict[str, Any] = {"tickvals": places, "ticktext": names, "automargin": True}
+    return ticks | {"showgrid": False, "zeroline": False} | more

@@ -281,15 +281,20 @@ def known_classes(on: NodeModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the names of all classes, the model's first, and the class of each node in the graph (n, or −1).
 
     A model may have learned the graph's classes by name or by number. If it learned another target, or if it
-    is unclear what its numbers mean in this graph, only its training nodes have a known class.
+    is unclear what its numbers mean in this graph, only its training nodes have a known class. Labels of the
+    training nodes decide. Without them names are trusted and numbers are not: other targets have a 0, too.
     """
     graph, model = on.graph, on.model
     own = _as_names(model.classes, graph)
     if own is not None:
         names = (*own, *(name for name in graph.class_names if name not in own))
-        numbers = np.array([*(names.index(name) for name in graph.class_names), -1])
-        known = numbers[graph.labels]
-        if _are_the_graphs(known, on):
+        known = np.array([*(names.index(name) for name in graph.class_names), -1])[graph.labels]
+        labels = known[model.train] if on.has_training_nodes else np.array([-1])
+        there = labels >= 0
+        same = isinstance(model.classes[0], str)
+        if there.any():
+            same = bool((labels[there] == model.train_labels[there]).all())
+        if same:
             return names, known
     known = np.full(graph.n_nodes, -1)
     if on.has_training_nodes:
@@ -304,17 +309,3 @@ def _as_names(classes: tuple[Any, ...], graph: Graph) -> tuple[str, ...] | None:
     if all(isinstance(one, int | np.integer) and 0 <= one < graph.n_classes for one in classes):
         return tuple(graph.class_names[one] for one in classes)
     return None
-
-
-def _are_the_graphs(known: np.ndarray, on: NodeModelOnGraph) -> bool:
-    """True if the graph's classes, numbered as the model's (n), are those that the model learned.
-
-    Labels of the training nodes decide. Without them names are trusted and numbers are not: every other
-    target has a 0 and a 1, too.
-    """
-    model = on.model
-    labels = known[model.train] if on.has_training_nodes else np.array([-1])
-    there = labels >= 0
-    if not there.any():
-        return isinstance(model.classes[0], str)
-    return bool((labels[there] == model.train_labels[there]).all())

@@ -22,12 +22,11 @@ DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and cost
 ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
 SOME = 20_000
 ITERATIONS = 500
+_PERPLEXITY = 30
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def layout(
-    on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0, perplexity: float = 30
-) -> np.ndarray:
+def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0) -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
@@ -36,13 +35,13 @@ def layout(
     checked_plane(plane)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
-    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, perplexity, 1)).encode()).hexdigest()
+    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, _PERPLEXITY, 1)).encode()).hexdigest()
     path = cache_folder() / "layouts" / f"{key[:32]}.npz"
     n = on.graph.n_nodes
     found = _kept(path)
     if found is not None and found.shape == (n, 2):
         return found
-    points = _within(place(on.kernel.directions.vectors(), plane, seed, perplexity))
+    points = _within(place(on.kernel.directions.vectors(), plane, seed))
     content = io.BytesIO()
     np.savez_compressed(content, points=points)
     try:
@@ -71,17 +70,16 @@ def checked_plane(name: str) -> Plane:
     raise InputError(sentence, "setting", setting="plane", value=name)
 
 
-def place(x: np.ndarray, plane: Plane, seed: int, perplexity: float = 30) -> np.ndarray:
+def place(x: np.ndarray, plane: Plane, seed: int) -> np.ndarray:
     """Lay out the rows of x (n × d, of length 1 or 0): n × 2."""
     n = len(x)
     x = _main_axes(np.asarray(x, dtype=np.float64), 2 if plane == "pca" else DIMENSIONS)
     if plane == "pca" or n < 5:  # too few to have neighbours
         return np.pad(x, ((0, 0), (0, max(0, 2 - x.shape[1]))))[:, :2]
     if n <= ALL_AT_ONCE:
-        return _t_sne(x, seed, perplexity) if plane == "tsne" else _umap(x, seed)
+        return _t_sne(x, seed) if plane == "tsne" else _umap(x, seed)
     first = np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(n)[:SOME])
-    points = place(x[first], plane, seed, perplexity)
-    return _among(x, x[first], points)
+    return _among(x, x[first], place(x[first], plane, seed))
 
 
 def _main_axes(x: np.ndarray, d: int) -> np.ndarray:
@@ -96,7 +94,7 @@ def _main_axes(x: np.ndarray, d: int) -> np.ndarray:
     return x @ axes
 
 
-def _t_sne(x: np.ndarray, seed: int, perplexity: float) -> np.ndarray:
+def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
     try:
         from openTSNE import TSNE  # type: ignore[import-untyped]
     except ImportError:
@@ -110,7 +108,7 @@ def _t_sne(x: np.ndarray, seed: int, perplexity: float) -> np.ndarray:
 
     tell("t-SNE", 0, total)
     found = TSNE(
-        perplexity=min(perplexity, (len(x) - 1) / 3),
+        perplexity=min(_PERPLEXITY, (len(x) - 1) / 3),
         initialization="pca",
         n_iter=ITERATIONS,
         random_state=seed,

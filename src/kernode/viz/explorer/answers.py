@@ -6,10 +6,9 @@ Nothing is stored: a graph is a value, and a changed one is dropped after the an
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +23,9 @@ from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
 from kernode.viz.explorer.state import ExplorerState, search
+
+if TYPE_CHECKING:
+    from kernode.viz.explorer.routes import NewNode, WhatIf
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
@@ -136,24 +138,17 @@ def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
     }
 
 
-def changed(
-    state: ExplorerState,
-    name: str,
-    add: Sequence[str],
-    remove: Sequence[str],
-    features: Mapping[str, float],
-    columns: Mapping[str, Any],
-) -> dict[str, Any]:
+def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
     """Return a node's class probabilities before and after a change of its edges or features."""
-    at, graph = state.find(name), state.on.graph
-    if not (add or remove or features or columns):
+    at, graph = state.find(request.name), state.on.graph
+    if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
     edit = Edit(
-        tuple((at, state.find(one)) for one in add),
-        tuple((at, state.find(one)) for one in remove),
-        changed_features(graph, at, features, columns),
+        tuple((at, state.find(one)) for one in request.add),
+        tuple((at, state.find(one)) for one in request.remove),
+        changed_features(graph, at, request.features, request.columns),
     )
-    with _without_warnings():
+    with warnings.catch_warnings(action="ignore"):  # the answer has notes
         found = what_if(state.on, at, edit)
     return {
         "node": state.node(at),
@@ -161,52 +156,38 @@ def changed(
         "becomes": _class_name(state, found.becomes),
         "before": chances(state, found.before),
         "after": chances(state, found.after),
-        "notes": _weight_notes(state, add),
+        "notes": _weight_notes(state, request.add),
     }
 
 
-def arrived(
-    state: ExplorerState,
-    name: str,
-    columns: Mapping[str, Any],
-    features: Mapping[str, float],
-    edges: Sequence[str],
-    k: int,
-) -> dict[str, Any]:
+def arrived(state: ExplorerState, request: NewNode) -> dict[str, Any]:
     """Return the class of a new node, the nodes most similar to it, and an explanation."""
-    graph, n = state.on.graph, state.on.graph.n_nodes
+    graph, n, name = state.on.graph, state.on.graph.n_nodes, request.name
     if name in state.names:
-        raise InputError(
-            f"a node of {graph.name!r} is called {name!r} already. Give the new one another name.",
-            "duplicate",
-        )
-    ends = [state.find(one) for one in edges]
+        sentence = f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
+        raise InputError(sentence, "duplicate", name=name)
+    ends = [state.find(one) for one in request.edges]
     if len(set(ends)) < len(ends):
         raise InputError("a neighbour of the new node is listed twice. List each once.", "duplicate")
-    with _without_warnings():
-        larger = (
-            _with_features(graph, name, columns, features, ends)
-            if graph.encoding is None
-            else _with_columns(graph, name, columns, features, [state.names[end] for end in ends])
-        )
+    with warnings.catch_warnings(action="ignore"):  # the answer has notes
+        larger = (_with_features if graph.encoding is None else _with_columns)(graph, request, ends)
         on = state.on.extended(larger)
         likely = chances(state, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
-        (found,) = bare.kernel.similar(positions([n]), k)
-        answer: dict[str, Any] = {
-            "name": name,
-            "chances": likely,
-            "class": likely[0]["class"],
-            "similar": [{**state.node(one), "similarity": value} for one, value in found],
-            "notes": [*larger.notes[len(graph.notes) :], *_weight_notes(state, edges)],
-            "explanation": None,
-        }
+        (found,) = bare.kernel.similar(positions([n]), request.k)
+        why = None
         if state.no_explanation is None:
             why = explanation(state, explain_node(bare, n), n, bare.graph)
             for part in why["neighbours"]["parts"]:
                 part["name"] = part["name"] if part["index"] is not None else name
-            answer["explanation"] = why
-    return answer
+    return {
+        "name": name,
+        "chances": likely,
+        "class": likely[0]["class"],
+        "similar": [{**state.node(one), "similarity": value} for one, value in found],
+        "notes": [*larger.notes[len(graph.notes) :], *_weight_notes(state, request.edges)],
+        "explanation": why,
+    }
 
 
 def _class(state: ExplorerState, name: str | None) -> Any:
@@ -215,9 +196,8 @@ def _class(state: ExplorerState, name: str | None) -> Any:
         return None
     if name not in state.model_classes:
         known = ", ".join(state.model_classes)
-        raise InputError(
-            f"the model has no class {name!r}. Choose from {known}.", "unknown", what="class", name=name
-        )
+        sentence = f"the model has no class {name!r}. Choose from {known}."
+        raise InputError(sentence, "unknown", what="class", name=name)
     return state.on.model.classes[state.model_classes.index(name)]
 
 
@@ -297,36 +277,37 @@ def _around(graph: Graph, node: int) -> np.ndarray:
     return graph.adjacency.indices[starts[node] : starts[node + 1]]
 
 
-def _with_features(
-    graph: Graph, name: str, columns: Mapping[str, Any], features: Mapping[str, float], ends: list[int]
-) -> Graph:
+def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     """Add a node with feature numbers to a graph that was not read from tables."""
-    if columns:
+    if new.columns:
         sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
         raise InputError(sentence, "no-effect", setting="columns")
     row = np.zeros((1, graph.n_features))
-    for column, value in features.items():
+    for column, value in new.features.items():
         row[0, column_of(graph, column)] = value
     pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
-    names = None if graph.node_names is None else [name]
-    return extend(graph, row, pairs if graph.node_names is not None else np.asarray(pairs), names=names)
+    if graph.node_names is None:
+        return extend(graph, row, np.asarray(pairs))
+    return extend(graph, row, pairs, names=[new.name])
 
 
-def _with_columns(
-    graph: Graph, name: str, columns: Mapping[str, Any], features: Mapping[str, float], ends: list[str]
-) -> Graph:
+def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     """Add a row to a graph that was read from tables."""
     encoding = graph.encoding
-    if features:
+    if new.features:
         sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
         raise InputError(sentence, "no-effect", setting="features")
     known = [column.name for column in encoding.columns]
-    unknown = next((column for column in columns if column not in known), None)
+    unknown = next((column for column in new.columns if column not in known), None)
     if unknown is not None:
         sentence = f"{graph.name!r} has no column {unknown!r}. It has {', '.join(known) or 'none'}."
         raise InputError(sentence, "unknown", what="column", name=unknown)
-    nodes = {encoding.id or "id": [name], **{column: [columns.get(column)] for column in known}}
-    edges: dict[str, list[Any]] = {encoding.source: [name] * len(ends), encoding.target: ends}
+    assert graph.node_names is not None  # tables have ids
+    nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
+    edges: dict[str, list[Any]] = {
+        encoding.source: [new.name] * len(ends),
+        encoding.target: graph.node_names[ends].tolist(),
+    }
     if encoding.weight is not None:
         edges[encoding.weight] = [1.0] * len(ends)
     return extend(graph, nodes, edges if ends else None)
@@ -338,11 +319,3 @@ def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
     weights = state.on.graph.adjacency.data
     span = f"{weights.min():.4g} to {weights.max():.4g}"
     return [f"New edges count with weight 1; those of the graph have weights from {span}."]
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Keep warnings off the server's terminal: the answer has notes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

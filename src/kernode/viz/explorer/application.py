@@ -19,6 +19,7 @@ from kernode.viz.explorer.routes import Asset, Json, router
 from kernode.viz.explorer.state import ExplorerState
 from kernode.viz.layout import Plane
 
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _FOLDER = Path(__file__).parent / "static"
 _PAGES = {"/": "index.html", "/docs": "docs.html"}
 _TYPES = {
@@ -29,10 +30,21 @@ _TYPES = {
 }
 
 
-def build(
-    on: NodeModelOnGraph, *, token: str | None, hosts: Collection[str] | None, plane: Plane, root_path: str
+def app(
+    on: NodeModelOnGraph,
+    *,
+    token: str | None = None,
+    hosts: Collection[str] | None = LOOPBACK,
+    plane: Plane = "tsne",
+    root_path: str = "",
 ) -> FastAPI:
-    """Compute everything that is computed once, and return the application."""
+    """Return the explorer of a model on a graph as an ASGI application.
+
+    - ``token``: required of every request; None: no token.
+    - ``hosts``: names under which it answers, against DNS rebinding; None: any, which needs a token.
+    - ``plane``: layout of the nodes, computed here unless it is in the cache folder.
+    - ``root_path``: the path under which a proxy shows it.
+    """
     if hosts is None and token is None:
         sentence = "an explorer that answers under any name needs a token. Give a token, or host names."
         raise InputError(sentence, "missing", setting="token")
@@ -40,7 +52,7 @@ def build(
         sentence = "the token must be at least 8 letters, digits and -._~."
         raise InputError(sentence, "setting", setting="token")
     metrics = Metrics()
-    app = FastAPI(
+    api = FastAPI(
         title="kernode explorer",
         version=__version__,
         description=f"Answers of a learned kernel on the nodes of {on.graph.name!r}, as JSON. "
@@ -51,13 +63,13 @@ def build(
         # Requests are reported in /metrics alone: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(router(ExplorerState.of(on, plane)))
-    _add_monitoring(app, metrics)
-    _add_pages(app)
-    _add_errors(app)
-    paths = {*app.openapi()["paths"], *_PAGES, "/openapi.json"}
-    app.add_middleware(Access, token=token, hosts=hosts, metrics=metrics, paths=paths)
-    return app
+    api.include_router(router(ExplorerState.of(on, plane)))
+    _add_monitoring(api, metrics)
+    _add_pages(api)
+    _add_errors(api)
+    paths = {*api.openapi()["paths"], *_PAGES, "/openapi.json"}
+    api.add_middleware(Access, token=token, hosts=hosts, metrics=metrics, paths=paths)
+    return api
 
 
 def _add_monitoring(app: FastAPI, metrics: Metrics) -> None:
@@ -114,7 +126,7 @@ def _add_errors(app: FastAPI) -> None:
             404: "there is nothing at this address. See /docs.",
             405: f"{request.method} is not for this address. See /docs.",
         }
-        sentence = sentences.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
+        sentence = sentences.get(error.status_code, f"{error.detail}.")
         return Json({"error": sentence}, error.status_code, headers=dict(error.headers or {}))
 
 

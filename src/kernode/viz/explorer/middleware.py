@@ -11,7 +11,9 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import accumulate
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers
@@ -57,16 +59,14 @@ class Metrics:
 
     def text(self) -> str:
         """Return all metrics."""
-        lines = ["# HELP kernode_requests_total Requests answered.", "# TYPE kernode_requests_total counter"]
-        for (path, status), count in sorted(self._requests.items()):
-            lines.append(f'kernode_requests_total{{path="{path}",status="{status}"}} {count}')
+        requests = {
+            f'path="{path}",status="{n}"': count for (path, n), count in sorted(self._requests.items())
+        }
         errors = sum(count for (_, status), count in self._requests.items() if status >= 500)
-        lines += [
-            "# HELP kernode_errors_total Requests that failed with a status of 500 or above.",
-            "# TYPE kernode_errors_total counter",
-            f"kernode_errors_total {errors}",
-            "# HELP kernode_request_seconds Durations of requests.",
-            "# TYPE kernode_request_seconds histogram",
+        lines = [
+            *_metric("kernode_requests_total", "counter", "Requests answered.", requests),
+            *_metric("kernode_errors_total", "counter", "Requests with a status from 500.", {"": errors}),
+            *_metric("kernode_request_seconds", "histogram", "Durations of requests.", {}),
         ]
         for path in sorted(self._seconds):
             counts = list(accumulate(self._within[path, i] for i in range(len(_BOUNDS) + 1)))
@@ -74,22 +74,17 @@ class Metrics:
                 lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{bound}"}} {count}')
             lines.append(f'kernode_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}')
             lines.append(f'kernode_request_seconds_count{{path="{path}"}} {counts[-1]}')
-        if (memory := _resident_bytes()) is not None:
-            lines += [
-                "# HELP process_resident_memory_bytes Memory of the process.",
-                "# TYPE process_resident_memory_bytes gauge",
-                f"process_resident_memory_bytes {memory}",
-            ]
+        with suppress(OSError):  # no /proc
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            memory = {"": pages * os.sysconf("SC_PAGE_SIZE")}
+            lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
         return "\n".join(lines) + "\n"
 
 
-def _resident_bytes() -> int | None:
-    """Memory of this process; None if the system has no /proc."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (no file, and read often)
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None
+def _metric(name: str, kind: str, about: str, values: dict[str, int]) -> list[str]:
+    """Lines of one metric, whose values are given by their labels."""
+    lines = [f"{name}{{{labels}}} {n}" if labels else f"{name} {n}" for labels, n in values.items()]
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *lines]
 
 
 class Access:
@@ -158,9 +153,6 @@ class Access:
                     "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
                 )
                 return _refused(401, sentence, {"www-authenticate": "Bearer"})
-        length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length[:20]) > LARGEST_BODY:
-            return _refused(413, TOO_LARGE)
         return None
 
     def _is_token(self, given: str | None) -> bool:
@@ -182,9 +174,6 @@ class Access:
             samesite="strict",
         )
         return response
-
-
-TOO_LARGE = f"a request may have {LARGEST_BODY:,} bytes. Ask for less at a time."
 
 
 def is_valid_token(token: str) -> bool:
@@ -230,7 +219,7 @@ def _sent_token(headers: Headers, cookie: str) -> str | None:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Refuse a body that is too large although no length was announced."""
+    """Refuse a body that is too large, whatever length was announced."""
     size = 0
 
     async def counted() -> Message:
@@ -238,7 +227,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > LARGEST_BODY:
-            raise HTTPException(413, TOO_LARGE)
+            raise HTTPException(413, f"a request may have {LARGEST_BODY:,} bytes. Ask for less at a time")
         return message
 
     return counted

@@ -200,12 +200,10 @@ def router(state: ExplorerState) -> APIRouter:
     async def what_if(request: WhatIf) -> Response:
         if state.no_change is not None:
             raise InputError(state.no_change, "unsupported")
-        given = (request.name, request.add, request.remove, request.features, request.columns)
-        return await long(answers.changed, *given)
+        return await long(answers.changed, request)
 
     @api.post("/new-node", summary="The class of a node that is not in the graph; nothing is stored")
     async def new_node(request: NewNode) -> Response:
-        given = (request.name, request.columns, request.features, request.edges, request.k)
-        return await long(answers.arrived, *given)
+        return await long(answers.arrived, request)
 
     return api

@@ -49,10 +49,8 @@ class ExplorerState:
         """Compute layout and probabilities; the model needs a kernel."""
         method = on.model.method
         if not method.has_kernel:
-            raise InputError(
-                f"{method.title} has no kernel: there is nothing to explore. Train one that has, such as k3.",
-                "unsupported",
-            )
+            sentence = f"{method.title} has no kernel: there is nothing to explore. Train one such as k3."
+            raise InputError(sentence, "unsupported")
         graph, points = on.graph, layout(on, plane)
         names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
         by_position = replace(on, graph=replace(graph, node_names=None), known_g=on.g, prepared=None)
@@ -66,10 +64,8 @@ class ExplorerState:
         """Return the position of a node."""
         if name not in self._positions:
             shown = name if len(name) <= 80 else name[:80] + "…"
-            sentence = (
-                f"no node of {self.on.graph.name!r} is called {shown!r}. Search for a part of the name."
-            )
-            raise InputError(sentence, "unknown", what="node", name=shown)
+            missing = f"no node of {self.on.graph.name!r} is called {shown!r}"
+            raise InputError(f"{missing}. Search for a part of the name.", "unknown", what="node", name=shown)
         return self._positions[name]
 
     @property

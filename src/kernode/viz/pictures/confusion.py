@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernode.viz.canvas import INK, QUIET, class_label, html_label, readable
+from kernode.viz.canvas import INK, QUIET, Axes, class_label, class_ticks, heat_trace, html_label, readable
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _COUNTED = 10  # classes whose counts fit into their cells
 
@@ -47,8 +43,7 @@ def confusion_data(evaluation: EvaluationData, most: int = 12) -> Confusion:
     return Confusion(names, counts, evaluation.predictions.accuracy, evaluation.predictions.of)
 
 
-def draw_confusion(axes: Axes, data: Confusion) -> None:
-    """Draw the matrix: true classes in the rows, predicted ones in the columns."""
+def _draw(axes: Axes, data: Confusion) -> None:
     names = [class_label(name, 22) for name in data.class_names]
     axes.imshow(data.shares, cmap="Blues", vmin=0, vmax=100, interpolation="none")
     places = range(len(names))
@@ -69,32 +64,18 @@ def draw_confusion(axes: Axes, data: Confusion) -> None:
     axes.yaxis.label.set_color(QUIET)
 
 
-def confusion_chart(data: Confusion) -> Chart:
-    """Return a heat map of the shares, with counts in the cells of a small matrix."""
+def _chart(data: Confusion) -> Chart:
     names = [html_label(readable(name), 26) for name in data.class_names]
-    trace: dict[str, Any] = {
-        "type": "heatmap",
-        "z": data.shares.round(1).tolist(),
-        "text": [[f"{count:,}" for count in row] for row in data.counts.tolist()],
-        "zmin": 0,
-        "zmax": 100,
-        "hovertemplate": "%{text} nodes, %{z:.1f} % of their class<extra></extra>",
-        "colorbar": {"title": {"text": "%"}, "thickness": 12, "len": 0.9},
-        "xgap": 1,
-        "ygap": 1,
-    }
+    places = list(range(len(names)))
+    trace = heat_trace(data.shares.round(1), 0, 100, "%", "%{text} nodes, %{z:.1f} % of their class")
+    trace |= {"text": [[f"{count:,}" for count in row] for row in data.counts.tolist()], "xgap": 1, "ygap": 1}
     if len(names) <= 15:
         trace["texttemplate"] = "%{text}"
-    ticks: dict[str, Any] = {
-        "tickvals": list(range(len(names))),
-        "ticktext": names,
-        "automargin": True,
-        "showgrid": False,
-        "zeroline": False,
-    }
+    x = {"title": {"text": "answered class"}, "tickangle": -45, "constrain": "domain"}
+    y = {"title": {"text": "true class", "standoff": 14}, "autorange": "reversed"}
     layout = {
-        "xaxis": ticks | {"title": {"text": "answered class"}, "tickangle": -45, "constrain": "domain"},
-        "yaxis": ticks | {"title": {"text": "true class", "standoff": 14}, "autorange": "reversed"},
+        "xaxis": class_ticks(places, names, **x),
+        "yaxis": class_ticks(places, names, **y),
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
     look = {"height": 260 + 26 * len(names), "scale": "sequential"}
@@ -109,8 +90,8 @@ PICTURE = Picture(
     section="classes",
     height=3.5,
     data=confusion_data,
-    draw=draw_confusion,
-    chart=confusion_chart,
+    draw=_draw,
+    chart=_chart,
     chart_settings={"most": 40},
     takes=("X", "y"),
 )

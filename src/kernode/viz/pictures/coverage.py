@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from kernode.viz.canvas import COLOURS, INK, QUIET, plain_axes, rounded
+from kernode.viz.canvas import COLOURS, INK, QUIET, Axes, line_layout, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)  # marked on the curve
 
@@ -38,8 +35,7 @@ def coverage_data(evaluation: EvaluationData) -> Coverage:
     return Coverage(answered, accuracy, confidence[last], predictions.of)
 
 
-def draw_coverage(axes: Axes, data: Coverage) -> None:
-    """Draw accuracy over coverage, with marks at round thresholds."""
+def _draw(axes: Axes, data: Coverage) -> None:
     axes.plot(data.answered, data.accuracy, color=COLOURS[0], linewidth=1.5, drawstyle="steps-post")
     many = data.answered >= 5  # a handful of nodes says little, and would set the scale
     shown = data.accuracy[many] if many.any() else data.accuracy
@@ -61,8 +57,7 @@ def draw_coverage(axes: Axes, data: Coverage) -> None:
     plain_axes(axes)
 
 
-def coverage_chart(data: Coverage) -> Chart:
-    """Return the curve, at most 800 points of it."""
+def _chart(data: Coverage) -> Chart:
     keep = np.unique(np.linspace(0, len(data.answered) - 1, min(len(data.answered), 800)).round().astype(int))
     trace = {
         "type": "scatter",
@@ -74,12 +69,8 @@ def coverage_chart(data: Coverage) -> Chart:
         "<extra></extra>",
         "line": {"color": COLOURS[0], "width": 2, "shape": "hv"},
     }
-    layout = {
-        "xaxis": {"title": {"text": "answered nodes, %"}, "range": [0, 101]},
-        "yaxis": {"title": {"text": "of them right, %"}},
-        "showlegend": False,
-        "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
-    }
+    layout = line_layout("answered nodes, %", "of them right, %", showlegend=False)
+    layout["xaxis"]["range"] = [0, 101]
     return {"data": [trace], "layout": layout, "height": 360, "of": data.of}
 
 
@@ -90,7 +81,7 @@ PICTURE = Picture(
     section="sure",
     height=2.6,
     data=coverage_data,
-    draw=draw_coverage,
-    chart=coverage_chart,
+    draw=_draw,
+    chart=_chart,
     takes=("X", "y"),
 )

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernode.errors import InputError
 from kernode.tasks.classes.model import NodeModel
-from kernode.viz.canvas import COLOURS, QUIET, colour, plain_axes, rounded
+from kernode.viz.canvas import COLOURS, QUIET, Axes, colour, line_layout, plain_axes, rounded
 from kernode.viz.pictures import Chart
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 EPOCH, SETTING = "epoch", "setting"
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -108,16 +105,15 @@ def curves_chart(data: dict[str, Any], axis: str) -> Chart:
             traces += [edge | {"y": rounded(mean - std, 4)}, edge | band | {"y": rounded(mean + std, 4)}]
         traces.append(own | named | {"y": rounded(mean, 4), "line": line})
     middle = float(np.median(data["kept_epochs"]))
-    layout = {
-        "xaxis": {"title": {"text": "setting tried" if step == SETTING else step}},
-        "yaxis": {"title": {"text": axis}},
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "shapes": [{"type": "line", "x0": middle, "x1": middle, "yref": "paper", "y0": 0, "y1": 1,
-                    "line": {"dash": "dot", "width": 1.5}}],
-        "annotations": [{"x": middle, "y": 0, "yref": "paper", "text": f"kept {step}: {middle:g}",
-                         "showarrow": False, "xanchor": "right", "yanchor": "bottom"}],
-        "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
-    }  # fmt: skip
+    shape = {"type": "line", "x0": middle, "x1": middle, "yref": "paper", "y0": 0, "y1": 1}
+    note = {"x": middle, "y": 0, "yref": "paper", "text": f"kept {step}: {middle:g}", "showarrow": False}
+    layout = line_layout(
+        "setting tried" if step == SETTING else step,
+        axis,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        shapes=[shape | {"line": {"dash": "dot", "width": 1.5}}],
+        annotations=[note | {"xanchor": "right", "yanchor": "bottom"}],
+    )
     return {"data": traces, "layout": layout, "height": 320}
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from kernode.viz.canvas import GREY, INK, QUIET, ClassColours, class_label, html_label, readable, rounded
+from kernode.viz.canvas import (
+    GREY,
+    INK,
+    QUIET,
+    Axes,
+    ClassColours,
+    class_label,
+    html_label,
+    readable,
+    rounded,
+)
 from kernode.viz.evaluation import OTHER, PARTS, TEST, TRAIN, VALIDATION, EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _PLANES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA"}
 # Training nodes are small and pale, test nodes stand out.
@@ -52,8 +59,7 @@ def embedding_data(evaluation: EvaluationData, most: int | None = None) -> Embed
     return Embedding(evaluation, nodes, points[nodes], classes, is_known, part)
 
 
-def draw_embedding(axes: Axes, data: Embedding) -> None:
-    """Draw the nodes, and legends of colours and shapes below."""
+def _draw(axes: Axes, data: Embedding) -> None:
     names = data.evaluation.class_names
     colours = ClassColours.of(data.classes)
     of_class = np.array([colours.colour(number) for number in range(len(names))])
@@ -103,8 +109,7 @@ def _part_name(part: int, data: Embedding) -> str:
     return f"{PARTS[part]} node"
 
 
-def embedding_chart(data: Embedding) -> Chart:
-    """Return one trace per coloured class; shapes and sizes mark the part."""
+def _chart(data: Embedding) -> Chart:
     names = data.evaluation.class_names
     colours = ClassColours.of(data.classes)
     is_own = np.isin(data.classes, colours.coloured)
@@ -182,8 +187,8 @@ PICTURE = Picture(
     section="nodes",
     height=4.6,
     data=embedding_data,
-    draw=draw_embedding,
-    chart=embedding_chart,
+    draw=_draw,
+    chart=_chart,
     chart_settings={"most": 20_000},  # the page must stay small
     takes=("plane",),
 )

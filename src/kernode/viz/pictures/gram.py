@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernode.errors import InputError
 from kernode.graph import positions
-from kernode.viz.canvas import INK, QUIET, class_label, html_label, readable, rounded, signed
+from kernode.viz.canvas import (
+    INK,
+    QUIET,
+    Axes,
+    class_label,
+    class_ticks,
+    heat_trace,
+    html_label,
+    readable,
+    rounded,
+    signed,
+)
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _NODES = 2000  # of more, evenly spaced ones: a picture has fewer pixels
 _LEAST = 0.04  # share of the nodes below which there is no room for a class name
@@ -112,8 +120,7 @@ def class_axis(
     axis.spines[:].set_visible(False)
 
 
-def draw_gram(axes: Axes, data: Gram) -> None:
-    """Draw the matrix, its classes and a colour bar."""
+def _draw(axes: Axes, data: Gram) -> None:
     shown = heat_map(axes, data.matrix)
     class_axis(axes, data.counts, [class_label(name) for name in data.class_names], _LEAST)
     axes.tick_params(which="major", labelsize=7)
@@ -133,30 +140,17 @@ def draw_gram(axes: Axes, data: Gram) -> None:
     bar.outline.set_visible(False)
 
 
-def gram_chart(data: Gram) -> Chart:
-    """Return a heat map with class names at its blocks."""
+def _chart(data: Gram) -> Chart:
     m, side = data.counts.sum(), len(data.matrix)
     ends = data.counts.cumsum() / m * side
     centres = ends - data.counts / m * side / 2 - 0.5
     named = np.flatnonzero(data.counts >= 0.03 * m)
-    ticks: dict[str, Any] = {
-        "tickvals": rounded(centres[named], 2),
-        "ticktext": [html_label(readable(data.class_names[c]), 24) for c in named],
-        "showgrid": False,
-        "zeroline": False,
-    }
-    trace = {
-        "type": "heatmap",
-        "z": data.matrix.round(2).tolist(),
-        "zmin": -1,
-        "zmax": 1,
-        "hovertemplate": "similarity %{z:.2f}<extra></extra>",
-        "colorbar": {"title": {"text": "K̄"}, "thickness": 12, "len": 0.9},
-    }
+    names = [html_label(readable(data.class_names[c]), 24) for c in named]
+    square = {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"}
+    trace = heat_trace(data.matrix.round(2), -1, 1, "K̄", "similarity %{z:.2f}")
     layout = {
         "xaxis": {"visible": False, "constrain": "domain"},
-        "yaxis": ticks
-        | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain", "automargin": True},
+        "yaxis": class_ticks(rounded(centres[named], 2), names, **square),
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
     look = {"height": 460, "scale": "diverging", "ratio": 0.8, "square": True}
@@ -171,8 +165,8 @@ PICTURE = Picture(
     section="kernel",
     height=2.7,
     data=gram_data,
-    draw=draw_gram,
-    chart=gram_chart,
+    draw=_draw,
+    chart=_chart,
     chart_settings={"pixels": 180},
     takes=("X",),
 )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernode.errors import InputError
 from kernode.tasks.classes.model import NodeModel
-from kernode.viz.canvas import QUIET, colour, plain_axes
+from kernode.viz.canvas import QUIET, Axes, colour, plain_axes
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture, curves
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def hop_weight_history(model: NodeModel) -> dict[str, Any]:
@@ -43,8 +40,7 @@ def hop_weight_data(evaluation: EvaluationData) -> dict[str, Any]:
     return values | taken | {"hops": hops.tolist()}
 
 
-def draw_hop_weights(axes: Axes, data: dict[str, Any]) -> None:
-    """Draw ω_h from its start to its end."""
+def _draw(axes: Axes, data: dict[str, Any]) -> None:
     hop_lines(axes, data)
     room_below(axes)
     name_lines(axes, data)
@@ -103,8 +99,7 @@ def mark_kept(axis: Axes, values: dict[str, Any]) -> None:
     curves.mark_kept(axis, kept, right, f"kept epoch,\nmedian {kept:g}", 0.035, 7.5)
 
 
-def hop_weight_chart(data: dict[str, Any]) -> Chart:
-    """Return ω_h over epochs."""
+def _chart(data: dict[str, Any]) -> Chart:
     mean, std = np.array(data["mean"]), np.array(data["std"])
     named = {
         f"ω{hop}": {"mean": mean[:, place].tolist(), "std": std[:, place].tolist()}
@@ -122,6 +117,6 @@ PICTURE = Picture(
     section="training",
     height=2.7,
     data=hop_weight_data,
-    draw=draw_hop_weights,
-    chart=hop_weight_chart,
+    draw=_draw,
+    chart=_chart,
 )

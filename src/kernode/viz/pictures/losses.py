@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from kernode.viz.canvas import Axes
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.pictures import Chart, Picture
+from kernode.viz.pictures import Picture
 from kernode.viz.pictures.curves import curves_chart, draw_curves, history
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _LOSSES = {
     "loss": "training loss",
@@ -30,16 +29,10 @@ def loss_data(evaluation: EvaluationData) -> dict[str, Any]:
     return data
 
 
-def draw_losses(axes: Axes, data: dict[str, Any]) -> None:
-    """Draw the losses and a legend."""
+def _draw(axes: Axes, data: dict[str, Any]) -> None:
     draw_curves(axes, data, _STYLES, "loss", 0.42)  # below the legend, and above where losses end
     look: dict[str, Any] = {"handlelength": 2.6, "facecolor": "white", "framealpha": 1, "edgecolor": "none"}
     axes.legend(loc="upper right", fontsize=7, **look)
-
-
-def loss_chart(data: dict[str, Any]) -> Chart:
-    """Return the losses over epochs."""
-    return curves_chart(data, "loss")
 
 
 PICTURE = Picture(
@@ -49,6 +42,6 @@ PICTURE = Picture(
     section="training",
     height=2.5,
     data=loss_data,
-    draw=draw_losses,
-    chart=loss_chart,
+    draw=_draw,
+    chart=partial(curves_chart, axis="loss"),
 )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernode.metrics.accuracy import wilson
 from kernode.tasks.classes.evaluation import calibration_report
-from kernode.viz.canvas import COLOURS, GREY, QUIET, plain_axes, rounded
+from kernode.viz.canvas import COLOURS, GREY, QUIET, Axes, line_layout, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def reliability_data(evaluation: EvaluationData) -> dict[str, Any]:
@@ -34,17 +31,11 @@ def _columns(data: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     return claimed, true, np.minimum(ends[:, 0], true), np.maximum(ends[:, 1], true)
 
 
-def draw_reliability(axes: Axes, data: dict[str, Any]) -> None:
-    """Draw each bin's accuracy at its mean confidence with its 95 % interval, and the diagonal."""
+def _draw(axes: Axes, data: dict[str, Any]) -> None:
     claimed, true, low, high = _columns(data)
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
-    around: dict[str, Any] = {
-        "yerr": (true - low, high - true),
-        "ecolor": COLOURS[0],
-        "elinewidth": 0.9,
-        "capsize": 0,
-    }
-    axes.errorbar(claimed, true, fmt="o", color=COLOURS[0], markersize=4, **around)
+    around: dict[str, Any] = {"yerr": (true - low, high - true), "ecolor": COLOURS[0], "elinewidth": 0.9}
+    axes.errorbar(claimed, true, fmt="o", color=COLOURS[0], markersize=4, capsize=0, **around)
     least = max(0.0, 5 * np.floor((min(claimed.min(), low.min()) - 3) / 5))
     axes.set(xlim=(least, 101), ylim=(least, 101), xlabel="claimed probability, %", ylabel="came true, %")
     axes.set_aspect("equal")
@@ -55,10 +46,11 @@ def draw_reliability(axes: Axes, data: dict[str, Any]) -> None:
     plain_axes(axes)
 
 
-def reliability_chart(data: dict[str, Any]) -> Chart:
-    """Return the bins with their intervals, and the diagonal."""
+def _chart(data: dict[str, Any]) -> Chart:
     claimed, true, low, high = _columns(data)
-    points: dict[str, Any] = {
+    bars: dict[str, Any] = {"type": "data", "symmetric": False, "width": 0, "color": COLOURS[0]}
+    bars |= {"array": rounded(high - true, 2), "arrayminus": rounded(true - low, 2)}
+    points = {
         "type": "scatter",
         "mode": "markers",
         "x": claimed.tolist(),
@@ -66,29 +58,13 @@ def reliability_chart(data: dict[str, Any]) -> Chart:
         "customdata": [one["nodes"] for one in data["bins"]],
         "hovertemplate": "claimed %{x:.1f} %<br>came true %{y:.1f} %<br>%{customdata:,} nodes<extra></extra>",
         "marker": {"color": COLOURS[0], "size": 9},
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": rounded(high - true, 2),
-            "arrayminus": rounded(true - low, 2),
-            "width": 0,
-            "color": COLOURS[0],
-        },
+        "error_y": bars,
     }
-    straight: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [0, 100],
-        "y": [0, 100],
-        "hoverinfo": "skip",
-        "line": {"dash": "dash", "width": 1, "color": GREY},
-    }
-    layout = {
-        "xaxis": {"title": {"text": "claimed probability, %"}, "range": [0, 102]},
-        "yaxis": {"title": {"text": "came true, %"}, "range": [0, 102]},
-        "showlegend": False,
-        "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
-    }
+    look = {"hoverinfo": "skip", "line": {"dash": "dash", "width": 1, "color": GREY}}
+    straight = {"type": "scatter", "mode": "lines", "x": [0, 100], "y": [0, 100], **look}
+    layout = line_layout("claimed probability, %", "came true, %", showlegend=False)
+    for axis in ("xaxis", "yaxis"):
+        layout[axis]["range"] = [0, 102]
     return {"data": [straight, points], "layout": layout, "height": 360, "of": data["of"]}
 
 
@@ -100,7 +76,7 @@ PICTURE = Picture(
     section="sure",
     height=3.3,
     data=reliability_data,
-    draw=draw_reliability,
-    chart=reliability_chart,
+    draw=_draw,
+    chart=_chart,
     takes=("X", "y"),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from kernode.viz.canvas import Axes
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.pictures import Chart, Picture
+from kernode.viz.pictures import Picture
 from kernode.viz.pictures.curves import curves_chart, draw_curves, history
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
 
@@ -19,18 +18,12 @@ def validation_data(evaluation: EvaluationData) -> dict[str, Any]:
     return history(evaluation.model, _SCORES, "scores on validation nodes")
 
 
-def draw_validation(axes: Axes, data: dict[str, Any]) -> None:
-    """Draw the scores, and a legend if there are several."""
+def _draw(axes: Axes, data: dict[str, Any]) -> None:
     titles = list(data["curves"])
     axis = f"{titles[0]}, %" if len(titles) == 1 else "%"
     draw_curves(axes, data, dict(zip(titles, ("-", "--"), strict=False)), axis, 0.03)
     if len(titles) > 1:
         axes.legend(loc="lower right", frameon=False, fontsize=7)
-
-
-def validation_chart(data: dict[str, Any]) -> Chart:
-    """Return the scores over epochs, or over the settings tried."""
-    return curves_chart(data, "%")
 
 
 PICTURE = Picture(
@@ -40,6 +33,6 @@ PICTURE = Picture(
     section="training",
     height=2.4,
     data=validation_data,
-    draw=draw_validation,
-    chart=validation_chart,
+    draw=_draw,
+    chart=partial(curves_chart, axis="%"),
 )

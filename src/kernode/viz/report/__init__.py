@@ -17,9 +17,11 @@ from kernode.viz.report.contents import Contents
 def plotly_script() -> str:
     """Return plotly's JavaScript from its wheel."""
     try:
+        import jinja2  # noqa: F401
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-    except ImportError:
-        raise _missing("plotly") from None
+    except ImportError as error:
+        sentence = f"the report needs {error.name}: pip install 'kernode[report]'."
+        raise MissingExtraError(sentence, "extra", package=error.name, extra="report") from None
     return str(get_plotlyjs())
 
 
@@ -32,11 +34,9 @@ def write_report(contents: Contents, path: Path, title: str = "") -> int:
 
 def render(contents: Contents, title: str) -> str:
     """Return the page."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise _missing("Jinja2") from None
     script = plotly_script()
+    from jinja2 import Environment, StrictUndefined
+
     tell("page", 0, 1)
     here = files("kernode.viz.report")
     environment = Environment(
@@ -58,8 +58,3 @@ def _as_script(values: Any) -> str:
     """JSON that may stand inside a script element, whatever text is in it."""
     text = json.dumps(values, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _missing(package: str) -> MissingExtraError:
-    sentence = f"the report needs {package}: pip install 'kernode[report]'."
-    return MissingExtraError(sentence, "extra", package=package, extra="report")
