@@ -165,7 +165,7 @@ def _lost_ranks() -> Iterator[None]:
 class Exchange:
     """Rows of x that this rank needs, of which rank k holds rows ``bounds[k]`` … ``bounds[k + 1]``.
 
-    Planned once. Called with a rank's own rows (n_k × w), it returns the wanted rows of all ranks (all-to-all).
+    Planned once. Called with a rank's own rows (n_k × w), it returns the wanted rows of all (all-to-all).
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -104,8 +104,7 @@ def from_upper(upper: sparse.csr_array) -> sparse.csr_array:
     _require_weights(upper.data)
     rows = np.flatnonzero(np.diff(upper.indptr))
     if (upper.indices[upper.indptr[rows]] <= rows).any():
-        sentence = "an upper triangle must have no entries on or below the diagonal. Drop them."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("an upper triangle must have no entries on or below the diagonal. Drop them.")
     return ADJACENCIES.add(mirrored(upper))
 
 
@@ -121,12 +120,10 @@ def checked_adjacency(matrix: Any) -> sparse.csr_array:
     matrix = _own_csr(matrix)
     _require_weights(matrix.data)
     if matrix.diagonal().any():
-        sentence = "adjacency must have no self-loops. Build the graph with Graph.from_edges."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
     columns = matrix.tocsc()  # its arrays are those of the transpose in CSR
     if not all(map(np.array_equal, buffers(matrix), buffers(columns))):
-        sentence = "adjacency must be symmetric. Build the graph with Graph.from_edges."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must be symmetric. Build the graph with Graph.from_edges.")
     return ADJACENCIES.add(matrix)
 
 
@@ -216,8 +213,7 @@ def _own_csr(matrix: Any) -> sparse.csr_array:
     try:
         own.check_format(full_check=True)
     except ValueError as error:
-        sentence = f"adjacency is not a valid CSR matrix ({error}). Build it again."
-        raise InputError(sentence, "setting", setting="adjacency") from error
+        _refuse(f"adjacency is not a valid CSR matrix ({error}). Build it again.")
     own.sum_duplicates()
     return own
 
@@ -225,8 +221,11 @@ def _own_csr(matrix: Any) -> sparse.csr_array:
 def _require_weights(weights: np.ndarray) -> None:
     # Comparisons with NaN are false, and min and max return it.
     if not (weights.min(initial=1) > 0 and weights.max(initial=1) < np.inf):
-        sentence = "adjacency must hold finite weights above 0. Drop other edges first."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must hold finite weights above 0. Drop other edges first.")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise InputError(sentence, "setting", setting="adjacency")
 
 
 def _index_type(n: int, entries: int) -> type[np.signedinteger]:
