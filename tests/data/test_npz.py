@@ -116,7 +116,7 @@ def test_a_nan_is_named_with_file_node_and_column(save):
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        ([0, 1, -2, 0], "at least 0"),
+        ([0, 1, -2, 0], "must be integers ≥ 0"),
         ([0.0, 1.5, 0, 0], "must be integers"),
         (["a", "b", "a", "b"], "must be integers"),
         ([0, 1, 2], "one class per node"),

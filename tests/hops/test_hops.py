@@ -174,32 +174,6 @@ def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
         assert (one - other).norm() <= 1e-5 * one.norm()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "way", [masked_product.by_scipy, masked_product.by_graphblas, masked_product.looked_up]
-)
-@pytest.mark.parametrize("block", [400, 2**26])
-@given(st.integers(0, 100))
-def test_masked_products_equal_the_whole_product(way, block, seed):
-    step = neighbour_step(hub_graph(seed=seed))
-    square, mask = (step @ step).tocsr(), (step + sparse.eye_array(60)).tocsr().astype(bool)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked_product, "BLOCK_FLOPS", block)
-        for left, pattern in ((step, mask), (square, (square + mask).astype(bool).tocsr())):
-            ours = masked_product.in_blocks(way, left, step, pattern, "")
-            assert np.allclose(ours.toarray(), (left @ step).toarray() * pattern.toarray(), atol=1e-12)
-            assert ours.has_sorted_indices
-
-
-def test_masked_products_do_without_graphblas(monkeypatch):
-    step = neighbour_step(hub_graph())
-    given = step, step, step.astype(bool), torch.device("cpu"), ""
-    with_graphblas = masked_product.masked_product(*given)
-    monkeypatch.setattr(masked_product, "find_spec", lambda name: None)
-    monkeypatch.setattr(masked_product, "by_graphblas", None)
-    assert np.allclose(masked_product.masked_product(*given).toarray(), with_graphblas.toarray())
-
-
 def test_building_tells_how_far_it_is(monkeypatch):
     monkeypatch.setattr(masked_product, "BLOCK_FLOPS", 200)
     heard = []

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 import worker
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
-from kernode.hops import corrections, normalized_adjacency
+from kernode.hops import corrections, masked_product, normalized_adjacency
 from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
@@ -58,8 +57,8 @@ def test_so_does_every_part_of_the_family(tmp_path):
 
 @pytest.mark.slow
 def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
-    assert shared["few"].tolist() == [True, False]
-    assert shared["most"].tolist() == [True, True]
+    assert shared["few"]
+    assert shared["most"]
     assert shared["few-counted"]
     assert shared["most-counted"]
     expected = np.zeros((61, 10))
@@ -115,11 +114,11 @@ def test_rows_of_the_corrections_are_those_of_the_whole_graph(graph, reading, gr
     step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
     pattern = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool).tocsr()
     STEPS.update({"f": step, "b": pattern})
-    local = local_terms(graph, step, hops, powers, torch.device("cpu"))
+    local = local_terms(graph, step, hops, powers)
     expected = [step] if local is None else [step, *(local[i : i + n] for i in range(0, local.shape[0], n))]
     bounds = np.unique([0, n // 3, n // 3 + n // 2, n])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corrections, "find_spec", lambda name: graphblas or None)
+        patch.setattr(masked_product, "find_spec", lambda name: graphblas or None)
         for one in shares(graph, bounds):
             rows = one.stop - one.start
             found = corrections.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)

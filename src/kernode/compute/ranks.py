@@ -88,18 +88,10 @@ class Ranks:
             torch.distributed.all_gather_object(values, value)
         return values
 
-    def gathered(self, rows: Tensor, what: str) -> Tensor:
-        """Stack the rows (m × w, the same m everywhere) of all ranks: size·m × w."""
-        out = rows.new_empty(self.size * len(rows), rows.shape[1])
-        distributed: Any = torch.distributed  # the second is its name before torch 2.13
-        gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
-        with _lost_ranks():
-            gather(out, rows.contiguous())
-        self.received[what] += (self.size - 1) * rows.nbytes
-        return out
-
     def exchanged(self, rows: Tensor, to: list[int], of: list[int], what: str) -> Tensor:
         """Send the first ``to[0]`` rows to rank 0, the next to rank 1 …; ``of[k]`` come from rank k."""
+        if self.alone:
+            return rows
         out = rows.new_empty(sum(of), rows.shape[1])
         with _lost_ranks():
             torch.distributed.all_to_all_single(out, rows.contiguous(), of, to)
@@ -173,39 +165,27 @@ def _lost_ranks() -> Iterator[None]:
 class Exchange:
     """Rows of x that this rank needs, of which rank k holds rows ``bounds[k]`` … ``bounds[k + 1]``.
 
-    Called with a rank's own rows (n_k × w) it returns the wanted rows of all ranks. Planned once: either
-    all-to-all of the wanted rows, or all-gather of all rows, padded to the largest share, whichever moves
-    fewer bytes.
+    Planned once. Called with a rank's own rows (n_k × w), it returns the wanted rows of all (all-to-all).
     """
 
     def __init__(
         self, ranks: Ranks, bounds: np.ndarray, wanted: np.ndarray, device: torch.device, what: str
     ) -> None:
-        self.ranks, self.bounds, self.what = ranks, np.asarray(bounds), what
+        self.ranks, self.what = ranks, what
         self.wanted = np.unique(wanted)
         self.start, self.stop = int(bounds[ranks.rank]), int(bounds[ranks.rank + 1])
-        self.most = int(np.diff(bounds).max())
-        of = np.diff(np.searchsorted(self.wanted, self.bounds)).tolist()  # how many come from each rank
+        of = np.diff(np.searchsorted(self.wanted, bounds)).tolist()  # how many come from each rank
         self.of, self.to = of, [one[ranks.rank] for one in ranks.of_all(of)]  # and how many go to each
-        mine = slice(sum(of[: ranks.rank]), sum(of[: ranks.rank + 1]))
-        own = self.wanted[mine]
-        foreign, picked = len(self.wanted) - len(own), sum(self.to) - len(own)
-        to_some, to_all = ranks.total(np.array([foreign + picked, (ranks.size - 1) * self.most]))
-        self.all = bool(to_all <= to_some)
-        self.own = torch.from_numpy(own - self.start).to(device)
-        self.own_at = torch.from_numpy(self.at(own)).to(device)  # among the returned rows
-        if not self.all:  # each rank learns which of its rows are wanted
-            asked = torch.from_numpy(self.wanted)[:, None].to(device)
-            self.picked = ranks.exchanged(asked, of, self.to, "beginning")[:, 0] - self.start
+        first = sum(of[: ranks.rank])
+        own = np.arange(first, first + of[ranks.rank])  # among the returned rows
+        self.own_at = torch.from_numpy(own).to(device)
+        self.own = torch.from_numpy(self.wanted[own] - self.start).to(device)
+        asked = torch.from_numpy(self.wanted)[:, None].to(device)  # each rank learns its wanted rows
+        self.picked = ranks.exchanged(asked, of, self.to, "beginning")[:, 0] - self.start
 
     def at(self, nodes: np.ndarray) -> np.ndarray:
         """Positions of wanted nodes among the returned rows."""
-        if self.ranks.alone:
-            return np.asarray(nodes)
-        if not self.all:
-            return np.searchsorted(self.wanted, nodes)
-        owner = np.searchsorted(self.bounds, nodes, side="right") - 1
-        return owner * self.most + nodes - self.bounds[owner]
+        return np.searchsorted(self.wanted, nodes)
 
     @property
     def rows(self) -> int:
@@ -215,22 +195,10 @@ class Exchange:
     @property
     def given(self) -> int:
         """Number of rows returned."""
-        if self.ranks.alone:
-            return self.stop
-        return self.ranks.size * self.most if self.all else len(self.wanted)
-
-    @property
-    def received(self) -> int:
-        """Number of rows received from other ranks."""
-        return (self.ranks.size - 1) * self.most if self.all else len(self.wanted) - self.of[self.ranks.rank]
+        return len(self.wanted)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the wanted rows, without a gradient: n_k × w → m × w."""
-        if self.ranks.alone:
-            return x
-        if self.all:
-            padded = x if len(x) == self.most else torch.cat([x, x.new_zeros(self.most - len(x), x.shape[1])])
-            return self.ranks.gathered(padded, self.what)
         return self.ranks.exchanged(x.index_select(0, self.picked), self.to, self.of, self.what)
 
 
@@ -239,7 +207,8 @@ def rows_for_all(exchange: Exchange, g: Tensor) -> Tensor:
 
     All ranks compute the same with them, so each already knows the whole gradient of its own rows.
     """
-    return g if exchange.ranks.alone else _ForAll.apply(exchange, g)
+    out: Tensor = _ForAll.apply(exchange, g)
+    return out
 
 
 class _ForAll(torch.autograd.Function):

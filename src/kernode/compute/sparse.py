@@ -5,7 +5,6 @@ A stack of r models multiplies a sparse matrix with n × (r·d).
 
 from __future__ import annotations
 
-import threading
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,7 +97,7 @@ def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     """A scipy matrix as a CSR tensor at a place."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-    return quiet_csr(
+    return unchecked_csr(
         torch.from_numpy(matrix.indptr.astype(index)).to(place.device),
         torch.from_numpy(matrix.indices.astype(index)).to(place.device),
         torch.from_numpy(np.array(matrix.data)).to(place.dtype).to(place.device),
@@ -110,7 +109,7 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     """The first rows of a CSR tensor, in the same memory."""
     starts = matrix.crow_indices()[: rows + 1]
     end = int(starts[-1])
-    return quiet_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
+    return unchecked_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
 def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
@@ -120,7 +119,9 @@ def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
     for first in range(0, matrix.shape[0], rows):
         own = starts[first : first + rows + 1]
         entries = slice(int(own[0]), int(own[-1]))
-        blocks.append(quiet_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], shape))
+        blocks.append(
+            unchecked_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], shape)
+        )
     return blocks
 
 
@@ -130,18 +131,15 @@ def with_values(pattern: Tensor, values: Tensor) -> Tensor:
 
 
 def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A CSR tensor of parts that fit together, quickly: for those that are made anew in every step."""
+    """A CSR tensor of parts that fit together."""
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
-_FILTERS = threading.Lock()  # warning filters belong to the process, not to a thread
-
-
-def quiet_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the same without torch's notices about its first CSR tensor."""
-    with _FILTERS, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
-        return unchecked_csr(starts, columns, values, shape)
+with warnings.catch_warnings():  # torch warns once in a process that CSR tensors are in beta
+    warnings.simplefilter("ignore")
+    unchecked_csr(
+        torch.zeros(2, dtype=torch.int64), torch.empty(0, dtype=torch.int64), torch.empty(0), (1, 1)
+    )
 
 
 def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
@@ -168,25 +166,17 @@ class _BothWays:
 
     @classmethod
     def of(cls, u: Tensor, v: Tensor, rows: int) -> _BothWays:
-        row, column = torch.cat([u, v]), torch.cat([v, u])
-        order = torch.from_numpy(_stable_order(row.numpy()))
+        row, column = torch.cat([u, v]).numpy(), torch.cat([v, u])
         index = torch.int32 if max(rows, len(row)) < 2**31 else torch.int64  # as in to_torch
-        starts = torch.zeros(rows + 1, dtype=index)
-        torch.cumsum(torch.bincount(row, minlength=rows), 0, out=starts[1:], dtype=index)
-        return cls(starts, column[order].to(index), order)
+        entries = np.arange(len(row))
+        by_row = sparse.coo_array((entries, (row, entries)), shape=(rows, len(row))).tocsr()  # stable
+        order = torch.from_numpy(by_row.data)
+        return cls(torch.from_numpy(by_row.indptr).to(index), column[order].to(index), order)
 
     def with_values(self, values: Tensor) -> Tensor:
         """The matrix whose entries are in order of row."""
         m = len(self.starts) - 1
-        return quiet_csr(self.starts, self.columns, values, (m, m))
-
-
-def _stable_order(rows: np.ndarray) -> np.ndarray:
-    """argsort of integers ≥ 0, by 16 bits at a time, which numpy sorts several times faster than more."""
-    order = np.argsort(rows.astype(np.uint16), kind="stable")
-    for shift in range(16, int(rows.max(initial=0)).bit_length(), 16):
-        order = order[np.argsort((rows[order] >> shift).astype(np.uint16), kind="stable")]
-    return order
+        return unchecked_csr(self.starts, self.columns, values, (m, m))
 
 
 class _PairProducts(torch.autograd.Function):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -72,7 +72,7 @@ def undirected(
     first = _is_first(keys)
     if weights is not None:
         weights = np.maximum.reduceat(weights, np.flatnonzero(first)) if listed else weights
-    keys = _kept(keys, first)
+    keys = keys[first]
     notes = notes_on_edges(listed, directed, len(keys), loops=len(edges) - listed)
     upper = _upper(keys, weights, n)
     del keys, first
@@ -104,8 +104,7 @@ def from_upper(upper: sparse.csr_array) -> sparse.csr_array:
     _require_weights(upper.data)
     rows = np.flatnonzero(np.diff(upper.indptr))
     if (upper.indices[upper.indptr[rows]] <= rows).any():
-        sentence = "an upper triangle must have no entries on or below the diagonal. Drop them."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("an upper triangle must have no entries on or below the diagonal. Drop them.")
     return ADJACENCIES.add(mirrored(upper))
 
 
@@ -121,47 +120,23 @@ def checked_adjacency(matrix: Any) -> sparse.csr_array:
     matrix = _own_csr(matrix)
     _require_weights(matrix.data)
     if matrix.diagonal().any():
-        sentence = "adjacency must have no self-loops. Build the graph with Graph.from_edges."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
     columns = matrix.tocsc()  # its arrays are those of the transpose in CSR
     if not all(map(np.array_equal, buffers(matrix), buffers(columns))):
-        sentence = "adjacency must be symmetric. Build the graph with Graph.from_edges."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must be symmetric. Build the graph with Graph.from_edges.")
     return ADJACENCIES.add(matrix)
 
 
 def mirrored(upper: sparse.csr_array) -> sparse.csr_array:
-    """Return A + Aᵀ of a strictly upper triangle in canonical form: smaller neighbours first in each row.
-
-    Boolean entries become weights of 1.
-    """
-    n = upper.shape[0]
-    columns = upper.tocsc()  # its arrays are those of the transpose in CSR: the smaller neighbours
-    index = _index_type(n, 2 * upper.nnz)
-    indptr = upper.indptr.astype(index) + columns.indptr
-    # Row r holds its smaller neighbours after the larger ones of rows before r, and then its larger ones.
-    parts = ((columns, upper.indptr[:-1]), (upper, columns.indptr[1:]))
-    indices = np.empty(2 * upper.nnz, index)
-    for matrix, shift in parts:
-        _spread(matrix.indices, matrix.indptr, shift, indices)
-    if upper.dtype == bool:
-        del columns, parts, matrix
-        data = np.ones(len(indices), np.float32)
-    else:
-        data = np.empty(len(indices), np.float32)
-        for matrix, shift in parts:
-            _spread(matrix.data, matrix.indptr, shift, data)
-    return sparse.csr_array((data, indices, indptr), shape=(n, n))
-
-
-def _spread(values: np.ndarray, indptr: np.ndarray, shift: np.ndarray, out: np.ndarray) -> None:
-    """Copy a matrix's values to where they stand in another: those of row r, ``shift[r]`` further on."""
-    n = len(indptr) - 1
-    for rows in chunks(n, max(1, _ROWS * n // max(1, len(values)))):
-        start, stop = indptr[rows.start], indptr[rows.stop]
-        where = np.repeat(shift[rows], np.diff(indptr[rows.start : rows.stop + 1])).astype(np.int64)
-        where += np.arange(start, stop)
-        out[where] = values[start:stop]
+    """Return A + Aᵀ of a strictly upper triangle in canonical form; boolean entries become weights of 1."""
+    index = _index_type(upper.shape[0], 2 * upper.nnz)
+    both = (upper + upper.T).tocsr()
+    parts = (
+        both.data.astype(np.float32, copy=False),
+        both.indices.astype(index, copy=False),
+        both.indptr.astype(index, copy=False),
+    )
+    return sparse.csr_array(parts, shape=upper.shape)
 
 
 def require_indices(edges: np.ndarray, n: int) -> None:
@@ -182,20 +157,14 @@ def require_indices(edges: np.ndarray, n: int) -> None:
 
 def _directed_keys(edges: np.ndarray, n: int) -> np.ndarray:
     """Return one number per edge without loops, in order: (low · n + high) · 2 + direction."""
-    keys = np.empty(len(edges), np.int64)
-    filled = 0
-    for rows in chunks(len(edges), _ROWS):
-        source, target = edges[rows, 0].astype(np.int64), edges[rows, 1].astype(np.int64)
-        key = np.minimum(source, target)
-        key *= n
-        key += np.maximum(source, target)
-        key *= 2
-        key += source > target
-        proper = source != target
-        key = key if proper.all() else key[proper]
-        keys[filled : filled + len(key)] = key
-        filled += len(key)
-    return keys[:filled]
+    source, target = edges[:, 0], edges[:, 1]
+    keys = np.minimum(source, target).astype(np.int64, copy=False)
+    keys *= n
+    np.add(keys, np.maximum(source, target), out=keys, casting="unsafe")  # indices are below 2³¹
+    keys *= 2
+    keys += source > target
+    proper = source != target
+    return keys if proper.all() else keys[proper]
 
 
 def _is_first(ascending: np.ndarray) -> np.ndarray:
@@ -203,16 +172,6 @@ def _is_first(ascending: np.ndarray) -> np.ndarray:
     first = np.ones(len(ascending), bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
     return first
-
-
-def _kept(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Move the values to keep to the front of the same memory."""
-    filled = 0
-    for part in chunks(len(values), _ROWS):
-        kept = values[part] if keep[part].all() else values[part][keep[part]]
-        values[filled : filled + len(kept)] = kept
-        filled += len(kept)
-    return values[:filled]
 
 
 def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tuple[str, ...]:
@@ -235,15 +194,9 @@ def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tup
 def _upper(keys: np.ndarray, weights: np.ndarray | None, n: int) -> sparse.csr_array:
     """Build the strictly upper triangle of ascending keys low · n + high; boolean without weights."""
     index = _index_type(n, len(keys))
-    indptr, indices = np.zeros(n + 1, index), np.empty(len(keys), index)
-    for part in chunks(len(keys), _ROWS):
-        low = keys[part] // n
-        indices[part] = keys[part] - low * n
-        counts = np.bincount(low - low[0])
-        indptr[low[0] + 1 : low[-1] + 2] += counts.astype(index)
-    np.cumsum(indptr, out=indptr)
+    starts = np.searchsorted(keys, np.arange(n + 1) * n).astype(index)
     data = np.ones(len(keys), bool) if weights is None else weights
-    return sparse.csr_array((data, indices, indptr), shape=(n, n))
+    return sparse.csr_array((data, (keys % n).astype(index), starts), shape=(n, n))
 
 
 def _own_csr(matrix: Any) -> sparse.csr_array:
@@ -260,8 +213,7 @@ def _own_csr(matrix: Any) -> sparse.csr_array:
     try:
         own.check_format(full_check=True)
     except ValueError as error:
-        sentence = f"adjacency is not a valid CSR matrix ({error}). Build it again."
-        raise InputError(sentence, "setting", setting="adjacency") from error
+        _refuse(f"adjacency is not a valid CSR matrix ({error}). Build it again.")
     own.sum_duplicates()
     return own
 
@@ -269,8 +221,11 @@ def _own_csr(matrix: Any) -> sparse.csr_array:
 def _require_weights(weights: np.ndarray) -> None:
     # Comparisons with NaN are false, and min and max return it.
     if not (weights.min(initial=1) > 0 and weights.max(initial=1) < np.inf):
-        sentence = "adjacency must hold finite weights above 0. Drop other edges first."
-        raise InputError(sentence, "setting", setting="adjacency")
+        _refuse("adjacency must hold finite weights above 0. Drop other edges first.")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise InputError(sentence, "setting", setting="adjacency")
 
 
 def _index_type(n: int, entries: int) -> type[np.signedinteger]:

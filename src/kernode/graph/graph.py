@@ -219,12 +219,12 @@ def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
     if weights is None:
         return None
     weights = as_array("weights", weights)
-    if weights.dtype.kind not in "fiub":
-        raise InputError(f"weights must be numbers. Got {weights.dtype}.", "setting", setting="weights")
-    weights = weights.astype(np.float32, copy=False)
     if weights.shape != (m,):
         sentence = f"weights must hold one number per edge ({m}). Got {weights.shape}."
         raise InputError(sentence, "shape", setting="weights", expected=(m,), found=weights.shape)
+    if weights.dtype.kind not in "fiub":
+        raise InputError(f"weights must be numbers. Got {weights.dtype}.", "setting", setting="weights")
+    weights = weights.astype(np.float32, copy=False)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if bad.size:
         raise InputError(

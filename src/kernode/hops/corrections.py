@@ -9,12 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from scipy import sparse
@@ -22,22 +19,13 @@ from scipy import sparse
 from kernode.errors import FileError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.hops.masked_product import by_graphblas, by_scipy, masked_product, row_blocks
+from kernode.hops.masked_product import masked_product
 from kernode.hops.matrices import Powers
 from kernode.io.archive import checked_csr
 from kernode.progress import tell
 from kernode.storage import cache_folder, write_whole
 
 WORTH_KEEPING = 2**20  # entries; below that computing is as fast as reading
-
-
-class Times(Protocol):
-    """A product left · right, with its entries of the mask alone where there is one."""
-
-    def __call__(
-        self, left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
-    ) -> sparse.csr_array:
-        """Multiply."""
 
 
 def correction_terms(
@@ -47,7 +35,7 @@ def correction_terms(
     loops: sparse.csr_array,
     hops: int,
     powers: Powers,
-    times: Times,
+    times: Callable[..., sparse.csr_array],
 ) -> list[sparse.csr_array]:
     """Return the terms of some rows.
 
@@ -56,7 +44,7 @@ def correction_terms(
     - ``released``: diag(step^H).
 
     ``own`` holds the rows of I and ``first`` the rows of the step (N or Ā); ``step`` and ``loops`` are the
-    whole step and I, as ``times`` takes its right side.
+    whole step and I, as ``times(left, right, what, mask)`` takes its right side.
     """
     if powers == "plain" or (powers == "each" and hops == 1):
         return []
@@ -79,14 +67,11 @@ def correction_terms(
     return [(whole * shell).tocsr() for shell in shells]
 
 
-def local_terms(
-    graph: Graph, step: sparse.csr_array, hops: int, powers: Powers, device: torch.device
-) -> sparse.csr_array | None:
+def local_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Powers) -> sparse.csr_array | None:
     """Return the terms of a whole graph on top of each other, from the cache where they are; None without."""
     if powers == "plain" or (powers == "each" and hops == 1):
         return None
     identity = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
-    times = times_on(device)
 
     def compute() -> sparse.csr_array:
         terms = correction_terms(identity, step, step, identity, hops, powers, times)
@@ -95,15 +80,11 @@ def local_terms(
     return cached(graph, f"{powers}-{hops}", compute)
 
 
-def times_on(device: torch.device) -> Times:
+def times(
+    left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
+) -> sparse.csr_array:
     """Return the product with a step that is held whole."""
-
-    def times(
-        left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
-    ) -> sparse.csr_array:
-        return (left @ right).tocsr() if mask is None else masked_product(left, right, mask, device, what)
-
-    return times
+    return (left @ right).tocsr() if mask is None else masked_product(left, right, mask, what)
 
 
 # -- the rows of a share -----------------------------------------------------------------------------
@@ -116,12 +97,14 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
     never holds more than its own rows and those of one other.
     """
 
-    def times(
+    def times_of_all(
         left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
     ) -> sparse.csr_array:
         total = sparse.csr_array(left.shape, dtype=np.result_type(left.dtype, right.dtype))
         for done, (at, block) in enumerate(share.each(right)):
-            total = total + _masked(left[:, at], block, mask)  # a sum of sparse matrices stores no zeros
+            own = left[:, at]
+            part = own @ block if mask is None else masked_product(own, block, mask, "", block.T.tocsr())
+            total = (total + part).tocsr()  # a sum of sparse matrices stores no zeros
             tell(what, done + 1, share.ranks.size)
         total.sort_indices()
         return total
@@ -134,23 +117,10 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
     step.data *= np.repeat(scale[share.start : share.stop], np.diff(step.indptr))
     step.data *= scale[step.indices]
     own = identity.astype(bool).tocsr()
-    terms = correction_terms(own, step, step, own, hops, powers, times)
+    terms = correction_terms(own, step, step, own, hops, powers, times_of_all)
     found = sparse.vstack([step, *terms], format="csr") if terms else step
     found.sort_indices()
     return found
-
-
-def _masked(
-    left: sparse.csr_array, right: sparse.csr_array, mask: sparse.csr_array | None
-) -> sparse.csr_array:
-    """Return (left · right) ⊙ mask, a block of rows at a time, so that left · right is never held whole."""
-    if mask is None:
-        return (left @ right).tocsr()
-    # GraphBLAS takes the right side by columns, which of a symmetric matrix are its rows, but not of a block.
-    with_graphblas = find_spec("graphblas") is not None
-    way = by_graphblas(left, right.T.tocsr(), mask) if with_graphblas else by_scipy(left, right, mask)
-    parts = [way(start, stop) for start, stop in row_blocks(left, right)]
-    return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, right.shape[1]))
 
 
 # -- the cache on disk -------------------------------------------------------------------------------

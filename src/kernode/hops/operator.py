@@ -124,7 +124,7 @@ class FactoredHops(HopOperator):
             rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
             return cls(to_torch(rows, place), hops, powers, exchange)
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
-        local = local_terms(graph, step, hops, powers, place.device)
+        local = local_terms(graph, step, hops, powers)
         near = step if local is None else sparse.vstack([step, local], format="csr")
         return cls(to_torch(near, place), hops, powers)
 

@@ -16,7 +16,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees, places, spheres
-from kernode.hops.corrections import correction_terms, times_on
+from kernode.hops.corrections import correction_terms, times
 from kernode.hops.matrices import Powers, check_hops, scaled
 from kernode.hops.operator import weighted
 
@@ -98,7 +98,6 @@ class HopRows:
         """Return the terms of some rows on top of each other; None where there are none."""
         loops = sparse.eye_array(len(self.columns), format="csr", dtype=bool)
         own = _unit_rows(at, len(self.columns)).astype(bool)
-        times = times_on(torch.device("cpu"))
         terms = correction_terms(own, self.step[at], self.step, loops, self.hops, self.powers, times)
         return sparse.vstack(terms, format="csr") if terms else None
 

@@ -167,14 +167,8 @@ def _require_growing(kernel: NodeKernel) -> None:
 def _require_fitting(kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray) -> None:
     """Raise unless a file's arrays fit each other and K̄: FAISS does not check them."""
     width, (r, n, d) = axes.shape[-1], kernel.embedded.shape
-    shapes = {
-        "axes": (axes, (r * d, width)),
-        "centres": (centres, (len(centres), width)),
-        "lists": (lists, (n,)),
-    }
-    for name, (array, shape) in shapes.items():
-        if array.shape != shape:
-            raise ValueError(f"{name} are of shape {array.shape}, not {shape}")
+    if (axes.shape, centres.shape, lists.shape) != ((r * d, width), (len(centres), width), (n,)):
+        raise ValueError("axes, centres and lists do not fit the model")
     if not 0 < width <= r * d or axes.dtype != np.float32 or centres.dtype != np.float32:
         raise ValueError("axes or centres are of another type")
     if lists.dtype != np.int32 or lists.min() < 0 or lists.max() >= len(centres):

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _VALUES = 2**22  # of K, or numbers of vectors, held at a time
 _ROUNDING = 16  # in units of the last place, that a product may be off by at first sight
-_WIDEST = 256  # columns in a group of which only the largest is looked at first
 
 
 def nearest(
@@ -97,49 +96,19 @@ def _best(
     kernel: NodeKernel, rows: Tensor, values: Tensor, k: int, among: Tensor | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Return the best of a block from its rounded values: m × p."""
-    groups = _grouped(values, k)
-    largest = groups.amax(dim=-1)
-    most = largest.amax(dim=1).cpu().numpy()  # m
-    if not (most < np.inf).all():
-        sentence = (
-            "K is not a finite number for some of these nodes. Train again with a smaller learning rate."
-        )
+    largest, least = (one.cpu().numpy() for one in (values.amax(dim=1), values.topk(k).values[:, -1]))
+    if not (largest < np.inf).all():
+        sentence = "K is not a finite number for some of these nodes. Train with a smaller learning rate."
         raise InputError(sentence, "not-finite", what="kernel")
-    slack = _ROUNDING * np.finfo(most.dtype).eps * np.abs(most)
-    while True:
-        owners, columns, rounded = _candidates(groups, largest, k, slack)
-        nodes = torch.from_numpy(columns).to(rows.device)
-        nodes = nodes if among is None else among[nodes]
-        found = pair_values(kernel, rows[torch.from_numpy(owners).to(rows.device)], nodes).cpu().numpy()
-        error = np.abs(found - rounded)
+    slack = _ROUNDING * np.finfo(largest.dtype).eps * np.abs(largest)
+    while True:  # of all that may be among the k largest if values err by slack / 2
+        bound = torch.from_numpy(least - slack).to(values.device)[:, None]
+        at = torch.nonzero((values >= bound) & (values > -torch.inf), as_tuple=True)  # −∞: itself
+        nodes = at[1] if among is None else among[at[1]]
+        found = pair_values(kernel, rows[at[0]], nodes).cpu().numpy()
+        error, owners = np.abs(found - values[at].cpu().numpy()), at[0].cpu().numpy()
         if not (2 * error > slack[owners]).any():
             break
         # A product may be rounded by more: where terms cancel, or where RBF has a large γ.
         slack = np.maximum(slack, 4 * error.max())
     return _by_owner(owners, nodes.cpu().numpy(), found, len(rows), k)
-
-
-def _grouped(values: Tensor, k: int) -> Tensor:
-    """Columns in groups, many more than k: m × p → m × groups × width, −∞ where there is no column."""
-    m, p = values.shape
-    width = max(1, min(_WIDEST, p // (4 * k)))
-    missing = -p % width
-    values = torch.nn.functional.pad(values, (0, missing), value=-torch.inf) if missing else values
-    return values.view(m, -1, width)
-
-
-def _candidates(
-    groups: Tensor, largest: Tensor, k: int, slack: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what may be among the k largest of a row if values err by slack / 2: rows, columns, values."""
-    # The k-th largest of the groups' largest is no larger than the k-th largest of all.
-    least = largest.topk(k).values[:, -1:] - torch.from_numpy(slack).to(largest.device)[:, None]
-    in_row, chosen = torch.nonzero(largest >= least, as_tuple=True)
-    inside = groups[in_row, chosen]  # s × width
-    at, place = torch.nonzero(inside >= least[in_row], as_tuple=True)
-    found = in_row[at], chosen[at] * groups.shape[2] + place, inside[at, place]
-    owners, columns, values = (one.cpu().numpy() for one in found)  # few: on any device sooner done here
-    best_first = np.lexsort((-values, owners))
-    starts = np.searchsorted(owners, np.arange(len(groups)))
-    kept = (values >= (values[best_first[starts + k - 1]] - slack)[owners]) & (values > -np.inf)  # −∞: itself
-    return owners[kept], columns[kept], values[kept]
