@@ -37,7 +37,6 @@ from kernode.maps import (
     Wrapped,
 )
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
-from kernode.node_classification.kled import KLED
 from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
 
@@ -96,11 +95,10 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     HopNet((4,), 3, self_loop=True),
     HopNet((4, 4), 3, hops=3, residual=True),
     HopNet((), 3, powers="last", hop_weights=0.5),
-    Standardized(HopNet((4, 4), 3, norm=False, self_loop=True)),
+    Standardized(HopNet((4, 4), 3, norm=False, self_loop=True, normalize_rows=False)),
     Standardized(Diffusion((4,), 3, hops=3, hop_weights="pagerank", normalize_rows=False)),
     Standardized(HopStages((4,), 3)),
     Standardized(ClassicGNN("sage", (4,), 3)),
-    Standardized(GCN((4,), 3)),
     HopStages((4,), 3),
     HopStages((4, 5), 3, hops=2, norm=False),
     Presmoothed((4,), 3),
@@ -173,7 +171,6 @@ METHODS = {  # for three classes
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(SideBySide(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
-    "kled": KLED(scales=(0.5, 1.0)),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }
