@@ -24,7 +24,7 @@ def play(given: argparse.Namespace) -> None:
     import torch
 
     from kernode.compute.place import Place
-    from kernode.data import load_graph
+    from kernode.io import load_graph
     from kernode.metrics.accuracy import mean_and_std
     from kernode.studies.compare.contestants import contestant
     from kernode.studies.compare.matches import Match

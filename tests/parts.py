@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from experiments.rivals import KLED, FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
-from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
     GAT,
@@ -23,13 +22,11 @@ from kernode.maps import (
     ClassicGNN,
     DiffusedComponents,
     Diffusion,
-    FastGCN,
     FeatureMap,
     Free,
     HopMLP,
     HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,
@@ -39,6 +36,8 @@ from kernode.maps import (
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
 from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS
 
 # Parts of a user's own
 

@@ -1,14 +1,14 @@
 """What to train on: the same nodes, edges and places in every file, in float64 unless said otherwise."""
 
 import numpy as np
+from kernode.node_classification.trainer import train
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.data import random_split
-from kernode.data.edge_split import split_edges
-from kernode.tasks.links.task import LinkTask
+from kernode.io import random_split
+from kernode.io.edge_split import split_edges
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
-from kernode.node_classification.trainer import train
+from kernode.tasks.links.task import LinkTask
 from kernode.training.run import Run
 from kernode.training.settings import Training
 

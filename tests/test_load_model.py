@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kernode.node_classification import model_file
 from scipy import sparse
 
 import kernode as kn
@@ -10,7 +11,6 @@ from kernode.errors import FileError, InputError
 from kernode.kernels import Linear
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import HopMLP
-from kernode.node_classification import model_file
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.training.settings import Training
 from tasks import LABELS, SPLIT

@@ -22,8 +22,8 @@ KEPT = 32  # numbers of each parameter, evenly spread, beside their sum
 
 # By name: the variant and what is changed.
 _VARIANTS_0_1_0 = (
-    *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "jk", "fastgcn", "sgc"),
-    *("appnp", "kled", "smoother", "k3-tuned"),
+    *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "sgc"),
+    *("appnp", "smoother", "k3-tuned"),
 )
 OWN_SETTINGS = {
     "margin": (0.1, 0.7), "kernel_weight": (0.1, 2.0), "learning_rate": (0.01, 0.02), "dropout": (0.2, 0.5),

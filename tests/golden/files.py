@@ -15,7 +15,7 @@ import numpy as np
 import kernode as kn
 from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
-from kernode.data import Store, read_npz, write_npz, write_store
+from kernode.io import Store, read_npz, write_npz, write_store
 from kernode.maps import DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, SideBySide, Standardized
 from kernode.studies.results import Results, digest_of
 

@@ -8,9 +8,9 @@ from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
-from kernode.link_prediction import baselines
-from kernode.tasks.links.evaluation import link_baselines
 from kernode.metrics.ranking import link_metrics
+from kernode.tasks.classes.baselines import baselines
+from kernode.tasks.links.evaluation import link_baselines
 
 
 def test_baselines_are_loops_over_pairs():

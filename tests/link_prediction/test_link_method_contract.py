@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.link_prediction.fitting import fit_links
 
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge, split_edges
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.edge_split import is_edge, split_edges
+from kernode.io.sizes import GraphSizes
+from kernode.progress import heard_by
 from kernode.tasks.links import missing
-from kernode.link_prediction.fitting import fit_links
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModel
-from kernode.progress import heard_by
 from kernode.training.settings import Training
 from parts import LINK_METHODS, over
 from tasks import DOUBLE, link_task

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import FileError, InputError
+from kernode.io.edge_split import is_edge, split_edges
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.checkpoint import Checkpoint
 from parts import LINK_METHODS
@@ -191,7 +191,7 @@ def test_wrong_use_is_one_sentence(tmp_path):
         (lambda: links.missing_links(3, k=0), "k must be an integer ≥ 1"),
         (lambda: predictor("magic").fit(CLUSTERS), "'magic' is not a link variant"),
         (lambda: predictor().fit("cora"), "graph must be a kernode.Graph or an EdgeSplit"),
-        (lambda: predictor(replicas=0).fit(CLUSTERS), "replicas must be an integer from 1"),
+        (lambda: predictor(replicas=0).fit(CLUSTERS), "replicas must be an integer ≥ 1"),
         (lambda: predictor(patience=3, selection="last").fit(CLUSTERS), "patience belongs to"),
     ):
         with pytest.raises(InputError, match=sentence):

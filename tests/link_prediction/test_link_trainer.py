@@ -5,19 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.link_prediction import trainer
+from kernode.link_prediction.trainer import train_links
 from torch.nn.functional import softplus
 
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.stack import part
-from kernode.data.edge_split import is_edge, split_edges
 from kernode.errors import InputError, KernodeError
+from kernode.io.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
-from kernode.link_prediction import trainer
-from kernode.tasks.links.method import LinkMethod
-from kernode.link_prediction.trainer import LinkLearner, train_links
 from kernode.maps import HopMLP
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.task import LinkLearner
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 from parts import LINK_METHODS

@@ -18,10 +18,10 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.kernels import RBF
-from kernode.link_prediction.trainer import LinkLearner
 from kernode.losses.edge_pairs import EdgePairs
 from kernode.maps import GCN, HopMLP
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
+from kernode.tasks.links.task import LinkLearner
 
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
 GRAPH = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, node_names=NAMES, name="clusters")

@@ -4,8 +4,8 @@ import pytest
 
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.kernels import RBF, Linear, Normalized
 from kernode.estimators.links import LinkPredictor
+from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import GAT, GCN, Diffusion, Free, HopMLP
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
@@ -45,7 +45,7 @@ def test_settings_that_were_found_are_those_of_their_data_set_alone():
 def test_the_default_is_the_kernel_until_patience_runs_out():
     assert configure_links(LinkPredictor().variant)[0] == configure_links("kernel")[0]
     assert configure_links("auto", selection="last")[1] == configure_links("kernel", selection="last")[1]
-    with pytest.raises(InputError, match="patience belongs to selection='best'"):
+    with pytest.raises(InputError, match="patience belongs to the selection best"):
         configure_links("auto", selection="last", patience=5)
 
 

@@ -7,8 +7,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data.edge_split import is_edge
 from kernode.errors import InputError
+from kernode.io.edge_split import is_edge
 from kernode.tasks.links.model import LinkModelOnGraph
 
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from kernode.node_classification.trainer import learners
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
@@ -13,7 +14,6 @@ from kernode.kernels import Linear
 from kernode.losses import Softmax
 from kernode.maps import JKConcat, Wrapped
 from kernode.tasks.classes.method import Method
-from kernode.node_classification.trainer import learners
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 from parts import Normed

@@ -5,15 +5,16 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 import torch
+from kernode.node_classification.experiment import run_method
 from scipy import sparse
 from torch.autograd.graph import saved_tensors_hooks
 
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data import load_graph
-from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
+from kernode.io import load_graph
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.kernels import RBF, Linear
 from kernode.losses import Hinge, Softmax
 from kernode.maps import (
@@ -35,7 +36,6 @@ from kernode.maps import (
     Standardized,
 )
 from kernode.maps.smoother import FIXED as AXES
-from kernode.node_classification.experiment import run_method
 from kernode.tasks.classes.method import Method
 from kernode.training.run import Run
 from kernode.training.settings import Training

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.node_classification import tempering
 from scipy.optimize import minimize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data import random_split
 from kernode.errors import InputError, KernodeWarning
-from kernode.metrics.calibration import calibration_error, error_by_chance
-from kernode.node_classification import tempering
 from kernode.estimators.classifier import checked_threshold
-from kernode.tasks.classes.calibration import Calibration, fit_calibration
+from kernode.io import random_split
+from kernode.metrics.calibration import calibration_error, error_by_chance
+from kernode.tasks.classes.calibration import Calibration, Tempering, fit_calibration, fit_temperings
 from kernode.tasks.classes.evaluation import calibration_lines, calibration_report
 from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.calibration import Tempering, fit_temperings
 
 SPLIT = random_split(CLUSTERS.labels, (0.4, 0.2, 0.4), 0)
 TAUGHT = CLUSTERS.labels[SPLIT.train]

@@ -4,16 +4,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.kled import KLED
 
 import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.place import Place
 from kernode.losses import Hinge
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED
+from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.training.run import Run
 from kernode.training.settings import Training

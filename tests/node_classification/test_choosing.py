@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.node_classification import halving
+from kernode.node_classification.choosing import fit_best
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, KernodeError
 from kernode.hops import HopOperator, cost
+from kernode.io.sizes import GraphSizes
 from kernode.maps.layers import features
-from kernode.node_classification import halving
-from kernode.node_classification.choosing import checkpoint_parts, fit_best
-from kernode.node_classification.fitting import fit_method
+from kernode.models.fit import checkpoint_parts
 from kernode.models.halving import JUDGES, choose, reached
 from kernode.tasks.classes.model import NodeModel
 from kernode.training.checkpoint import Checkpoint

@@ -9,8 +9,7 @@ from sklearn.svm import SVC
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.errors import InputError
-from kernode.node_classification.folds import in_folds
-from kernode.tasks.classes.labels import labelled
+from kernode.tasks.classes.labels import in_folds, labelled
 from tasks import LABELS, SPLIT
 
 
@@ -134,7 +133,7 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
         ([0.5, 1.0], [0, 1], {}, "nodes must be integer indices"),
         ([0, 1], [0], {}, "two lists of one length"),
         ([0, 1], [0, -1], {}, "node 1 has no label"),
-        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer from 1"),
+        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer ≥ 1"),
         (SPLIT.train, LABELS, {"replicas": 1.5}, "replicas must be an integer. Got 1.5"),
         (SPLIT.train, LABELS, {"random_state": "one"}, "random_state must be an integer. Got 'one'"),
         (SPLIT.train, LABELS, {"epochs": "many"}, "epochs must be an integer"),

@@ -1,8 +1,8 @@
 """An experiment on a graph that a search has seen: where what it found may be used."""
 
 import pytest
-
 from kernode.node_classification import experiment
+
 from kernode.tasks.classes.configure import candidates
 from kernode.training.run import Run
 from tasks import SINGLE

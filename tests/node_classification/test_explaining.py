@@ -128,9 +128,9 @@ def test_what_has_no_exact_explanation_is_refused(settings, word):
 
 def test_a_gaussian_kernel_is_refused_where_it_decides():
     by_centroids, by_softmax = fitted("k2"), fitted("k3", kernel=RBF())
-    with pytest.raises(InputError, match="RBF is no dot product"):
+    with pytest.raises(InputError, match="RBF is not a dot product"):
         by_centroids.explain(0)
-    with pytest.raises(InputError, match="RBF is no dot product"):
+    with pytest.raises(InputError, match="RBF is not a dot product"):
         by_softmax.explain(0, 1)
     e = by_softmax.explain(0)  # scores of softmax do not ask the kernel
     assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias)

@@ -5,16 +5,16 @@ from functools import partial
 
 import numpy as np
 import pytest
+from kernode.node_classification import variants
+from kernode.node_classification.choosing import fit_best
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.hops import cost
-from kernode.node_classification import variants
-from kernode.node_classification.choosing import fit_best
-from kernode.node_classification.fitting import fit_again, fit_method
-from kernode.tasks.classes.task import LabelledNodes
-from kernode.tasks.classes.task import NodeLearner
+from kernode.tasks.classes.folds import fit_again
+from kernode.tasks.classes.task import LabelledNodes, NodeLearner
 from kernode.training.checkpoint import Checkpoint
 from parts import METHODS
 from tasks import LABELS, SHORT, SPLIT, PowerCutError, cut_at, node_task

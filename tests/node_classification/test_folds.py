@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import CLUSTERS
-from kernode.node_classification.folds import can_hold_out, in_folds
-from kernode.tasks.classes.labels import labelled
+from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled
 from kernode.tasks.classes.task import LabelledNodes
 from tasks import LABELS, SPLIT
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from kernode.node_classification.logistic_regression import classify, fit_logistic
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-
-from kernode.node_classification.logistic_regression import classify, fit_logistic
 
 
 @pytest.mark.parametrize("classes", [2, 3])

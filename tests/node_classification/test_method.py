@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from kernode.node_classification.changes import with_objective
 
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GCN, Free, HopMLP
-from kernode.node_classification.changes import with_objective
 from kernode.tasks.classes.method import Method
 
 DOT = Normalized(Linear())

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
-from kernode.graph.growth import extended
-from kernode.node_classification.fitting import fit_again, fit_method
+from kernode.graph.edits import extended
+from kernode.io.sizes import GraphSizes
+from kernode.tasks.classes.folds import fit_again
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
@@ -124,7 +125,7 @@ def test_estimator_learns_saves_and_loads(method, tmp_path):
             settings["kernel_loss"] = getattr(method.loss, "kernel", method.loss)
         if method.loss.objective != "kernel":
             settings["class_weights"] = getattr(method.loss, "softmax", method.loss).class_weights
-    variant = "k3" if method.learns_by_gradient else "kled"
+    variant = "k3" if method.learns_by_gradient else "label-propagation"
     model = kn.NodeKernelClassifier(
         variant, replicas=2, random_state=3, precision=64, device="cpu", **settings
     )

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
+from kernode.node_classification.fitting import fit_method
+from kernode.node_classification.kled import KLED
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -15,13 +17,11 @@ from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.growth import extended, touched
+from kernode.graph.edits import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp
 from kernode.maps import base as maps_base
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes

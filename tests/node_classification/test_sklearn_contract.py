@@ -109,7 +109,7 @@ def test_classes_may_be_a_column_and_must_be_there():
         classifier().fit(SPLIT.train, graph=GRAPH)
     with pytest.raises(InputError, match="y contains NaN"):
         classifier().fit([0, 1], [0.0, np.nan], graph=GRAPH)
-    with pytest.raises(InputError, match="pass graph="):
+    with pytest.raises(InputError, match="give the graph"):
         classifier().fit(SPLIT.train, LABELS)
 
 
@@ -129,7 +129,9 @@ def test_answers_depend_neither_on_the_order_nor_on_the_company_of_nodes():
 
 def test_another_graph_is_asked_through_the_model_and_remembered(monkeypatch):
     models, asked, on = [fitted(), fitted(transformer)], [], NodeModel.on
-    monkeypatch.setattr(NodeModel, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named))
+    monkeypatch.setattr(
+        NodeModel, "on", lambda *given, **named: asked.append(given[1]) or on(*given, **named)
+    )
     twin = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, node_names=NAMES[::-1], name="twin")
     for model in models:
         asked.clear()
@@ -218,8 +220,8 @@ def test_vectors_have_names_precision_and_the_index_of_what_was_asked():
 
 
 def test_what_has_no_vectors_says_so():
-    with pytest.raises(InputError, match="KLED has no feature map"):
-        kn.NodeKernelTransformer("kled").fit(SPLIT.train, LABELS, graph=GRAPH)
+    with pytest.raises(InputError, match="LabelPropagation has no feature map"):
+        kn.NodeKernelTransformer("label-propagation").fit(SPLIT.train, LABELS, graph=GRAPH)
     for use in (lambda m: m.transform([0]), lambda m: m.get_feature_names_out(), lambda m: m.similar(0)):
         with pytest.raises(NotFittedError):
             use(kn.NodeKernelTransformer())

@@ -5,17 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.node_classification.fitting import fit_method
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.losses import Hinge
 from kernode.maps import GCN
-from kernode.metrics.retrieval import retrieval
-from kernode.node_classification.fitting import fit_method
-from kernode.tasks.classes.task import LabelledNodes, NodeTask
-from kernode.tasks.classes.task import NodeLearner, learners
+from kernode.metrics.ranking import retrieval
 from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.task import LabelledNodes, NodeLearner, NodeTask, learners
 from kernode.training.run import Run
 from parts import METHODS
 from tasks import DOUBLE, NO_NODES, SHORT, SINGLE, SPLIT, labelled_nodes, node_task, split_of, trained
@@ -130,7 +129,7 @@ def test_validation_and_test_labels_never_reach_the_losses():
 
 def test_best_needs_validation_nodes():
     none = replace(labelled_nodes(), validation=NO_NODES, validation_labels=NO_NODES)
-    with pytest.raises(InputError, match="selection='best' needs validation nodes"):
+    with pytest.raises(InputError, match="the selection best needs validation nodes"):
         trained(JOINT, nodes=none)
 
 

@@ -7,14 +7,9 @@ from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.tasks.classes import tuned as tuned_settings
+from kernode.tasks.classes.configure import candidates, configure, find_variant
 from kernode.tasks.classes.method import Method
-from kernode.node_classification.variants import (
-    CANDIDATES,
-    VARIANTS,
-    candidates,
-    configure,
-    find_variant,
-)
+from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.training.settings import Training
 from tasks import LABELS, SPLIT
 
@@ -53,8 +48,6 @@ def test_settings_of_other_systems_are_as_documented():
         "presmoothed": (maps.Presmoothed(), Joint(), Training(learning_rate=0.05)),
         "gcn": (maps.GCN(), Softmax(), Training(weight_decay=1e-4)),
         "gat": (maps.GAT(attention_dropout=0.4), Softmax(), Training(epochs=100)),
-        "jk": (maps.JKConcat((64, 64), inner_dropout=0.8), Softmax(), Training()),
-        "fastgcn": (maps.FastGCN(share=1.0), Softmax(), Training(epochs=400)),
         "sgc": (
             maps.Presmoothed((), powers="plain"), Softmax(), Training(learning_rate=0.2, weight_decay=1e-5),
         ),
@@ -114,8 +107,8 @@ NO_EFFECT = [
     ("k3", {"selection": "last", "select_by": "map"}, "select_by has no effect on k3"),
     ("smoother", {"epochs": 5}, r"epochs has no effect on smoother \(Smoother, kernel objective\)"),
     ("smoother", {"hidden": 4}, "Smoother has no setting 'hidden'"),
-    ("kled", {"learning_rate": 0.1}, r"learning_rate has no effect on kled \(KLED\): leave it out"),
-    ("kled", {"hops": 2}, r"kled \(KLED\) has no setting 'hops'"),
+    ("label-propagation", {"learning_rate": 0.1}, r"no effect on label-propagation \(LabelPropagation\)"),
+    ("label-propagation", {"hops": 2}, r"label-propagation \(LabelPropagation\) has no setting 'hops'"),
     ("gcn", {"hops": 2}, "gcn .* has no setting 'hops'"),
     ("k3", {"colour": "red"}, "has no setting 'colour'"),
 ]
@@ -160,9 +153,7 @@ def test_candidates_of_auto_that_lack_a_setting_are_left_out():
     assert [*candidates("auto", kernel_loss="squared")] == with_kernel_loss
     with pytest.raises(InputError, match="hops must be an integer"):
         candidates("auto", hops=0)
-    with pytest.raises(
-        InputError, match=r"^diffusion \(Diffusion, joint objective\) has no setting"
-    ):
+    with pytest.raises(InputError, match=r"^diffusion \(Diffusion, joint objective\) has no setting"):
         candidates("auto", colour="red")
 
 

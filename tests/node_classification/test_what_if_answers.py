@@ -8,8 +8,8 @@ import pytest
 import kernode as kn
 from graphs import clustered_graph
 from kernode.errors import InputError
-from kernode.graph.edits import Edit
 from kernode.explain.what_if import _search
+from kernode.graph.edits import Edit
 
 GRAPH = clustered_graph(n=60, classes=3)
 TRAIN = np.arange(0, 60, 2)

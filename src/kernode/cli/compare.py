@@ -15,16 +15,13 @@ from kernode.cli.jobs import JobOptions
 from kernode.cli.options import (
     DATA_HELP,
     OutputOptions,
-    ProfileOption,
     ResultsOption,
     TableOptions,
     TensorBoardOption,
 )
 from kernode.cli.reports.compare import print_report
-from kernode.cli.reports.profile import print_profile, profile_of
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
-from kernode.progress import Stopwatch, timed, timed_by
+from kernode.errors import InputError, kept
+from kernode.progress import timed
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -69,7 +66,6 @@ def compare(
     ] = "5",
     results: ResultsOption = None,
     tensorboard: TensorBoardOption = None,
-    profile: ProfileOption = False,
     device: JobOptions,
     output: OutputOptions,
 ) -> None:
@@ -89,7 +85,6 @@ def compare(
 
     Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
     """
-    watch = Stopwatch()
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
     if len(names) < 2:
         raise InputError(f"--variants must name two or more, such as {VARIANTS}. Got {variants!r}.")
@@ -104,7 +99,7 @@ def compare(
     choosing = _choosing(choose_on)
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
-    with timed_by(watch):
+    if True:
         with timed("imports"):
             from kernode.studies.compare.contestants import contestant
             from kernode.studies.compare.matches import matches
@@ -122,11 +117,7 @@ def compare(
     for match, found in zip(todo, played, strict=True):
         figures.setdefault(match.graph.name, {})[match.method.name] = found
     values = report(figures, chosen, against)
-    if profile:
-        values["profile"] = profile_of(watch)
     print_json(values) if output.json else print_report(values)
-    if profile and not output.json:
-        print_profile(values["profile"])
 
 
 def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
@@ -166,7 +157,7 @@ def _played(
 
 def _check_split(split: str) -> None:
     """Only random splits can be compared in pairs, and every part of them has a use."""
-    from kernode.data.node_split import is_per_class, parse_per_class, parse_sizes
+    from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
     sizes: tuple[float, ...]
     if is_per_class(split):

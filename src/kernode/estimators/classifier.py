@@ -11,8 +11,7 @@ from sklearn.metrics import accuracy_score
 from kernode.errors import InputError, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
 from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
 from kernode.tasks.classes.labels import as_weights, require_classes
@@ -99,8 +98,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
         nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
-        of it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
-        reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
+        of it), and, on the graph that was learned from, what the commonest class, features alone and edges
+        alone reach with the same training nodes. These choose their settings by the validation nodes.
 
         Without X the report is that of the whole fit on a split, with the test figures under "test".
         """

@@ -9,13 +9,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.data.edge_split import EdgeSplit
-from kernode.data.exchange import is_foreign_graph, require_graph
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_nodes, as_pairs
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
+from kernode.io.edge_split import EdgeSplit
+from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.evaluation import Report
@@ -83,7 +82,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
     :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
-    :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
+    :class:`~kernode.io.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
     the operator.
 
     ``fit(pairs, y, graph=graph)`` is scikit-learn's form, for cross_val_score and GridSearchCV: the pairs

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
-from kernode.compute.threads import cpu_threads
 from kernode.errors import InputError
 from kernode.explain.explanation import (
     Features,

@@ -1,4 +1,4 @@
-"""Similar nodes: which nodes are searched, a model's index file, and how unlike the training nodes a node is."""
+"""Similar nodes: which are searched, a model's index file, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy as np
 import torch
 
 from kernode.compute.stack import part, replica
-from kernode.data.tables.conditions import nodes_where
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import Positions, as_nodes
+from kernode.io.tables.conditions import nodes_where
 from kernode.kernels.index import NodeIndex
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.errors import InputError
@@ -63,7 +63,9 @@ def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
     if g.shape[-1] != class_bias.shape[-1]:
         raise InputError(
             f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
-            f"Got {g.shape[-1]}: leave outputs unset, or use objective='kernel'."
+            f"Got {g.shape[-1]}: leave outputs unset, or use the objective kernel.",
+            "setting",
+            setting="objective",
         )
     return g + class_bias[:, None]
 

@@ -4,7 +4,6 @@ from kernode.maps import former  # noqa: F401 (maps of earlier versions are read
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.diffusion import Diffusion
-from kernode.maps.fastgcn import FastGCN
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
@@ -12,7 +11,6 @@ from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
 from kernode.maps.hop_stages import HopStages
-from kernode.maps.jk import JKConcat
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
@@ -28,13 +26,11 @@ __all__ = [
     "ClassicGNN",
     "DiffusedComponents",
     "Diffusion",
-    "FastGCN",
     "FeatureMap",
     "Free",
     "HopMLP",
     "HopNet",
     "HopStages",
-    "JKConcat",
     "ModuleMap",
     "Parameters",
     "Presmoothed",

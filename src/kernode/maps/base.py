@@ -16,11 +16,11 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, take
 from kernode.config import Config
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
+from kernode.io.sizes import GraphSizes
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are

@@ -15,9 +15,9 @@ from torch.nn import functional
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix, product, to_torch, unchecked_csr
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_weight, kept, masked_product, scale_of

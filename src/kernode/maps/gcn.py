@@ -11,8 +11,8 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.linear import initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_layer

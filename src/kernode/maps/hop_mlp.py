@@ -16,10 +16,10 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
 from kernode.maps.layers.features import node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers, check_hops, cost_of
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.hop_mlp import HopInputs
 from kernode.maps.layers.features import node_features

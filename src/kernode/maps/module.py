@@ -17,9 +17,9 @@ from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.sizes import dense_held, width_of

@@ -13,10 +13,10 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp

@@ -13,12 +13,11 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
-from kernode.compute.sparse import SparseMatrix, product
-from kernode.compute.unit_rows import unit_rows
-from kernode.data.sizes import GraphSizes
+from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
 from kernode.maps.layers.features import placed_features, require_room, to_place
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
-from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
-from kernode.data.tables.columns import Encoding
 from kernode.errors import KernodeError
 from kernode.graph import Graph
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
+from kernode.io.tables.columns import Encoding
 from kernode.maps.former import current_parameters
 from kernode.models.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors

@@ -19,10 +19,10 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
-from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
+from kernode.io.tables.columns import Encoding
 from kernode.kernels import NodeKernel
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -95,7 +95,7 @@ class Model(ABC):
         """Facts of a file of any earlier version in today's form."""
         return facts
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 (a task may have nothing to check)
         """Raise ValueError unless the fields fit each other: anybody can make a file's checksum right."""
 
     def save(self, path: str | Path, graph: Graph | None = None) -> Path:

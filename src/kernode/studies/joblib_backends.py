@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
-
-from kernode.ctrl_c import before_leaving
 
 
 def prepare_backend() -> None:
@@ -24,15 +21,6 @@ def prepare_backend() -> None:
     elif kind == "RayBackend":
         # It gives results as they come, but is derived from joblib's multiprocessing, which does not.
         backend.supports_return_generator = True
-
-
-@before_leaving
-def _end_workers(sentence: str) -> None:
-    """Of loky, whose workers do not hear Ctrl-C, and would go on."""
-    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
-    executor = getattr(loky, "_executor", None)
-    for worker in list(executor._processes.values()) if executor is not None else ():
-        worker.kill()
 
 
 def _complete_dask(backend: Any) -> None:

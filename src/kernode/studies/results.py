@@ -14,10 +14,6 @@ from kernode.errors import FileError
 from kernode.progress import note
 from kernode.storage import write_whole
 
-_PACKAGED = Path(__file__).parents[1] / "results"  # in an installed package
-_CHECKOUT = Path(__file__).parents[3] / "results"  # in a clone of the repository
-SHIPPED = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
-
 
 def digest_of(settings: Mapping[str, Any]) -> str:
     """What a result is found by; it does not depend on the order of the settings."""
@@ -47,11 +43,9 @@ class Results:
 
     @classmethod
     def of(cls, folder: Path | None) -> Results:
-        """The named folder alone; unnamed, ./results before those that come with the package."""
-        if folder is not None:
-            return cls(folder, (folder,))
-        here = Path("results")
-        return cls(here, (here, SHIPPED))
+        """The named folder; ./results where none is named."""
+        folder = folder or Path("results")
+        return cls(folder, (folder,))
 
     def find(self, cell: Keyed) -> dict[str, Any] | None:
         """The stored result of a cell, or None."""

@@ -12,6 +12,7 @@ task: loky's workers map its arrays from one file, and Dask and Ray give it to e
 from __future__ import annotations
 
 import pickle
+import signal
 import threading
 import traceback
 import warnings
@@ -25,10 +26,8 @@ from typing import Any, NamedTuple
 import torch
 from threadpoolctl import threadpool_limits
 
-from kernode.compute.determinism import deterministic, is_deterministic
-from kernode.compute.place import Place
-from kernode.compute.threads import cpu_threads
-from kernode.ctrl_c import not_for_children
+from kernode.compute.gpu import deterministic, is_deterministic
+from kernode.compute.place import Place, cpu_threads
 from kernode.errors import KernodeError, warn
 from kernode.studies.worker_log import Line, kept_lines, repeat
 
@@ -104,6 +103,22 @@ def run_tasks(
             _say_lost(lost, f"{len(tasks) - len(left)} of {len(tasks)} tasks are done", in_vain)
 
 
+@contextmanager
+def _not_for_children() -> Iterator[None]:
+    """Block Ctrl-C in processes that are started meanwhile: the process that starts them ends them.
+
+    A terminal sends it to all of them, and a Python that is still importing would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _run_once(
     left: dict[int, Task], surroundings: Surroundings, here: Here
 ) -> Generator[tuple[int, Any], None, Exception | None]:
@@ -115,7 +130,7 @@ def _run_once(
     prepare_backend()
     calls = [delayed(_run)(number, surroundings, task.call, *task.arguments) for number, task in left.items()]
     try:
-        with not_for_children():
+        with _not_for_children():
             results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
     except (
         Exception

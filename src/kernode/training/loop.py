@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.adam import Adam
-from kernode.compute.average import Average
-from kernode.compute.capture import captured
+from kernode.compute.adam import Adam, Average
+from kernode.compute.gpu import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters

@@ -27,7 +27,7 @@ def has_random_split(problem: Problem) -> bool:
     """Whether another seed would test what this search has seen."""
     if problem.metric == "auc":
         return True
-    from kernode.data.split_file import is_split_file
+    from kernode.io.split_file import is_split_file
 
     split = getattr(problem, "split_name", "")
     return split not in ("fastgcn", "public") and not is_split_file(split)

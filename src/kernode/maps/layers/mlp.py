@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from kernode.compute.draws import DROPOUT, Draws, Dropout
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.hops import HopCost
+from kernode.io.sizes import GraphSizes
 
 # What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
 WIDTHS = {"hidden": (16, 32, 64, 128, 256)}

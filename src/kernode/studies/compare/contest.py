@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.place import Place
-from kernode.data import Split
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.models.halving import RUNGS
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import (

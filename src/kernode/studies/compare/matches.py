@@ -13,9 +13,9 @@ import torch
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, split_nodes
-from kernode.data.node_split import is_per_class
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.node_split import is_per_class
 from kernode.studies.compare.candidates import candidates_of
 from kernode.studies.compare.choice import CHOOSE_ON
 from kernode.studies.compare.contest import contest, rule_of

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from kernode.compute.place import Place
-from kernode.data import Split
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split
+from kernode.io.sizes import GraphSizes
 from kernode.models.fit import fit_candidates
 from kernode.studies.compare.candidates import Candidate, by_structure, stacked
 from kernode.tasks.classes.on_graph import NodeModelOnGraph

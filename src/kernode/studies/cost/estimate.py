@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernode.compute.free_memory import free_at, readable
+from kernode.compute.machine import free_at, readable
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
+from kernode.io.sizes import GraphSizes
 from kernode.studies.cost.measure import Measured, measure
 from kernode.tasks.classes.method import NodeMethod
 from kernode.training.memory import least_needed, refusal

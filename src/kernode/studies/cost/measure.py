@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernode.compute.capture import WARM_UP
-from kernode.compute.free_memory import peak_at
+from kernode.compute.gpu import WARM_UP
+from kernode.compute.machine import peak_at
 from kernode.graph import Graph
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.evaluation import fit_report

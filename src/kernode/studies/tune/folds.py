@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernode.data import Split
 from kernode.errors import InputError
+from kernode.io import Split
 
 
 def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) -> list[Split]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
-from kernode.data import Split, split_nodes
-from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.models.fit import fit_candidates
 from kernode.studies.tune.folds import fold_splits
 from kernode.studies.tune.space import Space, link_space, node_space

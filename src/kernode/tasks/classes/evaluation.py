@@ -10,18 +10,17 @@ import numpy as np
 import torch
 
 from kernode.compute.stack import part, replica
-from kernode.data import Split
-from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import mean_and_std
+from kernode.io import Split
+from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
+from kernode.metrics.accuracy import class_figures, mean_and_std, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
+    coverage,
     error_by_chance,
     negative_log_likelihood,
     reliability,
 )
-from kernode.metrics.classes import class_figures, wilson
-from kernode.metrics.coverage import coverage
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -59,7 +58,7 @@ class Report:
         printer.text(str(self))
 
 
-def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) -> dict[str, Any]:
+def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> dict[str, Any]:
     """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
     names = [*model.classes, *(name for name in graph.class_names if name not in model.classes)]
@@ -95,12 +94,16 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) 
 
 
 def evaluate(
-    on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray, names: Sequence[Any], given: LabelledNodes
+    on: NodeModelOnGraph,
+    nodes: np.ndarray,
+    truth: np.ndarray,
+    names: Sequence[Any],
+    given: LabelledNodes | None,
 ) -> dict[str, Any]:
     """Figures of r replicas on nodes (q × t) whose true classes are given as numbers of ``names`` (q × t).
 
     The first of the names are the model's own classes, in their order; others cannot be predicted. ``given``:
-    the training and validation nodes, for the baselines.
+    the training and validation nodes, for the baselines; without them there are none.
     """
     if not nodes.shape[1]:
         return _accuracies(np.empty((len(on.model.seeds), 0, 1)), truth) | {"similarity": None}
@@ -115,7 +118,9 @@ def evaluate(
         **class_figures(np.broadcast_to(truth, found.shape), found, names),
         "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
         # Training nodes are positions, which mean nothing in another graph.
-        "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {},
+        "baselines": {}
+        if given is None or not on.has_training_nodes
+        else baselines(on.graph, given, nodes, truth),
     }
 
 

@@ -16,9 +16,9 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses

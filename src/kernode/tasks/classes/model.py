@@ -10,10 +10,10 @@ import numpy as np
 from torch import Tensor
 
 from kernode.compute.place import Place
-from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
+from kernode.io.tables.table import Repair
 from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import Model, describe_seeds

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import chunks
-from kernode.compute.unit_rows import unit_rows
-from kernode.data.edge_split import EdgeSplit
+from kernode.compute.sparse import unit_rows
+from kernode.io.edge_split import EdgeSplit
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
 from kernode.tasks.links.model import LinkModelOnGraph

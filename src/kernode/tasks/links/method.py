@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import NOISE, Draws, Dropout
-from kernode.compute.pair_products import pair_products
 from kernode.compute.place import Place
+from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
 from kernode.maps import FeatureMap

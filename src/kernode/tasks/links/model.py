@@ -15,11 +15,10 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.data.edge_split import EdgeSplit, split_edges
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes, as_pairs
+from kernode.graph.lookup import Positions, as_nodes, as_pairs
+from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import checked_parameters, require_nodes
 from kernode.models.model import Model, ModelOnGraph, describe_seeds

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.registry import identify
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
