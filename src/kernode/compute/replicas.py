@@ -65,8 +65,7 @@ def whole(name: str, value: Any, lowest: int | None = None, highest: int | None 
     if found is not None and not too_large and (lowest is None or found >= lowest):
         return found
     bound = f" up to {highest:,}" if too_large else "" if found is None else f" ≥ {lowest}"
-    shown = repr(value) if found is None else found
-    raise bad_setting(name, f"an integer{bound}", shown)
+    raise bad_setting(name, f"an integer{bound}", value)
 
 
 def seed_from(random_state: Any) -> int:
