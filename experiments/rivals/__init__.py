@@ -5,7 +5,7 @@ from experiments.rivals.jk import JKConcat
 from experiments.rivals.kled import KLED
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
-from kernode.tasks.classes.descriptions import DESCRIPTIONS
+from kernode.cli.descriptions import DESCRIPTIONS
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import VARIANTS, Variant
 from kernode.training.settings import Training

@@ -40,6 +40,15 @@ class InputError(KernodeError, ValueError):
     code = "input"
 
 
+def bad_setting(setting: str, must_be: str, value: Any) -> InputError:
+    """The error for a setting with a wrong value.
+
+    >>> str(bad_setting("hops", "an integer ≥ 1", 0))
+    'hops must be an integer ≥ 1. Got 0.'
+    """
+    return InputError(f"{setting} must be {must_be}. Got {value!r}.", "setting", setting=setting, value=value)
+
+
 class FileError(KernodeError, OSError):
     """A file is missing, damaged or not what it claims to be (exit status 1)."""
 

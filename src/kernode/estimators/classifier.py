@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
@@ -171,10 +171,7 @@ def checked_threshold(abstain: Any) -> float:
     except (TypeError, ValueError):
         threshold = float("nan")
     if isinstance(abstain, bool) or not 0 < threshold <= 1:
-        raise InputError(
-            f"abstain must be a probability above 0 and up to 1, such as 0.9. Got {abstain!r}.",
-            "setting", setting="abstain", value=abstain,
-        )  # fmt: skip
+        raise bad_setting("abstain", "a probability above 0 and up to 1, such as 0.9", abstain)
     return threshold
 
 

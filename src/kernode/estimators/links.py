@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
@@ -127,9 +127,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
 
     def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:
         if isinstance(X, str):
-            raise InputError(
-                f"X must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.", "setting", setting="X"
-            )
+            raise bad_setting("X", "a kernode.Graph or an EdgeSplit, or pairs", X)
         if graph is None and is_foreign_graph(X):
             require_graph(X)
         require_aligned(X, y=y)

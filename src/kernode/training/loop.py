@@ -174,8 +174,10 @@ class TrainingLoop:
                 if self._has_stopped(epoch):
                     break
                 with deferred_interrupt() if self._keeps_state else nullcontext():
-                    record = _joined([act(epoch) for act in self._advance])
-                    self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                    records = []
+                    for advance in self._advance:
+                        records.append(advance(epoch))
+                    self.history.append(_in_block(_joined(records), self._blocks, epoch, self.epochs))
                 for callback in self.callbacks:
                     callback.on_epoch_end(self)
                 if self._has_diverged(epoch):
