@@ -132,6 +132,12 @@ def _is_number(value: Any, kinds: Any) -> bool:
     return bool(-_LARGEST <= value < _LARGEST) if isinstance(value, int | np.integer) else not np.isnan(value)
 
 
+def require_setting(fits: bool, name: str, what: str, value: Any) -> None:
+    """Raise unless a setting has a value that fits; ``what``: what it must be."""
+    if not fits:
+        raise InputError(f"{name} must be {what}. Got {value!r}.", "setting", setting=name, value=value)
+
+
 def require_part(name: str, value: Any, kind: type[Config], example: str) -> None:
     """Raise unless a value is a part of this kind; ``example`` is one as it is written."""
     if isinstance(value, kind):

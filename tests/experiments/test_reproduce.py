@@ -142,7 +142,7 @@ def test_the_same_settings_in_two_tables_share_a_result():
         ("weight_decay = 0.0005", "", "'weight_decay' is missing"),
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nspeed = 9", "'speed' does nothing here"),
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nhops = 3", "'hops' is given twice"),
-        ("hidden = [16]", "hidden = [0]", "layer widths must be at least 1"),
+        ("hidden = [16]", "hidden = [0]", "hidden must be widths of at least 1"),
         ('map = "HopMLP"', 'map = "HopMPL"', "map must be a class of kernode.maps"),
         ('kernel = "Linear"', 'kernel = "Cosine"', "kernel must be 'Linear' or 'RBF'"),
         ("88.40 ± 0.24", "88.40+-0.24", "'88.40+-0.24' is not a figure"),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.hops import Powers
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopSum
@@ -23,17 +23,18 @@ from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
 class Diffusion(HopSum):
     """``g(V) = Σ_h ω_h Ā^h MLP(X)``, where ω is that of personalised PageRank, or is learned from there.
 
-    ``ω_h = a(1 − a)^h``, and ``(1 − a)^H`` for the last. With learned weights it is GPRGNN (Chien et al.
-    2021), with fixed ones and without biases APPNP (Gasteiger et al. 2019).
+        ``ω_h = a(1 − a)^h``, and ``(1 − a)^H`` for the last. With learned weights it is GPRGNN (Chien et al.
+        2021), with fixed ones and without biases APPNP (Gasteiger et al. 2019).
 
-    - ``teleport``: a.
-    - ``hop_weights``: ``"learned"`` or ``"pagerank"``.
-    - ``biases``: whether the MLP's hidden layers have biases.
-    - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
+        - ``teleport``: a.
+        - ``hop_weights``: ``"learned"`` or ``"pagerank"``.
+        - ``biases``: whether the MLP's hidden layers have biases.
+        - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
 
-    >>> from kernode.compute.place import Place
-    >>> Diffusion(hops=2, teleport=0.5).first_weights(Place.of(64)).tolist()
-    [0.5, 0.25, 0.25]
+        >>> from kernode.compute.place import Place
+    from kernode.config import require_setting
+        >>> Diffusion(hops=2, teleport=0.5).first_weights(Place.of(64)).tolist()
+        [0.5, 0.25, 0.25]
     """
 
     hidden: tuple[int, ...] = (64,)
@@ -47,20 +48,9 @@ class Diffusion(HopSum):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hop_weights not in ("learned", "pagerank"):
-            raise InputError(
-                f"hop_weights must be 'learned' or 'pagerank'. Got {self.hop_weights!r}.",
-                "setting",
-                setting="hop_weights",
-                value=self.hop_weights,
-            )
-        if not (isinstance(self.teleport, Real) and 0 < self.teleport <= 1):
-            raise InputError(
-                f"teleport must be in (0, 1]. Got {self.teleport!r}.",
-                "setting",
-                setting="teleport",
-                value=self.teleport,
-            )
+        a, known = self.teleport, self.hop_weights in ("learned", "pagerank")
+        require_setting(known, "hop_weights", "'learned' or 'pagerank'", self.hop_weights)
+        require_setting(isinstance(a, Real) and 0 < a <= 1, "teleport", "in (0, 1]", a)
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, and PageRank's weights where they are learned."""
