@@ -12,8 +12,9 @@ from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
-from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
+from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, require_classes
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -111,7 +112,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
                     "missing",
                     setting="X",
                 )
-            return Report(fit_report(known, self._splits, self._given))
+            return fit_report(known, self._splits, self._given)
         require_aligned(X, y=y)
         nodes, y = self._truth(known, X, y)
         if nodes.shape != y.shape or not len(nodes):
@@ -125,7 +126,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         numbers = {name: number for number, name in enumerate(names)}
         truth = np.array([numbers[one] for one in y.tolist()])
         figures = evaluate(known, np.asarray(nodes)[None], truth[None], names, self._given)
-        return Report(figures | {"versions": versions()})
+        return Report(figures | {"versions": versions()}, lines)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
         """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.

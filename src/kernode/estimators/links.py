@@ -17,7 +17,7 @@ from kernode.io.edge_split import EdgeSplit
 from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.evaluation import Report
+from kernode.models.model import Report
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModelOnGraph
 from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
@@ -192,7 +192,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
         edges and learn nothing.
         """
-        return Report(link_report(self._fitted(), self.split_))
+        return link_report(self._fitted(), self.split_)
 
     def __sklearn_tags__(self) -> Any:
         """Two columns of names or indices, from 0 on; two classes, and y may be missing."""
@@ -271,7 +271,7 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
 
     def report(self) -> Report:
         """What was trained; no edge is left to score."""
-        return Report(link_report(self._fitted(), self.split_))
+        return link_report(self._fitted(), self.split_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""

@@ -29,7 +29,7 @@ class Diffusion(HopSum):
         - ``teleport``: a.
         - ``hop_weights``: ``"learned"`` or ``"pagerank"``.
         - ``biases``: whether the MLP's hidden layers have biases.
-        - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
+        - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in ``HopMLP``.
 
         >>> from kernode.compute.place import Place
     from kernode.config import require_setting

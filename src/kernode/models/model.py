@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -150,6 +150,27 @@ class Model(ABC):
     def __repr__(self) -> str:
         settings = json.dumps(self.method.to_json())
         return f"{type(self).__name__}({settings} on {self.dataset!r}, seeds {list(self.seeds)})"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of a model in percent, and what to compare them with; ``print`` it."""
+
+    figures: dict[str, Any]
+    describe: Callable[[dict[str, Any]], list[str]] = field(repr=False, compare=False)  # in lines
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.figures
+
+    def __str__(self) -> str:
+        return "\n".join(self.describe(self.figures))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 def describe_seeds(seeds: tuple[int, ...]) -> str:
