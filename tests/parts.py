@@ -170,6 +170,7 @@ METHODS = {  # for three classes
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(SideBySide(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
+    "kled": KLED(scales=(0.5, 1.0)),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }

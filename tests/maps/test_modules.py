@@ -8,11 +8,12 @@ import torch
 from kernode.node_classification.trainer import learners
 
 import kernode as kn
+from experiments.rivals import JKConcat
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.kernels import Linear
 from kernode.losses import Softmax
-from kernode.maps import JKConcat, Wrapped
+from kernode.maps import Wrapped
 from kernode.tasks.classes.method import Method
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training

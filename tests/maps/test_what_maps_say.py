@@ -9,6 +9,7 @@ from kernode.node_classification.experiment import run_method
 from scipy import sparse
 from torch.autograd.graph import saved_tensors_hooks
 
+from experiments.rivals import FastGCN, JKConcat
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
@@ -24,12 +25,10 @@ from kernode.maps import (
     MLP,
     ClassicGNN,
     Diffusion,
-    FastGCN,
     Free,
     HopMLP,
     HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,

@@ -23,18 +23,17 @@ from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
 class Diffusion(HopSum):
     """``g(V) = Σ_h ω_h Ā^h MLP(X)``, where ω is that of personalised PageRank, or is learned from there.
 
-        ``ω_h = a(1 − a)^h``, and ``(1 − a)^H`` for the last. With learned weights it is GPRGNN (Chien et al.
-        2021), with fixed ones and without biases APPNP (Gasteiger et al. 2019).
+    ``ω_h = a(1 − a)^h``, and ``(1 − a)^H`` for the last. With learned weights it is GPRGNN (Chien et al.
+    2021), with fixed ones and without biases APPNP (Gasteiger et al. 2019).
 
-        - ``teleport``: a.
-        - ``hop_weights``: ``"learned"`` or ``"pagerank"``.
-        - ``biases``: whether the MLP's hidden layers have biases.
-        - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in ``HopMLP``.
+    - ``teleport``: a.
+    - ``hop_weights``: ``"learned"`` or ``"pagerank"``.
+    - ``biases``: whether the MLP's hidden layers have biases.
+    - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
 
-        >>> from kernode.compute.place import Place
-    from kernode.config import require_setting
-        >>> Diffusion(hops=2, teleport=0.5).first_weights(Place.of(64)).tolist()
-        [0.5, 0.25, 0.25]
+    >>> from kernode.compute.place import Place
+    >>> Diffusion(hops=2, teleport=0.5).first_weights(Place.of(64)).tolist()
+    [0.5, 0.25, 0.25]
     """
 
     hidden: tuple[int, ...] = (64,)
