@@ -7,7 +7,7 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import SHIPPED, read_record
 
 
 def calibration_tables() -> dict[str, Callable[[], str]]:

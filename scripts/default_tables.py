@@ -8,7 +8,7 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import SHIPPED, read_record
 
 SPLITS = {"fastgcn": "FastGCN", "jk": "JK"}  # others are files, called after their graph
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED
+from kernode.search.results import SHIPPED
 
 
 def explanation_tables() -> dict[str, Callable[[], str]]:

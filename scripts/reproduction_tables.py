@@ -9,9 +9,9 @@ from functools import cache, partial
 from statistics import fmean
 from typing import Any
 
+from kernode.search.results import SHIPPED, Results
 from kernode.studies.reproduce.report import report
 from kernode.studies.reproduce.settings import TABLES, Row, Table, read_tables
-from kernode.studies.results import SHIPPED, Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}

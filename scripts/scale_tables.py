@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import SHIPPED, read_record
 
 
 def scale_tables() -> dict[str, Callable[[], str]]:

@@ -9,7 +9,7 @@ import numpy as np
 from comparison_tables import TITLES
 
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import SHIPPED, read_record
 
 
 def similarity_tables() -> dict[str, Callable[[], str]]:

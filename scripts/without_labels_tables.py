@@ -8,7 +8,7 @@ from typing import Any
 from comparison_tables import TITLES
 
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import SHIPPED, read_record
 
 SYSTEMS = {
     "links": "`LinkKernelTransformer`",

@@ -11,9 +11,9 @@ from kernode.compute.determinism import cumulative_sums, deterministic, is_deter
 from kernode.compute.fused import fused, fused_sums, use_fused
 from kernode.compute.place import Place
 from kernode.errors import InputError, KernodeError
-from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.search.tasks import Environment
 from kernode.tasks.classes.variants import VARIANTS
-from kernode.studies.tasks import Surroundings
+from kernode.tasks.links.variants import LINK_VARIANTS
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -71,8 +71,8 @@ def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):
 
 def test_it_travels_with_the_tasks_of_a_study():
     with deterministic():
-        surroundings = Surroundings.of(Place.of(), 1)
-    with surroundings.here():
+        surroundings = Environment.of(Place.of(), 1)
+    with surroundings.applied():
         assert is_deterministic()
     assert not is_deterministic()
 

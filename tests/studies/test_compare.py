@@ -25,7 +25,7 @@ from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant,
 from kernode.studies.compare.matches import Match, play
 from kernode.studies.compare.report import differences, report
 from kernode.studies.compare.stored_settings import stored_settings
-from kernode.studies.results import Results
+from kernode.search.results import Results
 from kernode.training.run import Run
 from tasks import DOUBLE, SINGLE
 

@@ -21,7 +21,7 @@ from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
 from kernode.studies.compare.matches import Match, play
 from kernode.studies.compare.report import report
-from kernode.studies.results import Results
+from kernode.search.results import Results
 from tasks import DOUBLE, SINGLE
 
 pytestmark = pytest.mark.slow  # they train, over and over

@@ -37,8 +37,8 @@ from kernode.studies.reproduce.methods import link_method, node_method
 from kernode.studies.reproduce.report import report
 from kernode.studies.reproduce.settings import SHIPPED, TABLES, Printed, read_paper_table, read_tables
 from kernode.studies.reproduce.verdicts import DIGITS, Difference, differ, judge
-from kernode.studies.results import SHIPPED as RESULTS
-from kernode.studies.results import Results
+from kernode.search.results import SHIPPED as RESULTS
+from kernode.search.results import Results
 from kernode.training.run import Run
 from tasks import CLUSTERS, SINGLE
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from kernode.link_prediction.model_file import read_link_model
+from kernode.node_classification.model_file import read_model
 from readers import sealed_store
 
 import kernode as kn
@@ -27,13 +29,11 @@ from kernode.data.store import Store
 from kernode.data.store.header import _checksum
 from kernode.hops import cache
 from kernode.kernels.index import NodeIndex
-from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
-from kernode.node_classification.model_file import read_model
+from kernode.search.results import read_record
+from kernode.search.tune import open_study
 from kernode.show.layout import _kept
 from kernode.storage import read_tensors, write_tensors
-from kernode.studies.results import read_record
-from kernode.studies.tune.study import open_study
 from kernode.training.checkpoint import Checkpoint
 
 SOURCES = Path(kn.__file__).parent
@@ -479,7 +479,7 @@ def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command
 
 # What runs or unpacks, and where it may stand: why is said there.
 DANGEROUS = {
-    r"\bpickle\b": {"data/unpickle.py", "studies/tasks.py"},
+    r"\bpickle\b": {"data/unpickle.py", "search/tasks.py"},
     r"\bUnpickler\b": {"data/unpickle.py"},
     r"\bsubprocess\b": {"data/fetch.py", "studies/bench/alone.py"},
     r"(?<![\w.])(eval|exec|compile|__import__)\(": set(),

@@ -18,23 +18,23 @@ from io import StringIO
 from pathlib import Path
 
 import torch
+from kernode.link_prediction.experiment import embed_links, run_link_variant
+from kernode.node_classification.experiment import fit_all_labels, run_candidates
+from kernode.node_classification.fitting import fit_method
 
 from graphs import clustered_graph
 from kernode.cli import main as kernode
 from kernode.compute.place import Place
 from kernode.data import load, random_split, write_npz
 from kernode.data.edge_split import split_edges
-from kernode.tasks.links.evaluation import link_baselines
-from kernode.link_prediction.experiment import embed_links, run_link_variant
-from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.search.baselines import METHODS
+from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.tasks.classes.baselines import baselines
-from kernode.node_classification.experiment import fit_all_labels, run_candidates
-from kernode.node_classification.fitting import fit_method
-from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
-from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.tasks.links.evaluation import link_baselines
+from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from tasks import PowerCutError
@@ -99,9 +99,9 @@ def threads(name, way):
     way.write(run_candidates(graph, methods, way.run((0,), threads=2)).model)
 
 
-def contestant(name, way):
+def compared(name, way):
     """What a method of ``kernode compare`` may choose from, in stacks as they are trained there."""
-    members = candidates_of(CONTESTANTS[name], GRAPH)
+    members = candidates_of(METHODS[name], GRAPH)
     for stack, numbers in enumerate(by_structure(members)):
         seeds = tuple(range(len(numbers)))
         task = NodeTask.of_splits(GRAPH, [_split(seed) for seed in seeds], way.run(seeds))
@@ -159,7 +159,7 @@ LINKS: dict[str, Training] = {
     **{f"links {name}": partial(link_variant, name) for name in LINK_VARIANTS},
     **{f"links {name} --all-edges": partial(all_edges, name) for name in LINK_VARIANTS},
 }
-RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in CONTESTANTS}
+RIVALS: dict[str, Training] = {f"compare {name}": partial(compared, name) for name in METHODS}
 _FIT = "fit {}/clusters.npz --epochs 5 --replicas 2 --split 0.5/0.25/0.25 --threads 1 -o {}/m.safetensors"
 COMMANDS: dict[str, Training] = {
     f"kernode {name}": partial(command, line)

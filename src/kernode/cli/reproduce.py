@@ -74,7 +74,7 @@ def reproduce(
     from kernode.studies.reproduce.report import report
     from kernode.studies.reproduce.run import missing
     from kernode.studies.reproduce.settings import read_tables
-    from kernode.studies.results import Results
+    from kernode.search.results import Results
 
     store = Results.of(results)
     tables = [table.only(sets) for table in read_tables(names, settings, replicas)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernode.studies.reproduce.drawing import draw_embeddings, draw_gram, draw_hop_weights, draw_overview
 from kernode.studies.reproduce.settings import Table
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 SYSTEMS = {"gcn": "GCN", "gat": "GAT", "k3": "K3"}

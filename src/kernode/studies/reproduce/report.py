@@ -10,7 +10,7 @@ from typing import Any
 from kernode.studies.reproduce.claims import judge_claims
 from kernode.studies.reproduce.settings import Cell, Row, Table
 from kernode.studies.reproduce.verdicts import NOT_PRINTED, judge
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 SAME, OTHER = "the same", "another count"
 

@@ -11,8 +11,8 @@ from kernode.compute.place import Place
 from kernode.data import load_graph
 from kernode.studies.reproduce.measure import measure
 from kernode.studies.reproduce.settings import Cell
-from kernode.studies.results import SHIPPED, Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import SHIPPED, Results
+from kernode.search.tasks import Task, run_tasks
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Telling
 
