@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernode.node_classification.calibration import Calibration
-from kernode.node_classification.calibration_report import calibration_report
-from kernode.node_classification.experiment import Outcome, run_variant
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import Split, load_graph
 from kernode.graph import Graph
+from kernode.node_classification.calibration import Calibration
+from kernode.node_classification.calibration_report import calibration_report
+from kernode.node_classification.experiment import Outcome, run_variant
 from kernode.storage import write_whole
 from kernode.training.run import Run
 

@@ -30,8 +30,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from kernode.node_classification.folds import in_folds
-from kernode.node_classification.task import LabelledNodes
 from plain_gcn import EPOCHS, GCN
 from scipy import sparse
 from torch.nn import functional
@@ -39,6 +37,8 @@ from torch.nn import functional
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.data import Split, load_graph, random_split
+from kernode.node_classification.folds import in_folds
+from kernode.node_classification.task import LabelledNodes
 from kernode.storage import write_whole
 from kernode.studies.bench.rivals import layers_of_pyg
 

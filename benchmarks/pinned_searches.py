@@ -15,15 +15,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernode.link_prediction import tuned_settings as of_links
-from kernode.node_classification import tuned_settings as of_nodes
-
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import load_graph
+from kernode.link_prediction import tuned_settings as of_links
+from kernode.node_classification import tuned_settings as of_nodes
+from kernode.storage import write_whole
 from kernode.search.space import Problem
 from kernode.search.tune import search
-from kernode.storage import write_whole
 
 # By name: data set, variant, metric, trials, batch, what is used.
 SEARCHES = {

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links
-from kernode.node_classification.variants import configure
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.data import load_graph, split_nodes
 from kernode.graph import Graph
-from kernode.search.trials import Candidate, Trials
+from kernode.link_prediction.fitting import fit_links
+from kernode.link_prediction.task import LinkTask
+from kernode.link_prediction.variants import configure_links
+from kernode.node_classification.variants import configure
 from kernode.storage import write_whole
+from kernode.search.trials import Candidate, Trials
 from kernode.training.run import Run
 
 SEEDS = tuple(range(4))

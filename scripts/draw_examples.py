@@ -13,11 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.model_on_graph import ModelOnGraph
-
 import kernode as kn
 from kernode.compute.place import Place
+from kernode.node_classification.experiment import run_variant
+from kernode.node_classification.model_on_graph import ModelOnGraph
 from kernode.show.canvas import empty_figure
 from kernode.show.evidence import Evidence
 from kernode.show.plots.pictures import PICTURES

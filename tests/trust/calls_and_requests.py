@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from kernode.link_prediction.experiment import embed_links
 from scipy import sparse
 
 import kernode as kn
 from kernode.compute.place import Place
 from kernode.data.registry import data_set
+from kernode.link_prediction.experiment import embed_links
 from kernode.maps.layers.widths import width_of
 from kernode.training.run import Run
 

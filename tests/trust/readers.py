@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from kernode.link_prediction.model_file import read_link_model
-from kernode.node_classification.model_file import read_model
 
 import kernode as kn
 from graphs import clustered_graph
@@ -28,9 +26,11 @@ from kernode.data.store import Store, write_store
 from kernode.data.unpickle import unpickle
 from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
+from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
-from kernode.search.results import read_record
+from kernode.node_classification.model_file import read_model
 from kernode.storage import read_tensors, write_tensors
+from kernode.search.results import read_record
 from kernode.training.checkpoint import Checkpoint
 
 GRAPH = clustered_graph(n=24, features=4)

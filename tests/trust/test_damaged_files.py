@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
-from kernode.link_prediction.model_file import read_link_model, write_link_model
-from kernode.node_classification.model_file import read_model, write_model
 from readers import small_index
 
 import kernode as kn
@@ -21,6 +19,8 @@ from kernode.data import read_npz, write_npz
 from kernode.hops import cache
 from kernode.hops.matrices import normalized_adjacency
 from kernode.kernels.index import NodeIndex
+from kernode.link_prediction.model_file import read_link_model, write_link_model
+from kernode.node_classification.model_file import read_model, write_model
 from kernode.show import layout
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint

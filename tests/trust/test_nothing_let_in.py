@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kernode.link_prediction.model_file import read_link_model
-from kernode.node_classification.model_file import read_model
 from readers import sealed_store
 
 import kernode as kn
@@ -29,11 +27,13 @@ from kernode.data.store import Store
 from kernode.data.store.header import _checksum
 from kernode.hops import cache
 from kernode.kernels.index import NodeIndex
+from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
-from kernode.search.results import read_record
-from kernode.search.tune import open_study
+from kernode.node_classification.model_file import read_model
 from kernode.show.layout import _kept
 from kernode.storage import read_tensors, write_tensors
+from kernode.search.results import read_record
+from kernode.search.tune import open_study
 from kernode.training.checkpoint import Checkpoint
 
 SOURCES = Path(kn.__file__).parent
