@@ -22,8 +22,8 @@ from kernode.graph import Graph
 from kernode.io import Split, load_graph, split_nodes
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 
 RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

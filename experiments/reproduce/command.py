@@ -18,7 +18,7 @@ from experiments.runs import OnEpoch, Progress
 from kernode.cli.console import check_folder, print_json, progress, say, warned
 from kernode.cli.jobs import JobOptions
 from kernode.errors import InputError
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 DATASETS = ("cora", "citeseer", "pubmed")
 

@@ -36,7 +36,7 @@ from experiments.reproduce.tables import SETTINGS, TABLES, Printed, read_paper_t
 from experiments.reproduce.verdicts import Difference, differ, judge
 from experiments.runs import train_links
 from kernode.errors import FileError, InputError
-from kernode.studies.results import Results
+from kernode.search.results import Results
 from kernode.tasks.classes.configure import candidates
 from kernode.tasks.classes.variants import CHOICES, VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -570,7 +570,7 @@ def test_an_interruption_says_how_many_cells_are_stored(tmp_path):
 
 @pytest.mark.parametrize("option", [(), ("--deterministic",)])
 def test_cells_are_deterministic_where_the_option_says_so(option, reproduce, monkeypatch):
-    from kernode.studies import tasks
+    from kernode.search import tasks
 
     seen = []
     real = tasks.Surroundings.of

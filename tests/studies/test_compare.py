@@ -9,23 +9,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.experiment import run_method
 from scipy import stats
 
 from graphs import clustered_graph
 from kernode.cli.compare import KNOWN
-from kernode.errors import InputError
 from kernode.io import split_nodes
+from kernode.errors import InputError
 from kernode.metrics.significance import holm, paired
-from kernode.studies.compare.candidates import candidates_of
+from kernode.node_classification.experiment import run_method
+from kernode.tasks.classes.method import PER_REPLICA
+from kernode.tasks.classes.configure import candidates, configure
+from kernode.search.trials import candidates_of
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
 from kernode.studies.compare.matches import Match, play
-from kernode.studies.compare.report import differences, report
-from kernode.studies.compare.stored_settings import stored_settings
-from kernode.studies.results import Results
-from kernode.tasks.classes.configure import candidates, configure
-from kernode.tasks.classes.method import PER_REPLICA
+from kernode.search.compare_report import differences
+from kernode.studies.compare.report import report
+from kernode.search.compare import stored_settings
+from kernode.search.results import Results
 from kernode.training.run import Run
 from tasks import DOUBLE, SINGLE
 
@@ -200,9 +201,9 @@ def test_results_are_found_by_the_settings_that_they_were_stored_with(variant, c
 
 
 def test_a_method_without_a_loss_is_stored_with_the_usual_ones_settings():
-    method, training = configure("label-propagation")
-    stored = stored_settings(method, training)
-    assert stored["method"] == method.to_json()
+    kled, training = configure("kled")
+    stored = stored_settings(kled, training)
+    assert stored["method"] == kled.to_json()
     assert stored["training"] == OF_TRAINING | OF_LOSSES | {"epochs": 0}
 
 
@@ -265,7 +266,7 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     [
         ([DATA, "--variants", "k3"], "--variants must name two or more"),
         ([DATA, "--variants", "k3,k9"], "'k9' is not a variant to compare"),
-        ([DATA, "--against", "gat"], "--against must be one of the variants"),
+        ([DATA, "--against", "kled"], "--against must be one of the variants"),
         ([DATA, "--splits", "1"], "--splits must be an integer from 2"),
         ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "--split must have training, validation and test nodes"),

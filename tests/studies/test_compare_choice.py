@@ -7,21 +7,21 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from kernode.node_classification import halving
 
 from graphs import clustered_graph
-from kernode.errors import InputError
 from kernode.io import split_nodes
+from kernode.errors import InputError
 from kernode.maps import HopMLP
+from kernode.node_classification import halving
+from kernode.tasks.classes.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
+from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.studies.compare.choice import choose
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
 from kernode.studies.compare.matches import Match, play
 from kernode.studies.compare.report import report
-from kernode.studies.results import Results
-from kernode.tasks.classes.variants import CANDIDATES
+from kernode.search.results import Results
 from tasks import DOUBLE, SINGLE
 
 pytestmark = pytest.mark.slow  # they train, over and over
@@ -150,7 +150,7 @@ def test_where_the_default_is_lost_after_the_choice_another_takes_its_place(grap
     monkeypatch.setattr(choice, "choose", lambda histories: len(histories) - 1)
 
     def breaks_later(task, method, training, **about):
-        if training.epochs == 200 and getattr(method.map, "teleport", 0) == 0.2:  # diffusion-wide, the last
+        if training.epochs == 200 and method.map.teleport == 0.2:  # diffusion-wide, the last
             raise trials.DivergedError(150, range(task.run.replicas))
         return fit(task, method, replace(training, epochs=2), **about)
 

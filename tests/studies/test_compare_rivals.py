@@ -8,7 +8,7 @@ from kernode.io import split_nodes
 from kernode.maps import GAT, GCN, ClassicGNN
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
-from kernode.studies.compare.rivals import CANDIDATES
+from kernode.tasks.classes.variants import CANDIDATES
 from kernode.tasks.classes.configure import configure
 from tasks import SINGLE
 

@@ -17,7 +17,8 @@ from kernode.io import Synthetic, load_graph, write_npz
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
 from kernode.studies import cost
-from kernode.studies.cost.measure import Measured, measure
+from kernode.search.estimate import Measured
+from kernode.studies.cost.measure import measure
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.training.memory import least_needed, require_memory

@@ -21,8 +21,8 @@ from graphs import clustered_graph
 from kernode.errors import KernodeError, KernodeWarning
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.matches import Match, play_all
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 from tasks import SINGLE
 
 DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"

@@ -15,8 +15,8 @@ from kernode.errors import InputError, KernodeError, KernodeWarning, warn
 from kernode.studies import tasks as room
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.matches import Match, measure, play_all
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 from kernode.training.loop import DivergedError
 from tasks import DOUBLE, SINGLE
 

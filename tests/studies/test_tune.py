@@ -16,7 +16,7 @@ from kernode.cli.settings_file import read_settings, write_settings
 from kernode.errors import InputError, KernodeError
 from kernode.io import load_graph, split_nodes, write_npz
 from kernode.studies.tune import search as searching
-from kernode.studies.tune.folds import fold_splits
+from kernode.search.space import fold_splits
 from kernode.studies.tune.problem import LinkProblem, NodeProblem
 from kernode.studies.tune.search import search
 from kernode.studies.tune.space import link_space, node_space

@@ -30,7 +30,7 @@ from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
 from kernode.storage import read_tensors, write_tensors
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 from kernode.training.checkpoint import Checkpoint
 
 GRAPH = clustered_graph(n=24, features=4)

@@ -31,8 +31,8 @@ from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
 from kernode.storage import read_tensors, write_tensors
-from kernode.studies.results import read_record
-from kernode.studies.tune.study import open_study
+from kernode.search.results import read_record
+from kernode.search.tune import open_study
 from kernode.training.checkpoint import Checkpoint
 from kernode.viz.layout import _kept
 

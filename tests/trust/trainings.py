@@ -27,7 +27,7 @@ from kernode.cli import main as kernode
 from kernode.compute.place import Place
 from kernode.io import load, random_split, write_npz
 from kernode.io.edge_split import split_edges
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
+from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.studies.compare.contestants import CONTESTANTS
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.configure import candidates

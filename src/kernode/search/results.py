@@ -1,4 +1,4 @@
-"""What was measured, kept by the settings that it was measured with: a cell is never run twice."""
+"""Stored results: one JSON file each, found by a digest of the settings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kernode.storage import write_whole
 
 
 def digest_of(settings: Mapping[str, Any]) -> str:
-    """What a result is found by; it does not depend on the order of the settings."""
+    """Return the digest of settings, in whatever order."""
     plain = json.dumps(settings, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
 
 class Keyed(Protocol):
-    """Something whose result is kept: all that decides it, their digest, and a name for people."""
+    """Something with a stored result: every setting that decides it, their digest, and a readable name."""
 
     @property
     def settings(self) -> Mapping[str, Any]: ...  # noqa: D102
@@ -36,7 +36,7 @@ class Keyed(Protocol):
 
 @dataclass(frozen=True)
 class Results:
-    """A folder that new results go to, and the folders that stored ones are looked for in."""
+    """The folder that new results are written to, and the folders that stored ones are read from."""
 
     folder: Path
     sources: tuple[Path, ...]
@@ -48,31 +48,33 @@ class Results:
         return cls(folder, (folder,))
 
     def find(self, cell: Keyed) -> dict[str, Any] | None:
-        """The stored result of a cell, or None."""
+        """Return the stored result of a cell, or None."""
         path = self._paths.get(cell.digest)
         if path is None:
             return None
         record = read_record(path)
         if digest_of(record.get("settings", {})) != cell.digest:
-            raise FileError(f"{path} does not hold the settings that its name promises. Delete it.")
+            raise FileError(
+                f"{path} holds other settings than its name says. Delete it.", "damaged-file", path=path
+            )
         return record
 
     def save(self, cell: Keyed, figures: Mapping[str, Any]) -> Path:
-        """Store a result, whole or not at all."""
+        """Store a result."""
         path = self.folder / cell.settings["kind"] / f"{cell.name}-{cell.digest}.json"
         values = {"settings": dict(cell.settings), **figures}
-        write_whole(path, (_printed(values) + "\n").encode())
+        write_whole(path, (_lines(values) + "\n").encode())
         self._paths[cell.digest] = path
         note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
     def unfinished(self, cell: Keyed) -> Path:
-        """Where a long cell keeps its training while it is not done."""
+        """Return the checkpoint file of a long cell."""
         return self.folder / f".unfinished-{cell.digest}.safetensors"
 
     @cached_property
     def _paths(self) -> dict[str, Path]:
-        """Every stored file by its digest; the first folder wins."""
+        """Stored files by digest; the first folder wins."""
         found: dict[str, Path] = {}
         for source in reversed(self.sources):
             found |= {path.stem.rpartition("-")[2]: path for path in sorted(source.glob("*/*-*.json"))}
@@ -80,25 +82,25 @@ class Results:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """A stored result."""
+    """Read a stored result."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise FileError(f"{path} is not a stored result ({error}). Delete it.") from None
+        raise FileError(
+            f"{path} is not a stored result ({error}). Delete it.", "damaged-file", path=path
+        ) from None
     if not isinstance(record, dict):
-        raise FileError(f"{path} is not a stored result. Delete it.")
+        raise FileError(f"{path} is not a stored result. Delete it.", "damaged-file", path=path)
     return record
 
 
-def _printed(values: Mapping[str, Any]) -> str:
-    """JSON with one line per name; lists stay on their line, so that a difference can be read."""
-    return "{\n" + ",\n".join(f" {json.dumps(k)}: {_value(v)}" for k, v in values.items()) + "\n}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict) and value:
-        inner = ",\n".join(
-            f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items()
-        )
-        return "{\n" + inner + "\n }"
-    return json.dumps(value, ensure_ascii=False)
+def _lines(values: Mapping[str, Any]) -> str:
+    """JSON with one line per name, also of the settings: readable differences."""
+    lines = []
+    for name, value in values.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict) and value:
+            inner = (f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
+            text = "{\n" + ",\n".join(inner) + "\n }"
+        lines.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"

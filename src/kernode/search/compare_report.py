@@ -1,4 +1,4 @@
-"""Figures, paired differences and answers as plain values: what the command prints and the documents show."""
+"""Report of a comparison as plain values: figures, paired differences, and answers to the paper's questions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.significance import holm, paired
-from kernode.studies.compare.contestants import Contestant
+from kernode.search.baselines import ComparedMethod
 
 METRICS = ("accuracy", "map")
 LEVEL = 0.05
-# What the comparison is for: a question, the method that has it, and the same method without.
+# A question, the method with the part in question, and the same method without it.
 QUESTIONS = (
     ("Does the kernel loss L_K help?", "k3", "n1"),
     ("Do learned hop weights ω help?", "k3", "k3-c1"),
@@ -20,11 +20,11 @@ QUESTIONS = (
     ("Is it better than the one that this program computes?", "k3", "k3-released"),
 )
 
-Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and method: a match's result
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and method
 
 
-def report(figures: Figures, methods: Mapping[str, Contestant], against: str) -> dict[str, Any]:
-    """Everything that follows from the matches."""
+def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:
+    """Return the report; ``against``: the method that all others are compared with."""
     rest = [name for name in methods if name != against]
     found = {metric: differences(figures, [(against, name) for name in rest], metric) for metric in METRICS}
     return {
@@ -59,12 +59,12 @@ def report(figures: Figures, methods: Mapping[str, Contestant], against: str) ->
 
 
 def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> list[dict[str, Any]]:
-    """The first method of each pair minus the second, on every data set; corrected for their number."""
+    """Return the first method of each pair minus the second, on every data set, with Holm's correction."""
     found = []
     for dataset, by_method in figures.items():
         for one, other in pairs:
             a, b = (by_method.get(name, {}).get(metric) for name in (one, other))
-            if not a or not b:  # not measured, no kernel, or no candidate that could be trained
+            if not a or not b:  # not measured, without a kernel, or failed
                 continue
             test = paired([x - y for x, y in zip(a, b, strict=True)], _overlap(by_method[one]))
             found.append((dataset, one, other, test))
@@ -81,14 +81,14 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
 
 
 def _standing(entries: list[dict[str, Any]], other: str) -> dict[str, Any]:
-    """On which data sets the accuracy is clearly above another's, and on which clearly below."""
+    """Data sets where the accuracy is significantly above another method's, and those where it is below."""
     own = [entry for entry in entries if entry["against"] == other]
     named = {word: [e["dataset"] for e in own if e["verdict"] == word] for word in ("better", "worse")}
     return {"against": other, "of": len(own), "above": named["better"], "below": named["worse"]}
 
 
 def _overlap(result: Mapping[str, Any]) -> float:
-    """Test nodes per training node, or what the result says itself; those of before do not."""
+    """Overlap of splits; results of 0.1 do not store it."""
     nodes = result["nodes"]
     return float(result.get("overlap", nodes["test"] / nodes["train"]))
 
@@ -100,5 +100,5 @@ def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
         mean, std = mean_and_std(runs) if runs else (None, None)
         values[name] = runs and {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}  # type: ignore[arg-type]
     values |= {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}
-    # Results of before have no word on what was tried.
+    # Results of 0.1 do not store what was tried.
     return values | {"tried": result.get("tried"), "failed": result.get("failed", {}).get("sentence")}
