@@ -147,6 +147,7 @@ class TrainingLoop:
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self.interrupted = False
+        self.is_within_epoch = False  # the state is then not that of ``epoch``
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
         self._blocks: dict[str, Tensor] = {}
         self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
@@ -175,8 +176,10 @@ class TrainingLoop:
                 if self._has_stopped(epoch):
                     break
                 with deferred_interrupt() if self._keeps_state else nullcontext():
+                    self.is_within_epoch = True
                     record = _joined([act(epoch) for act in self._advance])
                     self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                    self.is_within_epoch = False
                 for callback in self.callbacks:
                     callback.on_epoch_end(self)
                 if self._has_diverged(epoch):
@@ -261,8 +264,9 @@ class DivergedError(KernodeError):
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
-            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large."
-        )
+            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large.",
+            "not-finite", epoch=epoch,
+        )  # fmt: skip
         self.replicas = replicas
 
 
