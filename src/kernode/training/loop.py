@@ -163,6 +163,11 @@ class TrainingLoop:
         """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
         return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
 
+    @property
+    def score(self) -> str:
+        """What of validation says which epoch is best: "accuracy", "map", "auc"."""
+        return self.learners[0].score.removeprefix("validation_")
+
     def run(self, until: int | None = None) -> None:
         """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
