@@ -68,5 +68,6 @@ def require_sum(feature_map: FeatureMap) -> NeighbourSum:
         return feature_map
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
-        "others, and there is no exact explanation. Train with HopMLP (the default, k3, n1, k1, k2) or APPNP."
-    )
+        "others, and there is no exact explanation. Train with HopMLP (the default, k3, n1, k1, k2) or APPNP.",
+        "unsupported", map=type(feature_map).__name__,
+    )  # fmt: skip

@@ -49,7 +49,10 @@ class LabelPropagation(NodeMethod):
     def __post_init__(self) -> None:
         check_shares("shares", self.shares)
         if not self.clamped or not set(self.clamped) <= {False, True}:
-            raise InputError(f"clamped must hold True, False or both. Got {self.clamped}.")
+            raise InputError(
+                f"clamped must hold True, False or both. Got {self.clamped}.",
+                "setting", setting="clamped", value=self.clamped,
+            )  # fmt: skip
         whole("steps", self.steps, 1, MOST_STEPS)
 
     @property
@@ -142,7 +145,9 @@ class LabelPropagation(NodeMethod):
 def check_shares(name: str, shares: tuple[float, ...]) -> None:
     """Raise unless there are some, in [0, 1)."""
     if not shares or not all(0 <= share < 1 for share in shares):
-        raise InputError(f"{name} must be some numbers in [0, 1). Got {shares}.")
+        raise InputError(
+            f"{name} must be some numbers in [0, 1). Got {shares}.", "setting", setting=name, value=shares
+        )
 
 
 def edge_step(graph: Graph, place: Place) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses.nodes_by_class import NodesByClass
-from kernode.node_classification import centroids
+from kernode.tasks.classes import centroids
 from kernode.tasks.classes.centroids import centroid_scores, reference_scores, references
 
 CPU = torch.device("cpu")
