@@ -57,12 +57,9 @@ def test_settings_of_other_systems_are_as_documented():
         "presmoothed": (maps.Presmoothed(), Joint(), Training(learning_rate=0.05)),
         "gcn": (maps.GCN(), Softmax(), Training(weight_decay=1e-4)),
         "gat": (maps.GAT(attention_dropout=0.4), Softmax(), Training(epochs=100)),
-        "jk": (maps.JKConcat((64, 64), inner_dropout=0.8), Softmax(), Training()),
-        "fastgcn": (maps.FastGCN(share=1.0), Softmax(), Training(epochs=400)),
         "sgc": (
             maps.Presmoothed((), powers="plain"), Softmax(), Training(learning_rate=0.2, weight_decay=1e-5),
         ),
-        "appnp": (maps.APPNP(), Softmax(), Training()),
     }  # fmt: skip
     for name, (map_, loss, training) in expected.items():
         for dataset in ("cora", "citeseer", "pubmed", ""):
