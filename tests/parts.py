@@ -1,8 +1,7 @@
 """Every kind of part, listed once: whoever writes a new one adds it here, and it gets its kind's contract.
 
 tests/maps/test_map_contract.py, tests/kernels/test_kernel_contract.py, tests/losses/test_loss_contract.py,
-tests/node_classification/test_method_contract.py and tests/link_prediction/test_link_method_contract.py
-go through these lists; tests/test_parts_are_listed.py sees to it that nothing is forgotten.
+tests/tasks/classes/test_node_methods.py and tests/tasks/links/test_link_methods.py go through these lists; tests/test_parts_are_listed.py sees to it that nothing is forgotten.
 """
 
 from dataclasses import dataclass
@@ -170,7 +169,6 @@ METHODS = {  # for three classes
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(SideBySide(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
-    "kled": KLED(scales=(0.5, 1.0)),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }

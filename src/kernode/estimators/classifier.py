@@ -46,7 +46,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used.
     - ``device``: "auto", "cpu", "cuda" or "cuda:1".
-    - ``callbacks``: what watches training, such as :class:`~kernode.Checkpoint`.
+    - ``callbacks``: what watches training, one or a list, such as :class:`~kernode.Checkpoint`.
     - ``verbose``: 1 prints now and then how far a fit is that takes more than two seconds, 2 nearly every
       epoch. The log "kernode" (:mod:`logging`) has what is trained, and chosen why.
 

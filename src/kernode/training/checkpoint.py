@@ -90,7 +90,9 @@ class Checkpoint(Callback):
             self._write(loop)
 
     def _write(self, loop: TrainingLoop) -> None:
-        if loop.epoch <= self._written or not loop.history[-1]["loss"].isfinite().any():
+        if loop.is_within_epoch or loop.epoch <= self._written:
+            return
+        if not loop.history[-1]["loss"].isfinite().any():
             return  # diverged: the file keeps the last state that was good
         columns = {
             _HISTORY + name: torch.stack([epoch[name] for epoch in loop.history]) for name in loop.history[0]

@@ -49,7 +49,10 @@ class LabelPropagation(NodeMethod):
     def __post_init__(self) -> None:
         check_shares("shares", self.shares)
         if not self.clamped or not set(self.clamped) <= {False, True}:
-            raise InputError(f"clamped must hold True, False or both. Got {self.clamped}.")
+            raise InputError(
+                f"clamped must hold True, False or both. Got {self.clamped}.",
+                "setting", setting="clamped", value=self.clamped,
+            )  # fmt: skip
         whole("steps", self.steps, 1, MOST_STEPS)
 
     @property

@@ -78,10 +78,9 @@ class NodeMethod(Config):
 
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
-        given = {
-            **changes.parts,
-            **{k: v for name in PARTS_OF_METHOD for k, v in changes.of_part(name).items()},
-        }
+        given: dict[str, Any] = {}
+        for name in PARTS_OF_METHOD:
+            given |= ({name: changes.parts[name]} if name in changes.parts else {}) | changes.of_part(name)
         found: NodeMethod = changed(self, given)
         return found
 

@@ -8,13 +8,13 @@ from sklearn.svm import SVC
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.errors import InputError
 from kernode.tasks.classes.labels import in_folds, labelled
+from refusals import refused
 from tasks import LABELS, SPLIT
 
 
 def quick(**settings):
-    return kn.NodeKernelClassifier(**{"epochs": 40, "triplets": 300, "device": "cpu"} | settings)
+    return kn.NodeKernelClassifier(**{"epochs": 40, "loss": {"triplets": 300}, "device": "cpu"} | settings)
 
 
 def fitted(**settings):
@@ -25,9 +25,9 @@ def fitted(**settings):
 @pytest.mark.parametrize("variant", ["auto", *kn.VARIANTS])
 def test_every_variant_learns_through_the_front_door(variant):
     method = kn.VARIANTS["k3" if variant == "auto" else variant].method
-    settings = {} if variant in ("kled", "label-propagation", "smoother") else {"epochs": 40}
-    if settings and method.learns_by_gradient and method.loss.objective != "softmax":
-        settings["triplets"] = 300
+    settings = {} if variant in ("label-propagation", "smoother") else {"epochs": 40}
+    if settings and not method.trains_itself and method.loss.objective != "softmax":
+        settings["loss"] = {"triplets": 300}
     model = kn.NodeKernelClassifier(variant, device="cpu", **settings)
     model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
     assert model.score(SPLIT.test, CLUSTERS.labels[SPLIT.test]) > 0.6
@@ -61,9 +61,8 @@ def test_clone_and_parameters_follow_scikit_learn():
 
 
 def test_own_map_kernel_and_objective_replace_the_variants():
-    model = fitted(
-        map=kn.maps.HopMLP((6,), 5, hops=1), kernel=kn.kernels.RBF(0.5), objective="kernel", hops=3
-    )
+    loss = {"objective": "kernel", "triplets": 300}
+    model = fitted(map=kn.maps.HopMLP((6,), 5, hops=1), kernel=kn.kernels.RBF(0.5), loss=loss, hops=3)
     assert model.model_.method.map == kn.maps.HopMLP((6,), 5, hops=3)
     assert model.kernel_.base == kn.kernels.RBF(0.5)
     assert model.score(SPLIT.test, CLUSTERS.labels[SPLIT.test]) > 0.7
@@ -85,27 +84,24 @@ def test_classes_may_have_names():
 
 
 def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_teaches():
-    first, second = (
-        quick(variant="k3-tuned", patience=5).fit(SPLIT.train, LABELS, graph=CLUSTERS) for _ in range(2)
-    )
+    settings = {"variant": "k3-tuned", "training": {"patience": 5}}
+    first, second = (quick(**settings).fit(SPLIT.train, LABELS, graph=CLUSTERS) for _ in range(2))
     assert first.model_.train.shape[1] == 60
     assert np.array_equal(first.predict_proba(SPLIT.test), second.predict_proba(SPLIT.test))
     _, nodes = labelled(SPLIT.train, LABELS, CLUSTERS, None)
     parts = in_folds(nodes, 3, seed=0)
     kept = []
     for fold, (train, validation) in enumerate(zip(parts.train, parts.validation, strict=True)):
-        alone = quick(variant="k3-tuned", patience=5, random_state=fold)
+        alone = quick(**settings, random_state=fold)
         alone.fit(train, CLUSTERS.labels[train], graph=CLUSTERS, validation=validation)
         kept.append(alone.model_.kept_epochs[0])
     epochs = round(float(np.mean(kept)))
-    again = quick(variant="k3-tuned", selection="last", epochs=epochs).fit(
-        SPLIT.train, LABELS, graph=CLUSTERS
-    )
+    last = {"training": {"selection": "last"}}
+    again = quick(variant="k3-tuned", epochs=epochs, **last).fit(SPLIT.train, LABELS, graph=CLUSTERS)
     assert first.model_.training.epochs == epochs
     every_run = first.model_.on(CLUSTERS).probabilities(SPLIT.test)
     assert np.array_equal(every_run, again.model_.on(CLUSTERS).probabilities(SPLIT.test))
-    last = quick(selection="last").fit(SPLIT.train, LABELS, graph=CLUSTERS)
-    assert last.model_.train.shape[1] == 60
+    assert quick(**last).fit(SPLIT.train, LABELS, graph=CLUSTERS).model_.train.shape[1] == 60
 
 
 def test_validation_class_without_training_nodes_is_always_wrong():
@@ -127,43 +123,67 @@ def test_model_that_knows_names_scores_numbers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "labels", "more", "sentence"),
+    ("settings", "code", "setting"),
     [
-        ([0, 500], [0, 1], {}, "node 500 is not in the graph"),
-        ([0.5, 1.0], [0, 1], {}, "nodes must be integer indices"),
-        ([0, 1], [0], {}, "two lists of one length"),
-        ([0, 1], [0, -1], {}, "node 1 has no label"),
-        (SPLIT.train, LABELS, {"replicas": 0}, "replicas must be an integer ≥ 1"),
-        (SPLIT.train, LABELS, {"replicas": 1.5}, "replicas must be an integer. Got 1.5"),
-        (SPLIT.train, LABELS, {"random_state": "one"}, "random_state must be an integer. Got 'one'"),
-        (SPLIT.train, LABELS, {"epochs": "many"}, "epochs must be an integer"),
-        (SPLIT.train, LABELS, {"map": "gcn"}, "map must be a part such as"),
-        (SPLIT.train, LABELS, {"folds": 1}, "folds must be an integer ≥ 2"),
-        (SPLIT.train, LABELS, {"folds": 2.5}, "folds must be an integer. Got 2.5"),
-        ([], [], {}, "there are no training nodes"),
-        (SPLIT.train, LABELS, {"variant": "k9"}, "'k9' is not a variant. Choose one of auto, similarity, k3"),
-        (SPLIT.train, LABELS, {"hops": -1}, "hops must be an integer ≥ 1. Got -1."),
-        (SPLIT.train, LABELS, {"variant": "smoother", "hidden": 4}, "has no setting 'hidden'"),
-        (SPLIT.train, LABELS, {"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'"),
-        (SPLIT.train, LABELS, {"precision": 16}, "precision must be 32 or 64"),
+        ({"variant": "k9"}, "unknown", "variant"),
+        ({"variant": "smoother", "hidden": 4, "loss": None, "epochs": None}, "unknown", "hidden"),
+        ({"training": {"precision": 16}}, "setting", "precision"),
+        ({"training": {"colour": 1}}, "unknown", "colour"),
+        ({"loss": "hopeful"}, "setting", "loss"),
+        ({"scoring": "loss"}, "setting", "select_by"),
     ],
 )
-def test_wrong_use_is_one_sentence(nodes, labels, more, sentence):
-    with pytest.raises(InputError, match=sentence):
-        quick(**more).fit(np.array(nodes), np.array(labels), graph=CLUSTERS)
+def test_wrong_settings_are_refused_in_fit(settings, code, setting):
+    with refused(code, setting=setting):
+        fitted(**settings)
 
 
-def test_a_column_of_nodes_is_a_list_and_pairs_are_refused():
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"replicas": 0},
+        {"replicas": 1.5},
+        {"random_state": "one"},
+        {"epochs": "many"},
+        {"map": "gcn"},
+        {"map": kn.maps.HopMLP},
+        {"kernel": kn.kernels.RBF},
+        {"training": "long"},
+        {"training": {"folds": 1}},
+        {"hops": -1},
+        {"device": "tpu"},
+    ],
+)
+def test_values_out_of_range_are_refused_in_fit(settings):
+    with pytest.raises(kn.InputError):
+        fitted(**settings)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "labels", "more", "code"),
+    [
+        ([0, 1], [0], {}, "shape"),
+        ([0, 1], [0, -1], {}, "missing"),
+        ([0, 1, 1], [0, 1, 2], {}, "conflict"),
+        ([], [], {}, "too-few"),
+        ([0, 1], None, {}, "missing"),
+        ([0, 1], [0, 1], {"split": "jk"}, "conflict"),
+        ([0, 1, 2], [0, 1, 2], {"validation": [1, 4]}, "conflict"),
+        ([0, 1, 2], [0, 1, 2], {"validation": ([3, 4], [0])}, "shape"),
+        (SPLIT.train, LABELS * 0.5, {"validation": SPLIT.validation}, "missing"),
+        ([0, 1, 2], [0, 1, 2], {"sample_weight": [1.0, 2.0]}, "shape"),
+        ([0, 1, 2], [0, 1, 2], {"sample_weight": [1.0, -2.0, 1.0]}, "setting"),
+        ([0, 1, 2], [0, 1, 2], {"sample_weight": [0, 0, 0]}, "setting"),
+    ],
+)
+def test_nodes_and_classes_that_do_not_match_are_refused(nodes, labels, more, code):
+    with refused(code):
+        quick(epochs=1).fit(np.array(nodes), labels, graph=CLUSTERS, **more)
+
+
+def test_a_column_of_nodes_is_a_list():
     model = fitted(epochs=2)
     assert np.array_equal(model.predict(SPLIT.test[:5, None]), model.predict(SPLIT.test[:5]))
-    with pytest.raises(InputError, match="one list of indices"):
-        model.predict(SPLIT.test[:6].reshape(3, 2))
-    with pytest.raises(InputError, match="pass validation="):
-        quick().fit(SPLIT.train, LABELS * 0.5, graph=CLUSTERS, validation=SPLIT.validation)
-    with pytest.raises(InputError, match="must match"):
-        quick().fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=([0, 1], [0]))
-    with pytest.raises(InputError, match="graph must be a kernode"):
-        quick().fit(SPLIT.train, LABELS, graph=None)
 
 
 def test_k3_reaches_its_figure_on_cora(cora):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from kernode.node_classification import centroids
 
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses.nodes_by_class import NodesByClass
+from kernode.tasks.classes import centroids
 from kernode.tasks.classes.centroids import centroid_scores, reference_scores, references
 
 CPU = torch.device("cpu")

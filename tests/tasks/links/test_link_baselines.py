@@ -4,13 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
-from kernode.metrics.ranking import link_metrics
-from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.links.evaluation import link_baselines
+from kernode.metrics.ranking import link_metrics
 
 
 def test_baselines_are_loops_over_pairs():
@@ -46,13 +44,3 @@ def test_a_hub_is_not_copied_for_each_of_its_edges():
     tracemalloc.stop()
     assert set(found) == {"edges", "features"}
     assert peak < 4e6
-
-
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_blocks_give_what_all_pairs_at_once_give(monkeypatch, as_sparse):
-    features = np.maximum(dense_features(CLUSTERS), 0)
-    features = sparse.csr_array(features) if as_sparse else features
-    split = kn.split_edges(kn.Graph(CLUSTERS.adjacency, features, CLUSTERS.labels), seed=0)
-    whole = link_baselines(split)
-    monkeypatch.setattr(baselines, "_NUMBERS", 20)
-    assert link_baselines(split) == whole

@@ -5,33 +5,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from kernode.link_prediction import trainer
-from kernode.link_prediction.trainer import train_links
 from torch.nn.functional import softplus
 
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.stack import part
-from kernode.errors import InputError, KernodeError
-from kernode.io.edge_split import is_edge, split_edges
+from kernode.data.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.maps import HopMLP
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.task import LinkLearner
-from kernode.training.checkpoint import Checkpoint
+from kernode.training.loop import STACK_NUMBERS
 from kernode.training.settings import Training
 from parts import LINK_METHODS
-from tasks import DOUBLE, PowerCutError, cut_at, link_task
+from refusals import refused
+from tasks import fit, link_task, run_loop
 
 SPLIT = split_edges(CLUSTERS, 0)
 SHORT = Training(epochs=10, weight_decay=0.0)
 
 
 def learner_of(method, training=SHORT):
-    task = link_task(seeds=(0, 1))
-    pairs = method.loss.prepare(SPLIT.graph, DOUBLE.device, None)
-    return LinkLearner(method.map.prepare(SPLIT.graph, DOUBLE), pairs, method, training, task)
+    (learner,) = link_task(seeds=(0, 1)).begin(method, training).learners
+    return learner
 
 
 def test_no_held_out_edge_is_in_the_operator_or_in_the_loss():
@@ -91,32 +87,11 @@ def test_variational_training_draws_around_the_means_and_pays_the_divergence():
 
 
 def test_kept_epoch_has_the_best_validation_auc():
-    found = train_links(link_task(seeds=(0, 1, 2)), LINK_METHODS["gae"], replace(SHORT, epochs=25))
+    found = run_loop(link_task(seeds=(0, 1, 2)), LINK_METHODS["gae"], replace(SHORT, epochs=25))
     by_epoch = found.history["validation_auc"]
     for i, epoch in enumerate(found.epochs):
         assert epoch > 0
         assert by_epoch[epoch - 1, i] == by_epoch[:, i].max()
-
-
-@pytest.mark.parametrize("name", ["kernel", "vgae"])
-def test_interrupted_training_goes_on_bit_for_bit(name, tmp_path):
-    path, seeds = tmp_path / "c.safetensors", (0, 1)
-    whole = train_links(link_task(seeds=seeds), LINK_METHODS[name], SHORT)
-    task = link_task(seeds=seeds, progress=cut_at(7), checkpoint=Checkpoint(path, every=3))
-    with pytest.raises(PowerCutError):
-        train_links(task, LINK_METHODS[name], SHORT)
-    resumed = Checkpoint(path, every=3, resume=True)
-    found = train_links(link_task(seeds=seeds, checkpoint=resumed), LINK_METHODS[name], SHORT)
-    assert np.array_equal(found.epochs, whole.epochs)
-    assert all(np.array_equal(found.history[key], values) for key, values in whole.history.items())
-    assert all(torch.equal(found.parameters[key], value) for key, value in whole.parameters.items())
-    for task in (
-        link_task(seeds=(1, 2), checkpoint=resumed),
-        link_task(seeds=seeds, split=split_edges(CLUSTERS, 1), checkpoint=resumed),
-        link_task(seeds=seeds, others=np.array([(0, 1)]), checkpoint=resumed),
-    ):
-        with pytest.raises(InputError, match="belongs to another run"):
-            train_links(task, LINK_METHODS[name], SHORT)
 
 
 @pytest.mark.parametrize(
@@ -131,15 +106,17 @@ def test_interrupted_training_goes_on_bit_for_bit(name, tmp_path):
         (LINK_METHODS["gae"], replace(SHORT, dropout=0.0), False),
     ],
 )
-def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(method, training, shared, monkeypatch):
-    calls = []
-    embed = LinkMethod.embed
-    monkeypatch.setattr(LinkMethod, "embed", lambda self, *given: calls.append(1) or embed(self, *given))
-    quick = train_links(link_task(seeds=(0, 1)), method, training)
-    assert len(calls) == (11 if shared else 20)  # the first step has nothing to begin from
-    monkeypatch.setattr(trainer, "_HELD", 0)
-    slow = train_links(link_task(seeds=(0, 1)), method, training)
-    assert len(calls) == (31 if shared else 40)
+def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(method, training, shared):
+    left = []
+
+    class Forget(kn.Callback):
+        def on_epoch_end(self, loop):
+            left.append(loop.learners[0]._left is not None)
+            loop.learners[0]._left = None
+
+    quick = run_loop(link_task(seeds=(0, 1)), method, training)
+    slow = run_loop(link_task(seeds=(0, 1), callbacks=(Forget(),)), method, training)
+    assert left == [shared] * 10
     assert all(np.array_equal(quick.history[key], values) for key, values in slow.history.items())
     assert all(torch.equal(quick.parameters[key], value) for key, value in slow.parameters.items())
 
@@ -156,15 +133,21 @@ def test_a_step_never_begins_from_parameters_that_have_moved():
 
 
 def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch):
-    whole = train_links(link_task(seeds=range(5)), LINK_METHODS["rbf"], SHORT)
-    monkeypatch.setattr("kernode.training.loop.STACK_NUMBERS", {"cpu": 2 * 120 * 8})
-    parts = train_links(link_task(seeds=range(5)), LINK_METHODS["rbf"], SHORT)
+    whole = run_loop(link_task(seeds=range(5)), LINK_METHODS["rbf"], SHORT)
+    monkeypatch.setitem(STACK_NUMBERS, "cpu", 2 * 120 * 8)
+    parts = run_loop(link_task(seeds=range(5)), LINK_METHODS["rbf"], SHORT)
     assert np.array_equal(parts.epochs, whole.epochs)
     assert all(
         torch.allclose(parts.parameters[key], value, atol=1e-9) for key, value in whole.parameters.items()
     )
 
 
-def test_training_that_diverges_ends_in_a_sentence():
-    with pytest.raises(KernodeError, match="training diverged at epoch"):
+def test_training_that_diverges_is_an_error():
+    with refused("not-finite"):
         kn.LinkPredictor(epochs=3, learning_rate=1e30).fit(CLUSTERS)
+
+
+def test_what_cannot_fit_is_refused_before_anything_is_computed(monkeypatch):
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 1)
+    with refused("too-large", free=1):
+        fit(link_task(), LINK_METHODS["gae"], SHORT)

@@ -18,7 +18,8 @@ from kernode.tasks.classes.label_propagation import LabelPropagation, edge_step,
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import METHODS
-from tasks import DOUBLE, labelled_nodes, node_task
+from refusals import refused
+from tasks import DOUBLE, fit, labelled_nodes, node_task
 
 
 def edges_of(graph):
@@ -78,14 +79,14 @@ def test_each_replica_has_the_setting_that_validates_best(method):
     """Against one training for each setting; a row of nodes for each replica."""
     task = node_task(seeds=(3, 4), nodes=labelled_nodes(split_seeds=(0, 1)))
     training = Training(epochs=5)
-    on = fit_method(task, method, training)
+    on = fit(task, method, training)
     names = (
         ("shares", "clamped") if method is METHODS["labels"] else ("correction_shares", "smoothing_shares")
     )
     found = []
     for setting in method.settings:
         one = replace(method, **{name: (value,) for name, value in zip(names, setting, strict=True)})
-        found.append(fit_method(task, one, training).probabilities())
+        found.append(fit(task, one, training).probabilities())
     validation = task.nodes.validation
     right = np.stack(
         [
@@ -107,7 +108,7 @@ def test_a_label_that_weighs_more_goes_further():
     task = node_task(path, nodes=nodes, classes=(0, 1))
     method = LabelPropagation(shares=(0.5,), clamped=(False,))
     even, uneven = (
-        fit_method(replace(task, weights=weights), method, Training(epochs=0)).probabilities()[0, 1]
+        fit(replace(task, weights=weights), method, Training(epochs=0)).probabilities()[0, 1]
         for weights in (None, np.array([1.0, 1.0, 3.0]))
     )
     assert np.allclose(even, [0.5, 0.5])
@@ -119,23 +120,15 @@ def test_whom_no_label_reaches_gets_the_classes_shares():
     train = np.array([0, 1, 2])
     nodes = LabelledNodes.without_validation(train, graph.labels[train])
     task = node_task(graph, nodes=nodes, classes=(0, 1))
-    on = fit_method(task, LabelPropagation(shares=(0.5,), clamped=(True,)), Training(epochs=0))
+    on = fit(task, LabelPropagation(shares=(0.5,), clamped=(True,)), Training(epochs=0))
     assert np.allclose(on.probabilities()[0, [2, 3]], [[1, 0], [1 / 3, 2 / 3]])
-
-
-def test_many_replicas_go_in_parts(monkeypatch):
-    task = node_task(seeds=range(4), nodes=labelled_nodes(split_seeds=range(4)))
-    method = METHODS["labels"]
-    whole = fit_method(task, method, Training(epochs=0)).probabilities()
-    monkeypatch.setattr("kernode.tasks.classes.label_propagation.MOST_NUMBERS", 120 * 3)
-    assert np.array_equal(fit_method(task, method, Training(epochs=0)).probabilities(), whole)
 
 
 def test_without_validation_nodes_there_is_nothing_to_choose_by():
     everyone = LabelledNodes.without_validation(np.arange(120), CLUSTERS.labels)
     for method in (LabelPropagation(), CorrectAndSmooth()):
-        with pytest.raises(InputError, match="settings by validation nodes"):
-            fit_method(node_task(nodes=everyone), method, Training(epochs=3, selection="last"))
+        with refused("missing"):
+            fit(node_task(nodes=everyone), method, Training(epochs=3, selection="last"))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """Models on graphs that grew and on other graphs than their own: what is computed, and what it equals."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from kernode.node_classification.fitting import fit_method
-from kernode.node_classification.kled import KLED
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -15,19 +14,19 @@ from graphs import clustered_graph, path_graph
 from growth import edges_of, growth
 from kernode import storage
 from kernode.compute.draws import Draws
-from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.edits import extended, touched
+from kernode.graph.growth import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
-from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother, hop_mlp
-from kernode.maps import base as maps_base
+from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother
+from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import MAPS
-from tasks import DOUBLE, node_task
+from refusals import refused
+from tasks import DOUBLE, fit, node_task
 
 DOT, HOPS = Normalized(Linear()), HopMLP((4,), 3)
 POWERS = ("each", "last", "released", "plain")
@@ -71,22 +70,17 @@ def model_of(method, graph, seeds=(3, 4)):
 
 def trained(method, graph=None):
     graph = clustered_graph() if graph is None else graph
-    return fit_method(node_task(graph, (0, 1), classes=(0, 1, 2, 3)), method, Training(epochs=3)).model
+    return fit(node_task(graph, (0, 1), classes=(0, 1, 2, 3)), method, Training(epochs=3)).model
 
 
 @pytest.fixture(autouse=True, scope="module")
 def always_in_part():
-    """These graphs are small: most of one is still computed in part, not all at once."""
+    """These graphs are small, and mostly neighbourhood: compute a part of one all the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernode.node_classification.model_on_graph.LARGEST_PART", 2.0)
+        for name, module in list(sys.modules.items()):
+            if name.startswith("kernode.") and "LARGEST_PART" in vars(module):
+                patch.setattr(module, "LARGEST_PART", np.inf)
         yield
-
-
-@pytest.fixture
-def always_local(monkeypatch):
-    """Small graphs are mostly neighbourhood: compute locally all the same."""
-    for file in (maps_base, hop_mlp):
-        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
 
 
 def assert_equal_to_recomputation(ours, graph):
@@ -98,7 +92,6 @@ def assert_equal_to_recomputation(ours, graph):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* is not given the weights")
-@pytest.mark.usefixtures("always_local")
 @pytest.mark.parametrize("feature_map", REACHING, ids=str)
 @settings(max_examples=12)
 @given(growth())
@@ -115,7 +108,6 @@ def test_answers_on_the_extended_graph_equal_recomputation(feature_map, drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("always_local")
 @every_method
 @given(growth(stages=3))
 def test_chains_of_extensions_equal_recomputation(method, drawn):
@@ -204,14 +196,14 @@ def test_a_map_of_unknown_reach_is_recomputed_as_a_whole():
     assert_equal_to_recomputation(after, new)
 
 
-def test_kled_diffuses_anew_and_free_vectors_do_not_extend():
+def test_labels_spread_anew_and_free_vectors_do_not_extend():
     old = clustered_graph()
     new = extended(old, np.ones((1, 8)), [(3, 60), (6, 60)])
-    kled = trained(KLED(scales=(0.5,), classifiers=("sums",)), old)
-    found = kled.on(old).extended(new).probabilities()
+    spread = trained(LabelPropagation(shares=(0.5,)), old)
+    found = spread.on(old).extended(new).probabilities()
     assert found.shape == (2, 61, 4)
     assert found[0, 60].argmax() == 0  # both of its neighbours are of class 0
-    with pytest.raises(InputError, match=r"Free has a vector for each node .* Train again"):
+    with refused("unsupported"):
         trained(Method(Free(3), DOT, Hinge(50)), old).on(old).extended(new)
 
 
@@ -246,7 +238,7 @@ def test_training_nodes_of_their_own_for_each_replica_are_compared_with_elsewher
     uneven = [np.arange(0, 60, 3), np.arange(1, 16, 3), np.arange(2, 17, 3)]  # 20, 5 and 5 of the classes
     train, validation = np.stack([np.arange(30), np.concatenate(uneven)]), np.arange(50, 60)[None]
     nodes = LabelledNodes(train, own.labels[train], validation, own.labels[validation])
-    model = fit_method(node_task(own, (0, 1), nodes), METHODS[name], Training(epochs=3)).model
+    model = fit(node_task(own, (0, 1), nodes), METHODS[name], Training(epochs=3)).model
     together = replace(model.on(own), graph=beside(own, other)).probabilities()
     assert np.allclose(model.on(other).probabilities(), together[:, 60:], rtol=1e-9, atol=1e-9)
 
@@ -270,12 +262,10 @@ def test_dot_products_keep_class_means_and_other_kernels_the_training_nodes():
 
 def test_what_cannot_leave_its_graph_is_refused(tmp_path):
     other = clustered_graph(n=40, seed=1)
-    for method in (KLED(scales=(0.5,), classifiers=("sums",)), Method(Free(3), DOT, Hinge(50))):
-        with pytest.raises(InputError, match=r"of one graph and of no other\. Give 'clusters'"):
+    for method in (LabelPropagation(shares=(0.5,)), Method(Free(3), DOT, Hinge(50))):
+        with refused("unsupported", setting="graph"):
             trained(method).on(other)
-    with pytest.raises(
-        InputError, match=r"takes 8 features and 'clusters' has 9\. Give 'clusters', .* columns"
-    ):
+    with refused("shape", setting="graph"):
         trained(METHODS["k1"]).on(clustered_graph(features=9))
 
 
@@ -285,16 +275,15 @@ def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp
     del tensors["references"], facts["features"], facts["format"], facts["kind"]
     old = NodeModel.load(storage.write_tensors(tmp_path / "old.safetensors", "model", tensors, facts))
     assert np.array_equal(old.on(graph).probabilities(), model.on(graph).probabilities())
-    with pytest.raises(
-        InputError, match=r"of before models went to other graphs: train again\. Give 'clusters'"
-    ):
+    with refused("unsupported", setting="graph"):
         old.on(clustered_graph(n=40, seed=1))
 
 
 def test_when_most_of_the_graph_can_change_all_of_it_is_computed_at_once(monkeypatch):
-    monkeypatch.setattr("kernode.node_classification.model_on_graph.LARGEST_PART", 0.5)
+    monkeypatch.setattr("kernode.tasks.classes.on_graph.LARGEST_PART", 0.5)
     graph = clustered_graph(n=40)
-    model = kn.NodeKernelClassifier("diffusion", epochs=2, selection="last", precision=64)
+    training = {"epochs": 2, "selection": "last", "precision": 64}
+    model = kn.NodeKernelClassifier("diffusion", training=training)
     model.fit(range(20), graph.labels[:20], graph=graph)
     later = model.extend(graph, graph.features[:1], [(40, 3)])
     assert len(later.recomputed_) == 41

@@ -1,4 +1,4 @@
-"""Chances: what is fitted is the best there is, no class changes, and files, folds and replicas keep it."""
+"""Calibrated probabilities: the fit is the best there is, no class changes, and files, folds and replicas keep it."""
 
 from dataclasses import replace
 
@@ -6,26 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification import tempering
 from scipy.optimize import minimize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.errors import InputError, KernodeWarning
-from kernode.estimators.classifier import checked_threshold
-from kernode.io import random_split
+from kernode.data import random_split
+from kernode.errors import KernodeWarning
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.tasks.classes.calibration import Calibration, Tempering, fit_calibration, fit_temperings
 from kernode.tasks.classes.evaluation import calibration_lines, calibration_report
 from kernode.tasks.classes.model import NodeModel
+from refusals import refused
 
 SPLIT = random_split(CLUSTERS.labels, (0.4, 0.2, 0.4), 0)
 TAUGHT = CLUSTERS.labels[SPLIT.train]
 
 
 def fitted(**settings):
-    chosen = {"variant": "k3", "epochs": 20, "replicas": 3, "device": "cpu", "patience": None, **settings}
-    model = kn.NodeKernelClassifier(**{name: value for name, value in chosen.items() if value is not None})
+    chosen = {"variant": "k3", "epochs": 20, "replicas": 3, "device": "cpu", **settings}
+    model = kn.NodeKernelClassifier(**chosen)
     return model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS, validation=SPLIT.validation)
 
 
@@ -139,7 +138,9 @@ def test_a_file_keeps_the_calibration_and_one_without_answers_as_before(tmp_path
 
 
 def test_a_replica_alone_has_the_calibration_that_it_would_have_had():
-    three, last = fitted(precision=64), fitted(precision=64, replicas=1, random_state=2)
+    three, last = (
+        fitted(training={"precision": 64}, **one) for one in ({}, {"replicas": 1, "random_state": 2})
+    )
     one = three.model_.of_replicas([2]).calibration
     assert one.together == one.runs[0] == three.model_.calibration.runs[2]
     assert one.together.temperature == pytest.approx(last.model_.calibration.together.temperature, rel=1e-3)
@@ -154,12 +155,13 @@ def test_without_validation_nodes_the_folds_calibrate():
     assert found.runs == (found.together,) * 2
 
 
-@pytest.mark.parametrize("settings", [{"variant": "label-propagation"}, {"selection": "last"}])
-def test_what_nothing_was_held_out_for_stays_as_it_was_trained(settings):
-    model = kn.NodeKernelClassifier(**{"variant": "k3", "device": "cpu", **settings})
-    if settings.get("selection"):
-        model.set_params(epochs=5).fit(SPLIT.train, TAUGHT, graph=CLUSTERS)
+@pytest.mark.parametrize("variant", ["label-propagation", "k3"])
+def test_without_held_out_nodes_probabilities_stay_as_they_were_trained(variant):
+    if variant == "k3":
+        model = kn.NodeKernelClassifier(variant, training={"selection": "last", "epochs": 5}, device="cpu")
+        model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS)
     else:
+        model = kn.NodeKernelClassifier(variant, device="cpu")
         model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS, validation=SPLIT.validation)
     assert model.model_.calibration is None
     with pytest.warns(KernodeWarning, match="as they were trained"):
@@ -188,9 +190,9 @@ def test_abstaining_gives_none_below_the_threshold_and_the_same_class_above():
     assert np.array_equal(model.predict(SPLIT.test, abstain=1e-9), answers)
 
 
-@pytest.mark.parametrize("abstain", [0, -0.1, 1.01, float("nan"), True, "sure"])
+@pytest.mark.parametrize("abstain", [0, -0.1, 1.0001, float("nan"), True, "sure"])
 def test_a_threshold_that_is_no_probability_is_refused(abstain):
-    with pytest.raises(InputError, match="abstain must be a probability above 0 and up to 1"):
+    with refused("setting", setting="abstain"):
         fitted(replicas=1, epochs=1).predict([0], abstain=abstain)
 
 
@@ -238,21 +240,6 @@ def test_nobody_is_surer_than_so_many_right_answers_can_show(m):
     assert found.floor == pytest.approx(1 / (m + 2), rel=0.01)
 
 
-def test_many_nodes_are_tempered_a_part_of_the_grid_at_a_time(monkeypatch):
-    p, truth = made_up(2.0, 0.02, m=300)
-    whole = fit_temperings(p[None], truth[None])
-    monkeypatch.setattr(tempering, "_AT_A_TIME", 2000)
-    assert fit_temperings(p[None], truth[None]) == whole
-
-
-def test_a_threshold_is_a_probability_up_to_one():
-    assert checked_threshold(1) == 1.0
-    assert checked_threshold("0.5") == 0.5
-    for wrong in (0, 1.0001, -0.5, True, "much", None, float("nan")):
-        with pytest.raises(InputError, match="must be a probability above 0 and up to 1"):
-            checked_threshold(wrong)
-
-
 def test_where_nodes_say_nothing_the_temperature_stays_one():
     (found,) = fit_temperings(np.full((1, 6, 3), 1 / 3), np.array([[0, 1, 2, 0, 1, 2]]))
     assert found.temperature == pytest.approx(1)
@@ -260,12 +247,3 @@ def test_where_nodes_say_nothing_the_temperature_stays_one():
 
 def test_among_many_classes_a_low_temperature_leaves_numbers():
     assert Tempering(temperature=0.01)(np.full(100, 0.01)) == pytest.approx(0.01)
-
-
-def test_the_likeliest_floor_is_that_of_a_fine_grid():
-    starts, ends = np.array([[0.9, 0.9, 0.9, 0.9, 0.02], [0.9, 0.8, 0.7, 0.1, 0.05]]), np.full((2, 5), 0.4)
-    grid = np.linspace(0.01, 0.5, 5000)[:, None, None]
-    likelihood = np.log((1 - grid) * starts + grid * ends).sum(axis=-1)
-    found = tempering._best_floor(starts, ends, 0.01)
-    np.testing.assert_allclose(found, grid[likelihood.argmax(axis=0), 0, 0], atol=1e-3)
-    assert ((found > 0.02) & (found < 0.49)).any()  # not only where it ends
