@@ -21,6 +21,7 @@ import torch
 from kernode.link_prediction.experiment import embed_links, run_link_variant
 from kernode.node_classification.experiment import run_candidates
 from kernode.node_classification.fitting import fit_method
+from kernode.studies.compare.contestants import CONTESTANTS
 
 from graphs import clustered_graph
 from kernode.cli import main as kernode
@@ -28,7 +29,6 @@ from kernode.compute.place import Place
 from kernode.io import load, random_split, write_npz
 from kernode.io.edge_split import split_edges
 from kernode.search.trials import by_structure, candidates_of, stacked
-from kernode.studies.compare.contestants import CONTESTANTS
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.configure import candidates
 from kernode.tasks.classes.folds import fit_all_labels
