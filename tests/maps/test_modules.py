@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from kernode.node_classification.trainer import learners
 
 import kernode as kn
 from experiments.rivals import JKConcat
@@ -114,7 +113,7 @@ def test_wrong_settings_are_refused():
 def by_hand(kind, seed, epochs, rate=0.05):
     """Plain torch: the module from the same start, Adam, every statistic the module's own."""
     method = Method(Wrapped.of(kind, outputs=3), Linear(), Softmax())
-    (learner,) = learners(node_task(seeds=(seed,)), method, Training(epochs=1))
+    (learner,) = node_task(seeds=(seed,)).begin(method, Training(epochs=1)).learners
     module = kind(CLUSTERS.n_features, 3).double()
     with torch.no_grad():
         for name, value in module.named_parameters():

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.io.sizes import GraphSizes
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.place import Place
+from kernode.io.sizes import GraphSizes
 from kernode.models import halving
 from kernode.models.fit import checkpoint_parts, fit_candidates
 from kernode.models.halving import JUDGES, RUNGS, choose, reached, rungs, survivors

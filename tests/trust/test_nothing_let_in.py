@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kernode.link_prediction.model_file import read_link_model
 from readers import sealed_store
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli.parts import parse_part
-from kernode.hops import cache
+from kernode.hops import corrections as cache
 from kernode.io import read_npz, read_table, write_npz
 from kernode.io.archive import open_archive
 from kernode.io.edge_split import split_edges
@@ -33,6 +32,7 @@ from kernode.models.file import read_model
 from kernode.search.results import read_record
 from kernode.search.tune import open_study
 from kernode.storage import read_tensors, write_tensors
+from kernode.tasks.links.model import LinkModel
 from kernode.training.checkpoint import Checkpoint
 from kernode.viz.layout import _kept
 
@@ -82,7 +82,7 @@ def _open_study(path):
 
 READERS = {
     "model": read_model,
-    "link model": read_link_model,
+    "link model": LinkModel.load,
     "any model": kn.load_model,
     "checkpoint": lambda path: Checkpoint(path, resume=True).restore({}, {}),
     "index": lambda path: read_tensors(path, "index"),
@@ -386,7 +386,7 @@ def test_parameters_that_do_not_fit_are_named(tmp_path):
     taller = torch.zeros(10, GRAPH.features.shape[1] + 1, 4)
     kinds = (
         (nodes, "model", lambda path: read_model(path).on(GRAPH).kernel),
-        (links, "link predictor", lambda path: read_link_model(path).on(split_edges(GRAPH, 0)).kernel),
+        (links, "link predictor", lambda path: LinkModel.load(path).on(split_edges(GRAPH, 0)).kernel),
     )
     for model, kind, use in kinds:
         tensors, facts = read_tensors(model.save(tmp_path / "model"), kind)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from kernode.graph.edits import extended, touched
 from scipy.sparse import csgraph
 
 import kernode as kn
@@ -16,6 +15,7 @@ from growth import edges_of, growth
 from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.graph import Graph
+from kernode.graph.edits import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother

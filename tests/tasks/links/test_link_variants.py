@@ -29,7 +29,12 @@ def test_settings_of_link_variants_are_as_documented():
     for name, (method, training) in documented.items():
         assert configure_links(name) == (method, training)
     method, training = configure_links("embedding")
-    assert (method.kernel, method.scaled, training.epochs, training.selection) == (kernel.kernel, True, 50, "last")
+    assert (method.kernel, method.scaled, training.epochs, training.selection) == (
+        kernel.kernel,
+        True,
+        50,
+        "last",
+    )
 
 
 def test_names_are_known_in_any_case():
