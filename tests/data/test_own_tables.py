@@ -254,7 +254,7 @@ def test_new_tables_extend_a_graph_and_a_model_exactly(tables):
         assert later.graph_.labels[-3:].tolist() == [first.class_names.index("sea"), -1, -1]
         whole = model.model_.on(later.graph_)
         everyone = np.arange(later.graph_.n_nodes)
-        known_again = whole.chances(everyone)
+        known_again = whole.calibrated(everyone)
         assert np.allclose(later.predict_proba(everyone), known_again, atol=1e-9)
         assert len(later.recomputed_) < later.graph_.n_nodes
         assert later.predict(["n1"]).shape == (1,)

@@ -494,7 +494,7 @@ DANGEROUS = {
 @pytest.mark.parametrize("pattern", DANGEROUS)
 def test_nothing_that_runs_or_unpacks_stands_in_the_sources_but_where_it_is_known(pattern):
     paths = [path for ending in ("py", "js", "html") for path in SOURCES.rglob(f"*.{ending}")]
-    assert len(paths) > 300
+    assert len(paths) > 200
     found = {
         path.relative_to(SOURCES).as_posix()
         for path in paths

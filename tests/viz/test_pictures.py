@@ -113,7 +113,7 @@ def test_nodes_are_marked_by_part_and_coloured_by_known_or_predicted_class(odd_m
     for node, color, known, part in zip(shown.nodes, shown.classes, shown.is_known, shown.part, strict=True):
         assert known == (evaluation.graph.labels[node] >= 0)
         if not known:
-            assert color == first.chances([node])[0].argmax()
+            assert color == first.calibrated([node])[0].argmax()
             assert PARTS[part] == "in no part"
     assert {PARTS[part] for part in shown.part} == set(PARTS)
     some = embedding_data(evaluation, most=20)
