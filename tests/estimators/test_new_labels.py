@@ -1,4 +1,4 @@
-"""Labels after training: centroids of all labelled nodes, old and new; and how odd a node is."""
+"""Labels after training: centroids of all labelled nodes, old and new; and outlier scores."""
 
 import numpy as np
 import pytest
@@ -35,36 +35,36 @@ def by_hand(model, nodes, labelled, y, classes):
 def test_a_new_class_is_the_mean_of_its_nodes(kernel):
     model = fitted(kernel=kernel)
     new = np.flatnonzero(GRAPH.labels == 2)[:4]
-    labelled = model.add_labels(new, GRAPH.labels[new])
-    assert labelled.classes_.tolist() == [0, 1, 2]
+    later = model.add_labels(new, GRAPH.labels[new])
+    assert later.classes_.tolist() == [0, 1, 2]
     asked = np.arange(60)
     labelled = np.concatenate([TRAIN, new])
     expected = by_hand(model, asked, labelled, GRAPH.labels[labelled], [0, 1, 2])
-    assert np.allclose(labelled.predict_proba(asked), expected, atol=1e-8)
+    assert np.allclose(later.predict_proba(asked), expected, atol=1e-8)
     assert model.classes_.tolist() == [0, 1]  # the first one stays as it is
-    assert np.allclose(labelled.kernel_.gram(), model.kernel_.gram())
+    assert np.allclose(later.kernel_.gram(), model.kernel_.gram())
 
 
 def test_a_node_that_is_told_again_takes_its_new_class():
     model = fitted()
     node = TRAIN[0]
     other = 1 - GRAPH.labels[node]
-    labelled = model.add_labels([node], [other])
+    later = model.add_labels([node], [other])
     labels = GRAPH.labels[TRAIN].copy()
     labels[0] = other
     expected = by_hand(model, np.arange(60), TRAIN, labels, [0, 1])
-    assert np.allclose(labelled.predict_proba(np.arange(60)), expected, atol=1e-8)
+    assert np.allclose(later.predict_proba(np.arange(60)), expected, atol=1e-8)
 
 
 def test_it_is_saved_and_read_and_works_elsewhere(tmp_path):
     model = fitted()
     new = np.flatnonzero(GRAPH.labels == 2)[:4]
-    labelled = model.add_labels(new, GRAPH.labels[new])
-    path = labelled.save(tmp_path / "m.safetensors")
+    later = model.add_labels(new, GRAPH.labels[new])
+    path = later.save(tmp_path / "m.safetensors")
     again = kn.load_model(path, graph=GRAPH)
-    assert np.allclose(again.predict_proba(np.arange(60)), labelled.predict_proba(np.arange(60)))
+    assert np.allclose(again.predict_proba(np.arange(60)), later.predict_proba(np.arange(60)))
     other = clustered_graph(n=60, classes=3, seed=1)
-    assert labelled.predict_proba(np.arange(5), graph=other).shape == (5, 3)
+    assert later.predict_proba(np.arange(5), graph=other).shape == (5, 3)
 
 
 @pytest.mark.parametrize(
