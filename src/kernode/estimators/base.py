@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -177,6 +178,13 @@ class KernelEstimator(BaseEstimator):
         """The same where notebooks ask for all forms at once."""
         forms = dict(super()._repr_mimebundle_(**kwargs))
         return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
+
+
+# Parameters of 0.2 are accepted, and not shown.
+_shown = inspect.signature(KernelEstimator.__init__)
+KernelEstimator.__init__.__signature__ = _shown.replace(  # type: ignore[attr-defined]
+    parameters=[one for one in _shown.parameters.values() if one.name != "former"]
+)
 
 
 @contextmanager

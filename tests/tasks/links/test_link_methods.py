@@ -73,6 +73,15 @@ def test_scores_are_probabilities_and_those_of_a_pair_turned_round(method, fitte
     assert np.allclose(on.log_odds(SPLIT.test), np.log(scores / (1 - scores)))
 
 
+def test_log_odds_stay_finite_where_probabilities_round_to_one(fitted):
+    on = fitted(LINK_METHODS["rbf"])
+    offset = torch.tensor([800.0, 900.0], dtype=torch.float64)
+    model = replace(on.model, parameters=on.model.parameters | {"offset": offset})
+    certain = model.on(SPLIT)
+    assert (certain.score_pairs(SPLIT.test) == 1).all()
+    assert ((certain.log_odds(SPLIT.test) > 700) & (certain.log_odds(SPLIT.test) < 900)).all()
+
+
 @every_method
 def test_saved_model_answers_the_same(method, fitted, tmp_path):
     on = fitted(method)
