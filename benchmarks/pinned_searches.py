@@ -15,11 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernode.compute.machine import machine
-from kernode.compute.place import Place
-from kernode.data import load_graph
 from kernode.link_prediction import tuned_settings as of_links
 from kernode.node_classification import tuned_settings as of_nodes
+
+from kernode.compute.machine import machine
+from kernode.compute.place import Place
+from kernode.io import load_graph
 from kernode.storage import write_whole
 from kernode.search.space import Problem
 from kernode.search.tune import search

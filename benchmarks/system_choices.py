@@ -17,17 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kernode.link_prediction.fitting import fit_links
 
+import experiments  # noqa: F401 (its rivals, by name)
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph, split_nodes
 from kernode.graph import Graph
-from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links
-from kernode.node_classification.variants import configure
+from kernode.io import load_graph, split_nodes
 from kernode.storage import write_whole
-from kernode.search.trials import Candidate, Trials
+from kernode.search.trials import Candidate
+from kernode.search.trials import Trials
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.links.variants import configure_links
 from kernode.training.run import Run
 
 SEEDS = tuple(range(4))
@@ -85,7 +87,7 @@ def of_nodes(system: str, graph: Graph, changes: Changes, place: Place) -> list[
     splits = split_nodes(graph, "jk" if system == "jk" else "fastgcn", SEEDS)
     trials = Trials(graph, [Candidate({}, method, training)], splits, place)
     trials.run((split, 0) for split in range(len(splits)))
-    return [round(trials.trained(split)[0].validation, 4) for split in range(len(splits))]
+    return [round(trials.validation(split, 0), 4) for split in range(len(splits))]
 
 
 def of_links(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:

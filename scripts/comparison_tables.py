@@ -7,11 +7,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
 from kernode.search.baselines import METHODS, compared_method
 from kernode.search.compare import SPLIT
 from kernode.search.compare_report import QUESTIONS, differences
-from kernode.search.results import SHIPPED, read_record
+from kernode.search.results import read_record
 
 TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
@@ -25,7 +26,7 @@ FEW_LABELS = {"5-per-class": "5 labels", "20-per-class": "20 labels"}
 By = dict[str, dict[str, Any]]  # results by data set and method
 
 
-def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[[], str]]:
+def comparison_tables(folder: Path = RESULTS / "compare") -> dict[str, Callable[[], str]]:
     """All tables by name."""
     figures = cache(partial(stored_figures, folder))
     tables: dict[str, Callable[[], str]] = {

@@ -24,7 +24,7 @@ def play(given: argparse.Namespace) -> None:
     import torch
 
     from kernode.compute.place import Place
-    from kernode.data import load_graph
+    from kernode.io import load_graph
     from kernode.metrics.accuracy import mean_and_std
     from kernode.search.baselines import compared_method
     from kernode.search.compare import Comparison, run_comparisons

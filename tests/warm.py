@@ -17,10 +17,10 @@ from pathlib import Path
 PRELOAD = (
     "torch", "scipy.sparse", "sklearn.linear_model", "pyarrow", "joblib", "matplotlib.figure", "openTSNE",
     "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
-    "kernode.show.report.page", "kernode.show.plots.pictures", "kernode.show.explorer",
+    "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
     "kernode.node_classification.experiment", "kernode.node_classification.choosing",
     "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
-    "kernode.search.tune", "kernode.search.compare", "kernode.studies.reproduce.run",
+    "kernode.search.tune", "kernode.search.compare",
 )  # fmt: skip
 
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from kernode.node_classification.trainer import learners
 
 from graphs import clustered_graph
 from kernode.compute.adam import Adam
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.fused import fused, use_fused
+from kernode.compute.gpu import fused, use_fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.hops import HopOperator
@@ -16,8 +17,7 @@ from kernode.losses import Hinge
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.losses.triplets import TripletSampler
-from kernode.maps.layers.activation import activate
-from kernode.node_classification.trainer import learners
+from kernode.maps.layers.mlp import activate
 from kernode.tasks.classes.configure import configure
 from tasks import node_task
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from kernode.link_prediction.experiment import run_link_method, run_link_variant
+from kernode.link_prediction.fitting import fit_links
 
 from graphs import CLUSTERS
-from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
-from kernode.link_prediction.experiment import run_link_method, run_link_variant, tuned_name
-from kernode.link_prediction.fitting import fit_links
+from kernode.io.edge_split import split_edges
+from kernode.tasks.links.variants import tuned_name
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from parts import LINK_METHODS

@@ -5,7 +5,7 @@ import torch
 
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import split_edges
+from kernode.io.edge_split import split_edges
 from kernode.losses.edge_pairs import EdgePairs
 
 TRAINING = split_edges(CLUSTERS, 0).graph

@@ -9,7 +9,7 @@ import torch
 from graphs import CLUSTERS, vectors
 from kernode.compute.draws import Draws
 from kernode.config import Config
-from kernode.data.edge_split import split_edges
+from kernode.io.edge_split import split_edges
 from kernode.losses import LinkCrossEntropy
 
 TRAINING = split_edges(CLUSTERS, 0).graph

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from kernode.node_classification.experiment import run_variant
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.node_classification.experiment import run_variant
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.evaluation import baseline_lines, judge_outcome
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.training.run import Run
 
 

@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from kernode.node_classification import halving
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.node_classification import halving
 from kernode.training import life_signs
 
 GRAPH = clustered_graph(n=60)
@@ -88,33 +88,3 @@ def test_the_command_names_the_method_that_it_trains(desk, shop, monkeypatch):
     assert re.search(r"edges · (\S+) 4/4 validation [^·]*edges · \1 on all labels ", answer.err)
     answer = desk.kernode("links edges.csv --nodes people.csv --epochs 4 --replicas 1")
     assert "edges · auto 2/4 validation AUC " in answer.err
-
-
-def test_where_the_seconds_went_is_told_on_request(desk, shop):
-    """Nora waits for her model and wants to know for what."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
-    desk.table("nodes.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
-    line = "edges.csv --nodes nodes.csv --epochs 4 --replicas 1 --profile"
-    report = desk.kernode(f"fit {line} --label taste --json").json
-    parts = report["profile"]["parts"]
-    trainings = [name for name in parts if name.startswith("training ")]
-    assert len(trainings) >= 1
-    expected = {
-        "imports",
-        "reading the graph",
-        "choosing among 6",
-        "features and hops",
-        "evaluation",
-        "baselines",
-        "saving",
-        "other",
-    }
-    assert {*parts} - {*trainings} == expected
-    assert sum(parts.values()) == pytest.approx(report["profile"]["total"], abs=0.01)
-    assert report["profile"]["total"] == pytest.approx(report["seconds_total"], abs=0.1)
-    assert parts["other"] < 0.5 * report["profile"]["total"]
-    answer = desk.kernode(f"links {line} --quiet")
-    where = [row.rsplit(maxsplit=2)[0] for row in answer.err.splitlines()]
-    assert where[0] == "where"
-    assert where[-2:] == ["other", "all"]
-    assert {"imports", "training auto", "saving", "baselines"} <= {*where}

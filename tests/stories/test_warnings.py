@@ -7,8 +7,7 @@ import pytest
 
 import kernode as kn
 from kernode.errors import KernodeWarning
-from kernode.training.advice import advise_more_epochs
-from kernode.training.settings import Training
+from kernode.training.settings import Training, advise_more_epochs
 
 WORDS = "fit edges.csv --nodes words.csv --label language --replicas 1 --epochs 3 --split 0.9/0.05/0.05"
 LONELY = ("Lao", "Latvian", "Irish", "Maltese", "Basque", "Welsh")

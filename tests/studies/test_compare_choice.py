@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from graphs import clustered_graph
-from kernode.data import split_nodes
+from kernode.io import split_nodes
 from kernode.errors import InputError
 from kernode.maps import HopMLP
 from kernode.node_classification import halving
 from kernode.tasks.classes.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
+from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.studies.compare.choice import choose
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant

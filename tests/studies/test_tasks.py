@@ -234,7 +234,6 @@ def test_leaving_early_ends_the_others():
     [
         ("compare", DATA, "--variants", "smoother,n1", "--splits", "2", "--results", "results"),
         ("tune", DATA, "--variant", "n1", "--trials", "1", "--epochs", "2"),
-        ("reproduce", "table1", "--data", "cora", "--results", "results", "--replicas", "1"),
     ],
     ids=lambda words: words[0],
 )

@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from kernode.link_prediction.model_file import read_link_model, write_link_model
 from readers import small_index
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.data import read_npz, write_npz
 from kernode.hops import cache
 from kernode.hops.matrices import normalized_adjacency
+from kernode.io import read_npz, write_npz
 from kernode.kernels.index import NodeIndex
-from kernode.link_prediction.model_file import read_link_model, write_link_model
-from kernode.node_classification.model_file import read_model, write_model
-from kernode.show import layout
+from kernode.models.file import read_model, write_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
+from kernode.viz import layout
 from parts import METHODS
 from tasks import SHORT, trained
 

@@ -18,23 +18,24 @@ from io import StringIO
 from pathlib import Path
 
 import torch
+from kernode.link_prediction.experiment import embed_links, run_link_variant
+from kernode.node_classification.experiment import run_candidates
+from kernode.node_classification.fitting import fit_method
 
 from graphs import clustered_graph
 from kernode.cli import main as kernode
 from kernode.compute.place import Place
-from kernode.data import load, random_split, write_npz
-from kernode.data.edge_split import split_edges
-from kernode.tasks.links.evaluation import link_baselines
-from kernode.link_prediction.experiment import embed_links, run_link_variant
-from kernode.tasks.links.variants import LINK_VARIANTS
-from kernode.tasks.classes.baselines import baselines
-from kernode.node_classification.experiment import fit_all_labels, run_candidates
-from kernode.node_classification.fitting import fit_method
-from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.configure import candidates
-from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
+from kernode.io import load, random_split, write_npz
+from kernode.io.edge_split import split_edges
 from kernode.search.baselines import METHODS
 from kernode.search.trials import by_structure, candidates_of, stacked
+from kernode.tasks.classes.baselines import baselines
+from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.folds import fit_all_labels
+from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
+from kernode.tasks.links.evaluation import link_baselines
+from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from tasks import PowerCutError
@@ -42,7 +43,7 @@ from tasks import PowerCutError
 GRAPH = clustered_graph(n=60)
 SPLIT = "0.5/0.25/0.25"
 EPOCHS, TO_THE_LAST_RUNG = 5, 124
-TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb", "profile")
+TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb")
 
 
 @dataclass

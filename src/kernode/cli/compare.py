@@ -20,8 +20,7 @@ from kernode.cli.options import (
     TensorBoardOption,
 )
 from kernode.cli.reports.compare import print_report
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
+from kernode.errors import InputError, kept
 from kernode.progress import timed
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def _run(
 
 
 def _check(names: list[str], against: str, splits: int, split: str) -> None:
-    from kernode.data.node_split import is_per_class, parse_per_class, parse_sizes
+    from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
     if len(names) < 2:
         raise InputError(

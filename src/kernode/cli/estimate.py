@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
-from kernode.compute.free_memory import readable
+from kernode.compute.machine import readable
 
 if TYPE_CHECKING:
     from kernode.search.estimate import Estimate
@@ -44,7 +44,7 @@ def estimate(
     changes = method.changes() | training.changes()
 
     from kernode.cli.progress_bar import ProgressBar
-    from kernode.data.sizes import GraphSizes, look_up
+    from kernode.io.sizes import GraphSizes, look_up
     from kernode.models.halving import rungs
     from kernode.search.estimate import estimate as estimate_run
     from kernode.tasks.classes.configure import candidates

@@ -55,7 +55,7 @@ def missing(
     check_apart((out,), (model, data, nodes))
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
 
     with progress("missing", quiet=output.silent):
         on, whole = _opened(model, data, nodes, encoding, device)
@@ -91,7 +91,9 @@ def _opened(
     model = read_model(path)
     if not isinstance(model, LinkModel):
         raise InputError(
-            f"{path} classifies nodes. Give a model of links, which `kernode links` writes.", "wrong-file", path=path
+            f"{path} classifies nodes. Give a model of links, which `kernode links` writes.",
+            "wrong-file",
+            path=path,
         )
     whole = graph_of(model, path, data, nodes, encoding)
     return model.on(model.split_of(whole), str(Place.of(model.precision, device).device)), whole

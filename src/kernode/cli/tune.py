@@ -24,8 +24,7 @@ from kernode.cli.reports.tune import (
     report_of,
     validated_on,
 )
-from kernode.ctrl_c import kept
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem

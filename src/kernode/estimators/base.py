@@ -58,7 +58,7 @@ class KernelEstimator(BaseEstimator):
         replicas: int = 1,
         random_state: RandomState = 0,
         device: str = "auto",
-        callbacks: Sequence[Callback] | None = None,
+        callbacks: Sequence[Callback] | Callback | None = None,
         verbose: int = 0,
         **former: Any,
     ) -> None:
@@ -88,7 +88,7 @@ class KernelEstimator(BaseEstimator):
                 continue
             part = "callbacks" if name == "checkpoint" else part_of(name)
             if name == "checkpoint":
-                self.callbacks = [*(self.callbacks or ()), value]
+                self.callbacks = [*_listed(self.callbacks), value]
             else:
                 self._change(part, {name: value})
             shown = "callbacks=[…]" if name == "checkpoint" else f"{part}={{{name!r}: …}}"
@@ -117,8 +117,8 @@ class KernelEstimator(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
-        A part is a value that nothing changes: one with the new setting takes its place. Of a part that is not
-        given, the variant's own is changed.
+        A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
+        own is changed.
         """
         own = {name: value for name, value in params.items() if "__" not in name and name not in _FORMER}
         super().set_params(**own)  # a part that is given together with its settings is set first
@@ -151,6 +151,7 @@ class KernelEstimator(BaseEstimator):
     @property
     def _runtime(self) -> Training:
         """Precision, threads and folds."""
+        _require_part("training", self.training)
         if isinstance(self.training, Training):
             return self.training
         names = ("precision", "threads", "folds")
@@ -158,7 +159,7 @@ class KernelEstimator(BaseEstimator):
 
     def _run(self) -> Run:
         """How a fit is run."""
-        runtime, callbacks = self._runtime, tuple(self.callbacks or ())
+        runtime, callbacks = self._runtime, _listed(self.callbacks)
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
         if self.verbose:
@@ -203,6 +204,10 @@ def settings_of(model: Any, device: str) -> dict[str, Any]:
     }
 
 
+def _listed(callbacks: Sequence[Callback] | Callback | None) -> tuple[Callback, ...]:
+    return (callbacks,) if isinstance(callbacks, Callback) else tuple(callbacks or ())
+
+
 def _nested(prefix: str, part: Any) -> dict[str, Any]:
     """All settings of a part, by their paths."""
     if isinstance(part, Mapping):
@@ -217,7 +222,7 @@ def _nested(prefix: str, part: Any) -> dict[str, Any]:
 
 
 def _require_known(part: str, setting: str, given: Any) -> None:
-    """Raise for a setting that no part of this kind has; of a given part, its own are checked when it changes."""
+    """Raise for a setting that no part of this kind has; a given part checks its own when it changes."""
     if isinstance(given, Config) or setting in ("objective", "kernel_loss", "layers", "normalized"):
         return
     kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS[part])]

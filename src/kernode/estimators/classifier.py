@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
-from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
+from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, require_classes
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -24,7 +24,7 @@ from kernode.version import versions
 class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph and classifies nodes with it.
 
-    Start from a ``variant`` and change what you like; None leaves a part or a setting as the variant has it. The
+    Start from a ``variant`` and change what you like; None leaves a part or a setting as it is there. The
     default, "auto", tries six variants and keeps the one that validates best. With ``replicas`` > 1 that many
     models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
     validation nodes method and number of epochs are chosen by cross-validation over folds, which train
@@ -34,17 +34,19 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     unless another with the same feature columns is given.
 
     - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
-    - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings to
-      change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``, ``training={"dropout": 0.8}``.
+    - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings
+      to change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``,
+      ``training={"dropout": 0.8}``.
       A loss can also be given by name: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint"
-      (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``training__patience``.
+      (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``loss__margin``.
     - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``: of
       :class:`~kernode.Training`, which has all others.
-    - ``scoring``: what of validation chooses epochs and variants: "accuracy", or "map" for mean average precision.
+    - ``scoring``: the validation figure that chooses epochs and variants: "accuracy", or "map" (mean average
+      precision).
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used.
     - ``device``: "auto", "cpu", "cuda" or "cuda:1".
-    - ``callbacks``: what watches training, such as :class:`~kernode.Checkpoint`.
+    - ``callbacks``: what watches training, one or a list, such as :class:`~kernode.Checkpoint`.
     - ``verbose``: 1 prints now and then how far a fit is that takes more than two seconds, 2 nearly every
       epoch. The log "kernode" (:mod:`logging`) has what is trained, and chosen why.
 
@@ -93,14 +95,14 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         return answers
 
     def report(self, X: Any = None, y: Any = None, graph: Graph | None = None) -> Report:
-        """Evaluate the answers about nodes X with classes y, or about the test nodes of a split; ``print`` it.
+        """Evaluate the answers about nodes X with classes y, or about the test nodes of a split.
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
-        nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains of
-        it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
-        reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
+        nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
+        of it), and, on the graph that was learned from, what the commonest class, features alone and edges
+        alone reach with the same training nodes. These choose their settings by the validation nodes.
 
-        Without X the report is that of the whole fit on a split, with the figures of its test nodes under "test".
+        Without X the report is that of the whole fit on a split, with the test figures under "test".
         """
         known = self._on(graph)
         if X is None:
@@ -110,7 +112,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
                     "missing",
                     setting="X",
                 )
-            return Report(fit_report(known, self._splits, self._given))
+            return fit_report(known, self._splits, self._given)
         require_aligned(X, y=y)
         nodes, y = self._truth(known, X, y)
         if nodes.shape != y.shape or not len(nodes):
@@ -124,7 +126,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         numbers = {name: number for number, name in enumerate(names)}
         truth = np.array([numbers[one] for one in y.tolist()])
         figures = evaluate(known, np.asarray(nodes)[None], truth[None], names, self._given)
-        return Report(figures | {"versions": versions()})
+        return Report(figures | {"versions": versions()}, lines)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
         """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.
@@ -170,10 +172,7 @@ def checked_threshold(abstain: Any) -> float:
     except (TypeError, ValueError):
         threshold = float("nan")
     if isinstance(abstain, bool) or not 0 < threshold <= 1:
-        raise InputError(
-            f"abstain must be a probability above 0 and up to 1, such as 0.9. Got {abstain!r}.",
-            "setting", setting="abstain", value=abstain,
-        )  # fmt: skip
+        raise bad_setting("abstain", "a probability above 0 and up to 1, such as 0.9", abstain)
     return threshold
 
 

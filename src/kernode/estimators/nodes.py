@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.data import Split
-from kernode.data.exchange import require_graph
-from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.io import Split
+from kernode.io.exchange import require_graph
+from kernode.io.tables import extend
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.configure import candidates, settings_key
@@ -143,7 +142,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
         self.model_, self.classes_, self.history_ = model, np.array(model.classes), model.history
-        # random_state=seeds_[0] and training={"threads": threads_} repeat the run; a file does not say its threads.
+        # Seeds and threads repeat the run; a file does not say its threads.
         self.seeds_, self.threads_ = model.seeds, model.threads
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
@@ -228,8 +227,8 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         own, other = self._on_own_graph, self._on_other_graph
         if graph is None and own is None:
             raise InputError(
-                f"the model was read without {self.model_.dataset!r}, the graph it learned from. Give the graph, "
-                "or save the model with it.",
+                f"the model was read without {self.model_.dataset!r}, the graph it learned from. Give the "
+                "graph, or save the model with it.",
                 "missing", setting="graph",
             )  # fmt: skip
         if own is not None and (graph is None or graph is own.graph):

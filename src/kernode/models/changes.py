@@ -1,4 +1,4 @@
-"""Changes of a variant, part by part: another map, kernel, loss or training, or other settings of the variant's.
+"""Changes of a variant, part by part: another map, kernel, loss or training, or other settings of them.
 
 A change of a part is the part itself, the name of one, or a mapping of settings; a setting that is not given
 stays as the variant has it.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kernode.config import Config, changed
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.training.settings import Training
 
 PARTS = ("map", "kernel", "loss", "training")
@@ -87,10 +87,7 @@ class Changes:
         """Other training settings. Where the last epoch is kept, nothing is left to be patient for."""
         given, settings = self.parts.get("training", before), self.of_part("training")
         if not isinstance(given, Training):
-            raise InputError(
-                f"training must be a Training(…), or a mapping of its settings. Got {given!r}.",
-                "setting", setting="training", value=given,
-            )  # fmt: skip
+            raise bad_setting("training", "a Training(…), or a mapping of its settings", given)
         if settings.get("selection") == "last" and "patience" not in settings:
             settings = {"epochs": given.to_the_last().epochs, "patience": None, **settings}
         found: Training = changed(given, settings)
@@ -118,5 +115,7 @@ class Changes:
             if isinstance(part, Config):
                 found[name] = changed(part, settings)
             elif settings or part is not None:
-                found[name] = part if not settings else {**settings, **({} if part is None else {"objective": part})}
+                found[name] = (
+                    part if not settings else {**settings, **({} if part is None else {"objective": part})}
+                )
         return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
-from kernode.compute.threads import cpu_threads
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
+from kernode.io.sizes import GraphSizes
 from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
 from kernode.models.model import ModelOnGraph
 from kernode.models.task import Task
@@ -29,8 +29,8 @@ AGAIN = "all"  # the choice, trained again on all nodes
 def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnGraph:
     """Train the one candidate, or keep of several the one that validates best; ``about``: the split's name.
 
-    Where many replicas share validation data the first few choose for all; with data of their own all do, since
-    each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
+    Where many replicas share validation data the first few choose for all; with data of their own all do,
+    since each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
     ``epochs_tried`` after how many epochs.
     """
     candidates, run = _affordable(task, candidates), task.run
@@ -67,8 +67,8 @@ def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnG
     note("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
     on = task.fitted(method, training, trained, variant=chosen, **about)
     if several:
-        tried[chosen] = Tried(on.model.validated(training.select_by), loop.epoch)
-        _log_choice(chosen, training.select_by, tried)
+        tried[chosen] = Tried(on.model.validated(loop.score), loop.epoch)
+        _log_choice(chosen, loop.score, tried)
         on = on.with_metadata(
             chosen_by_validation={name: round(tried[name].validation, 4) for name in candidates},
             epochs_tried={name: tried[name].epochs for name in candidates},
@@ -87,7 +87,7 @@ def _trained_otherwise(task: Task, method: Any, training: Training, **about: Any
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
-    """Names of the checkpoint files that a fit of these candidates may write; "" is the file that was named."""
+    """Names of the checkpoint files that a fit of these candidates may write; "" is the named one."""
     several = list(candidates)
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 

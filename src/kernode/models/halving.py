@@ -40,7 +40,7 @@ def rungs(candidates: int) -> list[tuple[int, int]]:
 
 
 def reached(validated: np.ndarray, epoch: int) -> float:
-    """The best validation of the first epochs (E × r), as the mean of the replicas; later ones are not seen."""
+    """The best validation of the first epochs (E × r), as the mean of the replicas."""
     return float(validated[:epoch].max(axis=0).mean())
 
 

@@ -1,4 +1,4 @@
-"""A task: what is predicted, from which data of a graph. Everything else of a fit is the same for all tasks."""
+"""A task: what is predicted, from which data of a graph. All else of a fit is the same for all tasks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Task(ABC):
         """A method as wide as the task needs it."""
         return method
 
-    def check(self, method: Any, training: Training) -> None:
+    def check(self, method: Any, training: Training) -> None:  # noqa: B027 (it may take any)
         """Raise where a method cannot learn this task."""
 
     def begin(self, method: Any, training: Training) -> TrainingLoop:

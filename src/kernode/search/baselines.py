@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Literal
 
 from kernode.errors import InputError
-from kernode.maps import APPNP, GAT, GCN, GCNII, MLP, ClassicGNN, FeatureMap, HopMLP, Presmoothed
+from kernode.maps import GAT, GCN, GCNII, MLP, ClassicGNN, Diffusion, FeatureMap, Presmoothed
 from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
 
 Settings = Mapping[str, Any]
@@ -80,10 +80,12 @@ GAT_SETTINGS = (
 
 def _gpr(width: int, teleport: float, scaled: bool) -> FeatureMap:
     """Chien et al.: ten plain hops, their weights learned from personalised PageRank's."""
-    return HopMLP(
-        (width,), hops=10, powers="plain", hop_weights="learned", teleport=teleport, biases=True,
-        normalize_rows=scaled,
-    )  # fmt: skip
+    return Diffusion((width,), teleport=teleport, normalize_rows=scaled)
+
+
+def _appnp(width: int = 64, teleport: float = 0.1, scaled: bool = True) -> FeatureMap:
+    """Gasteiger et al.: the same with PageRank's weights, and no biases."""
+    return Diffusion((width,), hop_weights="pagerank", teleport=teleport, biases=False, normalize_rows=scaled)
 
 
 GPRGNN_SETTINGS = (
@@ -103,12 +105,12 @@ GCNII_SETTINGS = (
     _settings(GCNII((256,), depth=4, alpha=0.2, theta=1.5, normalize_rows=False), 0.005, 5e-4),
 )
 APPNP_SETTINGS = (
-    _settings(APPNP(), 0.01, 5e-3, 0.5, 0.5),  # as published, its decay on the first layer alone
-    _settings(APPNP(), 0.01, 5e-4, 0.5, 0.5),
-    _settings(APPNP(), 0.05, 5e-5),
-    _settings(APPNP(normalize_rows=False), 0.01, 5e-3, 0.5, 0.5),
-    _settings(APPNP(normalize_rows=False), 0.01, 5e-4, 0.5, 0.5),
-    _settings(APPNP((256,), teleport=0.2, normalize_rows=False), 0.005, 5e-5),
+    _settings(_appnp(), 0.01, 5e-3, 0.5, 0.5),  # as published, its decay on the first layer alone
+    _settings(_appnp(), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_appnp(), 0.05, 5e-5),
+    _settings(_appnp(scaled=False), 0.01, 5e-3, 0.5, 0.5),
+    _settings(_appnp(scaled=False), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_appnp(256, 0.2, scaled=False), 0.005, 5e-5),
 )
 SGC_SETTINGS = (
     *(_settings(Presmoothed((), powers="plain"), 0.2, decay, 0.0) for decay in (1e-6, 1e-5, 5e-4)),

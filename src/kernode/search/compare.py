@@ -14,10 +14,11 @@ import torch
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import split_nodes
-from kernode.data.node_split import is_per_class
 from kernode.graph import Graph
+from kernode.io import split_nodes
+from kernode.io.node_split import is_per_class
 from kernode.losses import Hinge, Joint, KernelLoss
+from kernode.maps.former import former_json
 from kernode.models.halving import RUNGS
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
@@ -80,7 +81,7 @@ class Comparison:
 
 def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
     """Return settings as in stored results of all versions: those of a loss are among those of training."""
-    described = method.to_json()
+    described = former_json(method.to_json())
     loss = method.loss if isinstance(method, Method) else Joint()
     if isinstance(loss, Joint):
         joint = loss

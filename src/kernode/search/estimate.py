@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernode.compute.capture import WARM_UP
-from kernode.compute.free_memory import free_at, peak_at, readable
-from kernode.data.sizes import GraphSizes
+from kernode.compute.gpu import WARM_UP
+from kernode.compute.machine import free_at, peak_at, readable
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels

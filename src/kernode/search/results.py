@@ -14,10 +14,6 @@ from kernode.errors import FileError
 from kernode.progress import note
 from kernode.storage import write_whole
 
-_PACKAGED = Path(__file__).parents[1] / "results"  # in an installed package
-_CHECKOUT = Path(__file__).parents[3] / "results"  # in a clone of the repository
-SHIPPED = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
-
 
 def digest_of(settings: Mapping[str, Any]) -> str:
     """Return the digest of settings, in whatever order."""
@@ -37,11 +33,9 @@ class Results:
 
     @classmethod
     def of(cls, folder: Path | None) -> Results:
-        """Use this folder alone; by default ./results before those that come with the package."""
-        if folder is not None:
-            return cls(folder, (folder,))
-        here = Path("results")
-        return cls(here, (here, SHIPPED))
+        """Use this folder, by default ./results."""
+        folder = folder or Path("results")
+        return cls(folder, (folder,))
 
     def find(self, cell: Any) -> dict[str, Any] | None:
         """Return the stored result of a cell, or None."""

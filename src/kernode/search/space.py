@@ -17,10 +17,10 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
 from kernode.config import has_setting
-from kernode.data import Split, split_nodes
-from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.edge_split import split_edges
 from kernode.kernels import Normalized
 from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
@@ -89,7 +89,7 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
         raise InputError(
             f"{kind} has no settings to search for. Choose another variant.", "setting", setting="variant"
         )
-    structure, layers = dict(choices), len(getattr(feature_map, "hidden", ()))
+    structure, layers = dict(choices), len(getattr(feature_map.unwrapped, "hidden", ()))
     if layers == 0 and 0 not in structure.get("hidden", (0,)):
         del structure["hidden"]  # a method of one layer stays one
     own = {name: _own_value(method, training, name) for name in structure}
@@ -107,7 +107,7 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
 def _own_value(method: Method | LinkMethod, training: Training, name: str) -> Any:
     """A method's own value of a setting, in the form of a choice."""
     if name == "hidden":
-        return next(iter(getattr(method.map, "hidden", ())), 0)
+        return next(iter(getattr(method.map.unwrapped, "hidden", ())), 0)
     if name == "normalized":
         return isinstance(method.kernel, Normalized)
     part: Any = {"training": training, "method": method}.get(part_of(name)) or getattr(method, part_of(name))

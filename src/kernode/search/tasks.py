@@ -25,9 +25,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import torch
 from threadpoolctl import threadpool_limits
 
-from kernode.compute.determinism import deterministic, is_deterministic
-from kernode.compute.place import Place
-from kernode.compute.threads import cpu_threads
+from kernode.compute.gpu import deterministic, is_deterministic
+from kernode.compute.place import Place, cpu_threads
 from kernode.errors import InputError, KernodeError, warn
 from kernode.progress import log
 from kernode.training.loop import DivergedError

@@ -12,8 +12,8 @@ import numpy as np
 
 from kernode.compute.place import Place
 from kernode.config import Config
-from kernode.data import Split
 from kernode.graph import Graph
+from kernode.io import Split
 from kernode.models.fit import fit_candidates
 from kernode.models.halving import RUNGS, choose
 from kernode.search.baselines import ComparedMethod

@@ -1,4 +1,4 @@
-"""What is predicted: classes of nodes, links. Each task says its targets, losses, scores, baselines, calibration."""
+"""What is predicted: classes of nodes, links. Each task says its targets, losses, scores and baselines."""
 
 from kernode.tasks import classes, links
 

@@ -1,4 +1,4 @@
-"""What watches a training: one protocol for progress, checkpoints, TensorBoard, logs and users' own callbacks."""
+"""Callbacks: one protocol for progress, checkpoints, TensorBoard, logs and what users bring."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
 class Callback:
     """Base class of callbacks; override what you need.
 
-    Each method gets the :class:`~kernode.training.loop.TrainingLoop`: ``loop.name`` is what trains, ``loop.epoch``
-    the number of epochs done, ``loop.epochs`` how many there are at most, ``loop.latest`` the figures of the last
-    epoch, one number per replica each. Reading ``latest`` waits for a GPU; do so now and then, not every epoch.
+    Each method gets the :class:`~kernode.training.loop.TrainingLoop`: ``loop.name`` is what trains,
+    ``loop.epoch`` the number of epochs done, ``loop.epochs`` how many there are at most, ``loop.latest`` the
+    figures of the last epoch, one number per replica each. Reading ``latest`` waits for a GPU: do so now and
+    then.
 
     >>> class Losses(Callback):
     ...     def on_epoch_end(self, loop):
@@ -107,7 +108,7 @@ def epoch_line(loop: TrainingLoop) -> str:
 def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:
     """Describe an epoch in a line.
 
-    >>> describe_epoch("k3", 120, 200, {"loss": np.array([0.3]), "validation_accuracy": np.array([86.0, 86.2])})
+    >>> describe_epoch("k3", 120, 200, {"validation_accuracy": np.array([86.0, 86.2])})
     'k3: epoch 120 of 200, validation 86.1 %'
     """
     titles = {"validation_accuracy": "validation", "validation_auc": "validation AUC"}

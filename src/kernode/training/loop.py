@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.adam import Adam
-from kernode.compute.average import Average
-from kernode.compute.capture import captured
+from kernode.compute.adam import Adam, Average
+from kernode.compute.gpu import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
@@ -64,7 +63,7 @@ class Learner(ABC):
         return self.parameters if self.average is None else self.average.parameters
 
     def references(self) -> Tensor | None:
-        """What answers need of the training data at the kept epoch, where it is not at hand: r × …, or None."""
+        """What answers need of the training data at the kept epoch: r × …, or None."""
         return None
 
     @abstractmethod
@@ -147,6 +146,7 @@ class TrainingLoop:
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self.interrupted = False
+        self.is_within_epoch = False  # the state is then not that of ``epoch``
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
         self._blocks: dict[str, Tensor] = {}
         self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
@@ -162,8 +162,13 @@ class TrainingLoop:
         """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
         return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
 
+    @property
+    def score(self) -> str:
+        """What of validation says which epoch is best: "accuracy", "map", "auc"."""
+        return self.learners[0].score.removeprefix("validation_")
+
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last one, or before where a stopping rule or numbers say so."""
+        """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
         first = not self.history
         for callback in self.callbacks:
@@ -175,8 +180,11 @@ class TrainingLoop:
                 if self._has_stopped(epoch):
                     break
                 with deferred_interrupt() if self._keeps_state else nullcontext():
-                    record = _joined([act(epoch) for act in self._advance])
-                    self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                    self.is_within_epoch, records = True, []
+                    for advance in self._advance:
+                        records.append(advance(epoch))
+                    self.history.append(_in_block(_joined(records), self._blocks, epoch, self.epochs))
+                    self.is_within_epoch = False
                 for callback in self.callbacks:
                     callback.on_epoch_end(self)
                 if self._has_diverged(epoch):
@@ -261,8 +269,9 @@ class DivergedError(KernodeError):
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
-            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large."
-        )
+            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large.",
+            "not-finite", epoch=epoch,
+        )  # fmt: skip
         self.replicas = replicas
 
 

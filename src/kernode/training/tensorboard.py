@@ -18,7 +18,7 @@ _FLUSH_SECONDS = 5
 class TensorBoard(Callback):
     """Write the figures of every training to a folder of its name within ``folder``.
 
-    A folder that exists is left alone: the next is called name-2. A full disk ends the events, not the training.
+    A folder that exists is left alone: the next is called name-2. A full disk does not end the training.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from scipy import sparse
 
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.registry import identify
 from kernode.models.changes import Changes
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS, Variant
@@ -48,8 +48,8 @@ def configure(
     """A variant's method and training settings on a data set, with changes.
 
     ``tuned``: whether settings that were searched for on that data set may be used. Not where other nodes
-    are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name; one that has
-    no effect is refused.
+    are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name; one that
+    has no effect is refused.
 
     >>> method, training = configure("k3", "cora", hops=3, layers=3, epochs=50, margin=0.5)
     >>> method.map.hops, method.map.hidden, method.loss.kernel.margin, training.epochs
@@ -71,7 +71,7 @@ def configure(
 def candidates(
     name: str, dataset: str = "", changes: Changes = UNCHANGED, *, tuned: bool = True, **settings: Any
 ) -> dict[str, tuple[NodeMethod, Training]]:
-    """The methods that a name stands for: a variant, or of a choice those candidates that have all the changes.
+    """The methods that a name stands for: a variant, or a choice's candidates that have all the changes.
 
     Where a search has found settings for the data set a choice is what it found, with a map of one's own
     one candidate with that map, and where nothing is to be chosen by validation its first candidate.

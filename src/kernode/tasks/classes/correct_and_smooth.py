@@ -14,9 +14,9 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.config import changed, require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP
@@ -63,7 +63,10 @@ class CorrectAndSmooth(NodeMethod):
     def __post_init__(self) -> None:
         require_part("base", self.base, Method, "kernode.Method(kernode.maps.MLP(), …)")
         if self.base.classifier != "softmax":
-            raise InputError("CorrectAndSmooth needs a base with a softmax classifier: another loss.")
+            raise InputError(
+                "CorrectAndSmooth needs a base with a softmax classifier: give it another loss.",
+                "setting", setting="base", value=self.base,
+            )  # fmt: skip
         check_shares("correction_shares", self.correction_shares)
         check_shares("smoothing_shares", self.smoothing_shares)
         whole("steps", self.steps, 1, MOST_STEPS)

@@ -10,11 +10,11 @@ import numpy as np
 from torch import Tensor
 
 from kernode.compute.place import Place
-from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.maps import HopMLP
+from kernode.io.tables.table import Repair
+from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import Model, describe_seeds
 from kernode.tasks.classes.calibration import Calibration
@@ -44,8 +44,6 @@ class NodeModel(Model):
     tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or not known
     classes: tuple[Any, ...]  # what the c class numbers stand for
     split: str = ""  # how nodes were split
-    chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
-    epochs_tried: dict[str, int] | None = None  # and after how many epochs
     calibration: Calibration | None = None  # of probabilities; None in files before 0.2
     n_features: int | None = None  # that a graph must have; None in files before 0.1
     references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
@@ -203,28 +201,23 @@ class NodeModel(Model):
     def hop_weights(self) -> np.ndarray | None:
         """ω_h of every replica at its kept epoch: r × (H+1), or None where the map has none.
 
-        NaN where there is no such term: ``powers="released"`` has no terms between the first and the last hop.
+        NaN where there is no such term: "released" powers have none between the first and the last hop.
         """
-        hop_map = getattr(self.method, "map", None)
+        hop_map = self.method.map.unwrapped if hasattr(self.method, "map") else None
         learned = self.parameters.get("map.hop_weights")
         if learned is not None:
             weights = learned.numpy().copy()
-        elif isinstance(hop_map, HopMLP):
+        elif isinstance(hop_map, HopSum):
             weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
         else:
             return None
-        if isinstance(hop_map, HopMLP) and hop_map.powers == "released":
+        if isinstance(hop_map, HopSum) and hop_map.powers == "released":
             weights[:, 1 : hop_map.hops] = np.nan
         return weights
 
     def calibrated(self, mean: np.ndarray) -> np.ndarray:
         """Calibrate the replicas' mean probabilities (… × c), where the model is calibrated."""
         return mean if self.calibration is None else self.calibration.together(mean)
-
-    @property
-    def choice(self) -> dict[str, Any]:
-        """What was tried, as a model holds it."""
-        return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
 
     def validation_accuracy(self) -> float:
         """Percent, each replica at the epoch that it kept, their mean; 0 without validation."""

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.exchange import Exchange, rows_for_all
+from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
-from kernode.graph.growth import touched
+from kernode.graph.edits import touched
 from kernode.graph.neighbourhoods import ball
 from kernode.graph.share import GraphShare
 from kernode.kernels import NodeKernel
-from kernode.kernels.similar import SimilarNodes
+from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
@@ -78,7 +78,7 @@ class NodeModelOnGraph(ModelOnGraph):
         return found
 
     def calibrated(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities by all replicas together, calibrated where the model is: m × c, for nodes (m)."""
+        """Class probabilities of nodes (m) by all replicas together, calibrated where the model is: m × c."""
         return self.model.calibrated(self.probabilities(nodes).mean(axis=0))
 
     @torch.no_grad()
@@ -110,13 +110,6 @@ class NodeModelOnGraph(ModelOnGraph):
             return anew
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
-
-    def with_metadata(self, **about: Any) -> NodeModelOnGraph:
-        """The same with more fields of its model set, on none of which g depends: g stays computed."""
-        found = replace(self, model=replace(self.model, **about))
-        if "g" in vars(self):
-            vars(found)["g"] = self.g
-        return found
 
     def with_g(self) -> NodeModelOnGraph:
         """The same with g computed, so that what training prepared of the graph need not be held."""

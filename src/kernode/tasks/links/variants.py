@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.registry import identify
 from kernode.kernels import Linear, Normalized
-from kernode.maps import GCN, HopMLP
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS
+from kernode.maps import GCN, Diffusion, HopMLP
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 from kernode.models.changes import Changes
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training, require_effect
 
 UNCHANGED = Changes()
 Tuned = Mapping[str, Mapping[str, Any]]  # settings by data set
-# Found by `kernode tune` on the validation edges of the split with seed 0 (48 trials each); no test edge of that
-# split had a part in it. On other splits they are not used.
+# Found by `kernode tune` on the validation edges of the split with seed 0 (48 trials each); no test edge of
+# that split had a part in it. On other splits they are not used.
 _TUNED: Tuned = {
     "cora": {  # validation AUC 95.93 %
         "learning_rate": 0.001021, "weight_decay": 5.372e-06, "input_dropout": 0.3818,
@@ -39,7 +39,7 @@ _KERNEL_SEARCH = {
 }  # fmt: skip
 _KERNEL = LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True)
 _EMBEDDING = LinkMethod(
-    HopMLP(hidden=(), outputs=512, hops=10, powers="plain", teleport=0.1),
+    Diffusion(hidden=(), outputs=512, biases=False),
     Normalized(Linear()),
     scaled=True,
 )
