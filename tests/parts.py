@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from experiments.rivals import KLED, FastGCN, JKConcat
+from experiments.rivals import FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared

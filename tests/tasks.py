@@ -1,11 +1,11 @@
 """What to train on: the same nodes, edges and places in every file, in float64 by default."""
 
 import numpy as np
+from kernode.io.node_split import random_split
+from kernode.io.edge_split import split_edges
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.data import random_split
-from kernode.data.edge_split import split_edges
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask

@@ -3,7 +3,7 @@
 from experiments.rivals.fastgcn import FastGCN
 from experiments.rivals.jk import JKConcat
 from experiments.rivals.kled import KLED
-from kernode.cli.descriptions import DESCRIPTIONS
+from kernode.descriptions import DESCRIPTIONS
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.tasks.classes.method import Method

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 from kernode.node_classification import experiment
+from kernode.studies import cost
+from kernode.studies.cost.measure import measure
 
 from graphs import clustered_graph
 from kernode.compute.machine import free_at
@@ -16,9 +18,7 @@ from kernode.hops import cost as hop_counting
 from kernode.io import Synthetic, load_graph, write_npz
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
-from kernode.studies import cost
 from kernode.search.estimate import Measured
-from kernode.studies.cost.measure import measure
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.training.memory import least_needed, require_memory

@@ -13,14 +13,14 @@ import psutil
 import pytest
 import torch
 from joblib import parallel_config
+from kernode.studies.compare.contestants import Contestant
+from kernode.studies.compare.matches import Match, play_all
 from sklearn.model_selection import cross_val_score
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.errors import KernodeError, KernodeWarning
-from kernode.studies.compare.contestants import Contestant
-from kernode.studies.compare.matches import Match, play_all
 from kernode.search.results import Results
 from kernode.search.tasks import Task, run_tasks
 from tasks import SINGLE

@@ -9,12 +9,12 @@ from contextlib import closing, contextmanager
 import pytest
 import torch
 from joblib import parallel_config
-
-from graphs import clustered_graph
-from kernode.errors import InputError, KernodeError, KernodeWarning, warn
 from kernode.studies import tasks as room
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.matches import Match, measure, play_all
+
+from graphs import clustered_graph
+from kernode.errors import InputError, KernodeError, KernodeWarning, warn
 from kernode.search.results import Results
 from kernode.search.tasks import Task, run_tasks
 from kernode.training.loop import DivergedError

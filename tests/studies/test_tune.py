@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from kernode.link_prediction.experiment import run_link_variant
 from kernode.node_classification.experiment import run_variant
+from kernode.studies.tune import search as searching
+from kernode.studies.tune.problem import LinkProblem, NodeProblem
+from kernode.studies.tune.search import search
+from kernode.studies.tune.space import link_space, node_space
 
 from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.errors import InputError, KernodeError
 from kernode.io import load_graph, split_nodes, write_npz
-from kernode.studies.tune import search as searching
 from kernode.search.space import fold_splits
-from kernode.studies.tune.problem import LinkProblem, NodeProblem
-from kernode.studies.tune.search import search
-from kernode.studies.tune.space import link_space, node_space
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from kernode.studies.tune.owners import is_gone
+
 from kernode.search.tune import this_process
 
 

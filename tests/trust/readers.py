@@ -29,8 +29,8 @@ from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
-from kernode.storage import read_tensors, write_tensors
 from kernode.search.results import read_record
+from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
 
 GRAPH = clustered_graph(n=24, features=4)

@@ -30,9 +30,9 @@ from kernode.io.store.header import _checksum
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
-from kernode.storage import read_tensors, write_tensors
 from kernode.search.results import read_record
 from kernode.search.tune import open_study
+from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
 from kernode.viz.layout import _kept
 

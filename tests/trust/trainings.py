@@ -21,6 +21,7 @@ import torch
 from kernode.link_prediction.experiment import embed_links, run_link_variant
 from kernode.node_classification.experiment import run_candidates
 from kernode.node_classification.fitting import fit_method
+from kernode.studies.compare.contestants import CONTESTANTS
 
 from graphs import clustered_graph
 from kernode.cli import main as kernode

@@ -18,11 +18,11 @@ from rich.markup import escape
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import warned
-from kernode.cli.descriptions import DESCRIPTIONS
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import harmless, whole_output
+from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, noting_files
 from kernode.version import __version__

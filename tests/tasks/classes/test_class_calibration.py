@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.io.node_split import random_split
 from scipy.optimize import minimize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data import random_split
 from kernode.errors import KernodeWarning
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.tasks.classes.calibration import Calibration, Tempering, fit_calibration, fit_temperings

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.fitting import fit_method
 
 from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.errors import InputError

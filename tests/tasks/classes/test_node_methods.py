@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernode.io.sizes import GraphSizes
+from kernode.graph.edits import extended
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.data.sizes import GraphSizes
-from kernode.graph.growth import extended
 from kernode.models.changes import Changes
 from kernode.tasks.classes.folds import fit_again
 from kernode.tasks.classes.method import NodeMethod

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.metrics.ranking import retrieval
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.metrics.retrieval import retrieval
 from kernode.models.changes import Changes
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled
@@ -18,7 +18,19 @@ from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, LABELS, NO_NODES, SHORT, SINGLE, SPLIT, fit, labelled_nodes, node_task, split_of, trained
+from tasks import (
+    DOUBLE,
+    LABELS,
+    NO_NODES,
+    SHORT,
+    SINGLE,
+    SPLIT,
+    fit,
+    labelled_nodes,
+    node_task,
+    split_of,
+    trained,
+)
 
 JOINT = METHODS["joint"]
 RUN = Run((0, 1), DOUBLE)

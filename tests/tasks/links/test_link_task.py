@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from kernode.io.edge_split import is_edge, split_edges
 from torch.nn.functional import softplus
 
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.stack import part
-from kernode.data.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.maps import HopMLP
 from kernode.tasks.links.method import LinkMethod

@@ -2,13 +2,13 @@
 
 import pytest
 
-from graphs import CLUSTERS
 import kernode as kn
-from kernode.kernels import RBF, Linear, Normalized
+from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
+from kernode.kernels import RBF, Linear, Normalized
+from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
-from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.training.settings import Training
 from refusals import refused
 

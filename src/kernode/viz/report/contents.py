@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.cli.descriptions import DESCRIPTIONS
+from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node
 from kernode.explain.explanation import Part
