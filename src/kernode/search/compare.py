@@ -118,8 +118,8 @@ def run_comparisons(
 ) -> list[dict[str, Any]]:
     """Return the figures of comparisons: stored ones, and others measured and stored as they finish.
 
-    They run under ``joblib.parallel_config``, each with so many ``threads``. ``local`` gives the ``callbacks``
-    of one that runs in this process, by its title; ``progress`` is called with the number of those done.
+    They run under ``joblib.parallel_config``, each with so many ``threads``. ``local`` gives the
+    ``callbacks`` of one that runs here, by its title; ``progress`` is called with the number of those done.
     """
     todo = [*{one.digest: one for one in comparisons if not results.find(one)}.values()]
     tasks = [Task(_evaluate, (one.graph, replace(one, graph=None))) for one in todo]  # type: ignore[arg-type]
@@ -170,8 +170,8 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
         **{name: [round(one[i], 4) for one in scores if len(one) > i] for i, name in enumerate(FIGURES)},
         **({} if picked else {"failed": _failed(trials)}),
         "nodes": {"train": train, "test": test},
-        # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is in
-        # two splits: each is a draw of its own, and Student's test is right about this graph.
+        # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is
+        # in two splits: each is a draw of its own, and Student's test is right about this graph.
         "overlap": 0.0 if is_per_class(comparison.split) else test / train,
         "seconds": round(time.perf_counter() - started, 2),
         "device": place.device.type,

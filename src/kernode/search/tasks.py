@@ -134,7 +134,8 @@ def _outcomes(left: dict[int, Task], environment: Environment) -> Generator[_Out
     try:
         with _interrupts_blocked():
             results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
-        yield from results
+        for done in results:  # noqa: UP028 (which would close them before warnings are ignored)
+            yield done
     except Exception as error:
         # A task's own error is part of its outcome. A timeout: a cluster has no worker at the moment.
         packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
