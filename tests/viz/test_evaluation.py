@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernode.studies.bench.timing import summary
 
 import kernode as kn
 from kernode.errors import KernodeWarning
