@@ -64,7 +64,10 @@ def content(folder):
 def names_what_is_wrong(sentence, wrong):
     """Whether a sentence has a word of the line, or of the catalogue: how it is put may change."""
     given = [word.strip("-") for word in wrong.line.split()[1:]]
-    known = [*(word for word in given if len(word) > 2), *(one for text in wrong.says for one in text.split())]
+    known = [
+        *(word for word in given if len(word) > 2),
+        *(one for text in wrong.says for one in text.split()),
+    ]
     return any(word in sentence for word in known)
 
 

@@ -90,7 +90,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         folder = path.parent
         if not folder.is_dir():
-            raise FileError(f"{folder} does not exist. Check the path.", "no-file", path=str(folder)) from error
+            raise FileError(
+                f"{folder} does not exist. Check the path.", "no-file", path=str(folder)
+            ) from error
         raise FileError(
             f"{folder} does not hold a finished store: {FILE} is missing. Write the store again with "
             "kernode data shard.",

@@ -78,7 +78,9 @@ class OpenPart:
         offsets = self._read("names.offsets", (self.rows + 1,), "i").tolist()
         content = self.tensors.get_tensor("names.bytes").tobytes()
         try:
-            names = [content[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
+            names = [
+                content[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)
+            ]
         except UnicodeDecodeError as error:
             raise damaged(self.path, "holds names that are not UTF-8") from error
         return np.array(names, str)

@@ -98,7 +98,8 @@ class Store(Header):
         wanted = [at for at, part in enumerate(self.parts) if start <= part.start and part.stop <= stop]
         if not wanted or (self.parts[wanted[0]].start, self.parts[wanted[-1]].stop) != (start, stop):
             raise InputError(
-                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share().", "shape"
+                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share().",
+                "shape",
             )
         read = []
         for done, number in enumerate(wanted):
