@@ -35,6 +35,16 @@ _others_write = False
 _noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
 
+def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
+    """The error for a file that is not as it was written."""
+    return FileError(f"{path} {what}. {remedy}.", "damaged-file", path=str(path))
+
+
+def missing(path: Path) -> FileError:
+    """The error for a file that does not exist."""
+    return FileError(f"{path} does not exist. Check the path.", "no-file", path=str(path))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file beside its place and rename it over, so that nobody ever reads half of it."""
     with writing_whole(path) as file:

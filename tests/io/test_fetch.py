@@ -114,7 +114,7 @@ def test_a_damaged_file_in_the_cache_is_noticed_and_force_replaces_it(raw_folder
     for use in (load_graph, fetch):
         with pytest.raises(FileError) as caught:
             use("pubmed")
-        assert str(caught.value) == f"{path} is damaged. Run: kernode data fetch pubmed --force"
+        assert (caught.value.code, caught.value.fields) == ("damaged-file", {"path": str(path)})
     fetch("pubmed", raw_folder, force=True)
     assert path.read_bytes() == good
 

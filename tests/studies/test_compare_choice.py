@@ -366,7 +366,7 @@ def test_command_says_what_was_lost_and_compares_the_rest(told, monkeypatch):
     [
         (["--choose-on", "few"], "--choose-on must be a number of splits, 1 or more, or all"),
         (["--choose-on", "-1"], "--choose-on must be a number of splits, 1 or more, or all"),
-        (["--split", "five-per-class"], "nodes per class are written 20-per-class"),
+        (["--split", "five-per-class"], "split must be 20-per-class"),
         (["--split", "5/0-per-class"], "--split must have training, validation and test nodes"),
         (["--split", "50-per-class"], "too few for 50 that train, 30 that validate"),
     ],

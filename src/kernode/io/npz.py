@@ -25,7 +25,7 @@ from kernode.io.archive import Archive, checked_csr, open_archive, write_archive
 from kernode.io.gnn_benchmark import read_benchmark
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Repair, TableOrigin
-from kernode.storage import complete
+from kernode.storage import complete, damaged
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -73,7 +73,7 @@ def from_arrays(path: Path, arrays: Arrays) -> Graph:
     header = _read_header(path, arrays[MARK])
     arrays = {name: array for name, array in arrays.items() if name != MARK}
     if header.pop("sha256", None) != _digest(header, arrays):
-        raise FileError(f"{path} is damaged: its checksum does not match. Write or copy it again.")
+        raise damaged(path, "is damaged: its checksum does not match")
     with _as_packed(path):
         n, f = header["nodes"], header["features"]
         upper = _unpack_csr(path, "adjacency", arrays, (n, n), "float32")
@@ -98,12 +98,12 @@ def _as_packed(path: Path) -> Iterator[None]:
         with complete(path):
             yield
     except InputError as error:
-        raise FileError(f"{path} does not hold a graph: {error}") from error
+        raise damaged(path, f"does not hold a graph ({str(error).rstrip('.')})") from error
 
 
 def _integers(name: str, array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iu":
-        raise InputError(f"its {name} are {array.dtype}, not integers.")
+        raise InputError(f"its {name} are {array.dtype}, not integers.", "damaged-file")
     return array
 
 
@@ -119,9 +119,13 @@ def _read_header(path: Path, written: np.ndarray) -> dict[str, Any]:
         header = json.loads(written.tobytes())
         layout = header["layout"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FileError(f"{path}: its header is damaged. Write or copy the file again.") from error
+        raise damaged(path, "has a damaged header") from error
     if layout != _LAYOUT:
-        raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.")
+        raise FileError(
+            f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.",
+            "unsupported",
+            path=str(path),
+        )
     return header
 
 
@@ -140,7 +144,7 @@ def _unpack_csr(path: Path, what: str, arrays: Arrays, shape: Any, dtype: str) -
     values = arrays.get(f"{what}_values")
     if values is None:
         if np.dtype(dtype).kind not in "fiub":  # of texts each could be as long as the memory
-            raise InputError(f"its {what} are {dtype}, not numbers.")
+            raise InputError(f"its {what} are {dtype}, not numbers.", "damaged-file")
         values = np.ones(len(indices), dtype)
     indptr = np.concatenate([[0], np.cumsum(_integers(f"{what}_counts", counts), dtype=np.int64)])
     return checked_csr(path, what, values, indices, indptr, shape)
@@ -177,9 +181,9 @@ def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str)
     except KernodeError:
         raise
     except (ValueError, EOFError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: the graph in it is damaged ({error}). Write the file again.") from error
+        raise damaged(path, f"holds a damaged graph ({error})") from error
     if graph.fingerprint != fingerprint:
-        raise FileError(f"{path}: the graph in it is not the one that was written. Write the file again.")
+        raise damaged(path, "holds another graph than the one that was written")
     return graph
 
 

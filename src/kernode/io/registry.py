@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.synthetic import is_synthetic
 from kernode.storage import cache_folder
@@ -148,7 +148,7 @@ def data_set(name: str) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
     (Graph('a-pair': 2 nodes, 1 edges, 1 features, 0 classes), None)
     """
     if name != name.lower() or name in _BY_NAME or is_synthetic(name):
-        raise InputError(f"{name!r} cannot name a data set. Use small letters, and no name that there is.")
+        raise bad_setting("name", "in small letters, and not the name of another data set", name)
 
     def add(make: Callable[[], Graph]) -> Callable[[], Graph]:
         _MADE[name] = make
@@ -197,7 +197,10 @@ def find(name: str) -> DataSet:
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise InputError(
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
+        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10.",
+        "unknown",
+        what="data set",
+        name=name,
     )
 
 

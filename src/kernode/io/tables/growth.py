@@ -104,7 +104,6 @@ def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: s
     columns = None if listed.table is None else listed.table.columns
     repairs = (
         *listed.repairs,
-        *(labels.repairs if labels else ()),
         *unreadable(encoding, written.table, columns, later=True),
     )
     strange: tuple[str, ...] = ()

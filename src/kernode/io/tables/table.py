@@ -201,7 +201,7 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     id, where only blanks around it differ, or 2 and 2.0. Every cell is looked at once: ten million edges
     name few nodes.
     """
-    chunks = [chunk for column in columns for chunk in plain_ids(table, column).chunks]
+    chunks = [chunk for column in columns for chunk in _plain_ids(table, column).chunks]
     # One array first: of many chunks pyarrow would unify the dictionaries, which takes minutes.
     coded = pa.concat_arrays([pa.array([], pa.large_string()), *chunks]).dictionary_encode()
     ids, codes = coded.dictionary, coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).copy()
@@ -211,12 +211,6 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     if empty.any():
         codes[np.append(empty, False)[codes]] = -1
-    require_short(ids, table, columns)
-    return codes.reshape(len(columns), -1).T, ids
-
-
-def require_short(ids: Any, table: Table, columns: list[str]) -> None:
-    """Raise where an id is no id but a text."""
     longest = pc.max(pc.utf8_length(ids)).as_py() or 0
     if longest > _LONGEST:
         raise InputError(
@@ -225,9 +219,10 @@ def require_short(ids: Any, table: Table, columns: list[str]) -> None:
             "too-large",
             what="id",
         )
+    return codes.reshape(len(columns), -1).T, ids
 
 
-def plain_ids(table: Table, column: str) -> Any:
+def _plain_ids(table: Table, column: str) -> Any:
     """A column of ids as text, null where there is none: large_string.
 
     One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas
