@@ -210,7 +210,7 @@ def test_pairs_held_out_by_cross_validation_do_not_speak_through_positions(table
         (
             ("edges.csv", "--nodes", "nodes.csv", "--label", "topics"),
             2,
-            ("nodes.csv, row 1", "Did you mean 'topic'"),
+            ("nodes.csv", "Did you mean 'topic'"),
         ),
         (("edges.csv", "--nodes", "none.csv", "--label", "topic"), 1, ("none.csv does not exist",)),
         (

@@ -86,12 +86,8 @@ def test_lists_of_names_positions_and_booleans_are_read(text):
     assert listed(read_split(text("s.json", masks), NUMBERED)) == RIGHT
 
 
-def test_integers_in_lists_are_names_or_positions_where_only_one_can_be(text):
-    far = replace(GRAPH, node_names=[str(100 + i) for i in range(12)])
-    assert listed(read_split(text("s.json", PARTS), far)) == RIGHT
-    names = {part: [100 + i for i in nodes] for part, nodes in PARTS.items()}
-    assert listed(read_split(text("s.json", names), far)) == RIGHT
-    with pytest.raises(InputError, match=r"s.json: its integers are names of nodes, and could be positions"):
+def test_integers_in_lists_are_refused_where_names_are_integers(text):
+    with refused("ambiguous"):
         read_split(text("s.json", PARTS), NUMBERED)
     as_text = {part: [str(11 - i) for i in nodes] for part, nodes in PARTS.items()}
     assert listed(read_split(text("s.json", as_text), NUMBERED)) == RIGHT

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io import Split, check_split, load, load_graph, random_split, split_nodes
-from kernode.io.node_split import fastgcn, parse_sizes, public
+from kernode.io.node_split import fixed_split, parse_sizes
 from kernode.io.registry import find
 
 
@@ -79,7 +79,7 @@ def test_a_node_outside_the_graph_is_named():
 
 
 def test_fastgcns_split_of_cora_is_the_papers(cora):
-    split = fastgcn(cora)
+    split = fixed_split(cora, "fastgcn")
     assert sizes(split) == find("cora").fastgcn == (1208, 500, 1000)
     assert split.train.tolist() == list(range(1208))
     assert split.validation.tolist() == list(range(1208, 1708))
@@ -87,18 +87,18 @@ def test_fastgcns_split_of_cora_is_the_papers(cora):
 
 
 def test_planetoids_split_of_cora_has_20_nodes_of_each_class(cora):
-    split = public(cora)
+    split = fixed_split(cora, "public")
     assert sizes(split) == (140, 500, 1000)
     assert np.bincount(cora.labels[split.train]).tolist() == [20] * 7
     assert split.validation.tolist() == list(range(140, 640))
-    assert split.test.tolist() == fastgcn(cora).test.tolist()
+    assert split.test.tolist() == fixed_split(cora, "fastgcn").test.tolist()
 
 
 def test_nodes_whose_label_is_hidden_are_left_out_of_fixed_splits(cora):
     labels = cora.labels.copy()
     hidden = [3, 1500, 2000]
     labels[hidden] = -1
-    split = fastgcn(replace(cora, labels=labels))
+    split = fixed_split(replace(cora, labels=labels), "fastgcn")
     assert sizes(split) == (1207, 499, 999)
 
 

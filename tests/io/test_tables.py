@@ -312,11 +312,11 @@ def test_edge_list_without_header_and_load_by_path(tmp_path):
 
 
 WRONG = [
-    ({"e": "source,target\na,b\n", "id": "key"}, "n.csv, row 1: there is no column 'key' for the ids"),
-    ({"label": "topics"}, "n.csv, row 1: there is no column 'topics' for the label. Did you mean 'topic'"),
+    ({"e": "source,target\na,b\n", "id": "key"}, "n.csv: there is no column 'key' for the ids"),
+    ({"label": "topics"}, "n.csv: there is no column 'topics' for the label. Did you mean 'topic'"),
     ({"features": ["yaer"]}, "there is no column 'yaer' for the features. Did you mean 'year'"),
     ({"features": {"year": "numbre"}}, "Got 'year:numbre'"),
-    ({"source": "from"}, "e.csv, row 1: there is no column 'from' for the source"),
+    ({"source": "from"}, "e.csv: there is no column 'from' for the source"),
     ({"weight": "w"}, "there is no column 'w' for the weight"),
     ({"features": ["topic"], "label": "topic"}, "column 'topic' is the label and cannot be a feature"),
     ({"positions": -1}, "positions must be an integer from 0 to 10,000"),

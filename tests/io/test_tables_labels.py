@@ -79,15 +79,6 @@ def test_what_is_no_class_is_refused(classes, sentence):
         read(classes, label="label")
 
 
-def test_many_integers_and_few_numbers_are_said():
-    many = "nodes: column 'label': took 30 different integers as classes, by name and not by size"
-    assert many in read([*range(30)] * 3).notes
-    assert "took 10 different numbers as classes" in " ".join(
-        read([0.5 * at for at in range(1, 11)] * 4).notes
-    )
-    assert not any("as classes" in note for note in read([*range(10)] * 3).notes)
-
-
 def test_a_node_listed_twice():
     with pytest.raises(
         InputError, match=r"nodes: 'a' has the class 'u' in row 0 and 'v' in row 3. Give it one"

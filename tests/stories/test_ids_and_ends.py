@@ -3,7 +3,6 @@
 import unicodedata
 import warnings
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -207,11 +206,3 @@ def test_what_a_spreadsheet_writes_for_itself(desk):
     assert kn.read_table("b.csv").n_edges == 180
     desk.write("b.csv", f"sep=;\nsource;target\n{body}\nn1\n")
     assert kn.read_table("b.csv").repairs[0].rows == (183,)
-
-
-def test_nodes_without_any_edge_are_counted(read):
-    """Dora lists people whom nobody knows."""
-    graph = read(pairs=[("n0", "n1"), ("n1", "n2")])
-    assert "57 listed nodes have no edge, such as n3" in graph.notes
-    assert not any("no edge" in note for note in read().notes)
-    assert np.diff(graph.adjacency.indptr)[3:].sum() == 0

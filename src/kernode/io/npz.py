@@ -22,7 +22,7 @@ from kernode.errors import FileError, InputError, KernodeError
 from kernode.graph import Graph, typed_names
 from kernode.graph.adjacency import from_upper
 from kernode.io.archive import Archive, checked_csr, open_archive, write_archive
-from kernode.io.gnn_benchmark import read_benchmark
+from kernode.io.exchange import from_scipy
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Repair, TableOrigin
 from kernode.storage import complete, damaged
@@ -207,7 +207,7 @@ def _npy(array: np.ndarray) -> np.ndarray:
 def read_npz(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from an NPZ file, in whichever of the two layouts it is."""
     with open_archive(Path(path)) as archive:
-        return unpack(archive) if MARK in archive.names else read_benchmark(archive)
+        return unpack(archive) if MARK in archive.names else _read_benchmark(archive)
 
 
 def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -222,3 +222,69 @@ def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
     ('yes', 'no')
     """
     write_archive(Path(path), pack(graph))
+
+
+_CSR = ("data", "indices", "indptr", "shape")  # arrays of a matrix in the gnn-benchmark layout
+
+
+def _read_benchmark(archive: Archive) -> Graph:
+    """Read a graph in the gnn-benchmark layout; of a directed one both directions are kept."""
+    _require_arrays(archive, [*(f"adj_{part}" for part in _CSR), "labels"])
+    adjacency = _benchmark_csr(archive, "adj")
+    features = _benchmark_features(archive)
+    labels = archive.read("labels")
+    n = adjacency.shape[0]
+    if adjacency.shape != (n, n) or features.ndim != 2 or features.shape[0] != n:
+        raise InputError(
+            f"{archive.path}: 'adj' is {adjacency.shape} and 'attr' {features.shape}. "
+            "The first must be square, with as many rows as the second.",
+            "shape",
+        )
+    try:
+        _require_classes(labels, n)
+        return from_scipy(adjacency, features, labels, name=archive.path.stem)
+    except InputError as error:
+        raise InputError(f"{archive.path}: {error}", error.code, **error.fields) from error
+
+
+def _require_arrays(archive: Archive, names: list[str]) -> None:
+    missing = [name for name in names if name not in archive.names]
+    if missing:
+        raise InputError(
+            f"{archive.path} lacks {', '.join(missing)}. A graph in the gnn-benchmark layout has "
+            "adj_data, adj_indices, adj_indptr, adj_shape, the same for attr, and labels.",
+            "wrong-file",
+            path=str(archive.path),
+        )
+
+
+def _benchmark_features(archive: Archive) -> np.ndarray | sparse.csr_array:
+    if "attr_matrix" in archive.names:
+        return archive.read("attr_matrix")
+    if not any(name.startswith("attr_") for name in archive.names):
+        raise InputError(
+            f"{archive.path} has no node features, which kernode needs. Add them as 'attr_matrix', n × f.",
+            "missing",
+            setting="features",
+        )
+    _require_arrays(archive, [f"attr_{part}" for part in _CSR])
+    return _benchmark_csr(archive, "attr")
+
+
+def _benchmark_csr(archive: Archive, what: str) -> sparse.csr_array:
+    values, indices, indptr, shape = (archive.read(f"{what}_{part}") for part in _CSR)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise damaged(archive.path, f"holds '{what}_shape', which is not two integers")
+    return checked_csr(archive.path, what, values, indices, indptr, shape)
+
+
+def _require_classes(labels: np.ndarray, n: int) -> None:
+    # Graph checks the rest. A class number beyond n is an identifier or a damaged byte, and Graph
+    # would make a name for every number below it.
+    if labels.shape == (n,) and labels.dtype.kind in "iu" and labels.max(initial=-1) >= max(n, 2):
+        node = int(labels.argmax())
+        raise InputError(
+            f"labels, node {node}: class {labels[node]} is beyond the {n} nodes. Number the classes from 0.",
+            "setting",
+            setting="labels",
+        )

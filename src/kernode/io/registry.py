@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
@@ -204,16 +204,7 @@ def find(name: str) -> DataSet:
     )
 
 
-class Fingerprinted(Protocol):
-    """A graph, or a store of one."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102
-
-
-def identify(graph: Fingerprinted) -> DataSet | None:
-    """Return the data set that a graph is, by its name and its content, or None."""
+def identify(graph: Any) -> DataSet | None:
+    """Return the data set that a graph or a store is, by its name and fingerprint, or None."""
     entry = _BY_NAME.get(graph.name)
     return entry if entry is not None and entry.fingerprint == graph.fingerprint else None

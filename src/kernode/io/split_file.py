@@ -120,25 +120,11 @@ def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
         kinds = {type(node) for node in nodes} if isinstance(nodes, list) else {dict}
         if not any(kinds <= {kind} for kind in (str, int, bool)):
             raise _wrong(path, f"{part} must be a list of names, positions or booleans, all of a kind")
-    if _are_names(path, [node for nodes in lists.values() for node in nodes if type(node) is int], graph):
-        lists = {part: [str(node) for node in nodes] for part, nodes in lists.items()}
+        if int in kinds and graph.lookup.has_integer_names:
+            what = "its integers may be names or positions. Write names as text, or positions as .npz"
+            raise _wrong(path, what, "ambiguous")
     arrays = {part: np.array(nodes or [], None if nodes else np.int64) for part, nodes in lists.items()}
     return {part: _columns(path, part, array, graph) for part, array in arrays.items()}
-
-
-def _are_names(path: Path, integers: list[int], graph: Graph) -> bool:
-    """Whether integers are names rather than positions; raises where they can be either."""
-    if not integers or not graph.lookup.has_integer_names:
-        return False
-    are_names = {str(node) for node in integers} <= set(graph.node_names.tolist())  # type: ignore[union-attr]
-    if are_names and min(integers) >= 0 and max(integers) < graph.n_nodes:
-        raise _wrong(
-            path,
-            "its integers are names of nodes, and could be positions. Write names as text, or positions in "
-            "an .npz file",
-            "ambiguous",
-        )
-    return are_names
 
 
 def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.io.tables.arrow import pa, pc
+from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.find_notation import Clues, find_notation
 from kernode.io.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.io.tables.columns.values import numbers
@@ -95,7 +96,7 @@ def read_edges(
             weights = numbers(table[weight])[0].astype(np.float32)
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
-            f"{table.header}: column {weight!r} holds {table[weight].type}, which are no weights. "
+            f"{table.name}: column {weight!r} holds {table[weight].type}, which are no weights. "
             "Name another column as weight, or rename it.",
             "setting",
             setting="weight",
@@ -111,6 +112,11 @@ def read_edges(
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
     kept = notation if isinstance(notation, NumberNotation) and not notation.is_plain else None
     return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept)
+
+
+def read_edges_like(table: Table, like: Encoding) -> Edges:
+    """Take ends and weights from the columns that an earlier table had."""
+    return read_edges(table, like.source, like.target, like.weight, written=like.weights_written, guess=False)
 
 
 def _with_first_edge(table: Table, listed: Any) -> Table:
@@ -148,7 +154,7 @@ def find_ends(
     if one is None or other is None or one == other:
         missing = "source" if one is None else "target"
         raise InputError(
-            f"{table.header}: which column is the {missing}? Name one of {', '.join(names)}.",
+            f"{table.name}: which column is the {missing}? Name one of {', '.join(names)}.",
             "ambiguous",
             setting=missing,
         )

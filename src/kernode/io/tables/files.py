@@ -16,7 +16,7 @@ from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Table, left_out_note
 from kernode.io.tables.text_files import AS_IT_LOOKS, Reading, read_text, require_encoding, require_room
 from kernode.progress import tell
-from kernode.storage import damaged, missing
+from kernode.storage import damaged, first_line, missing
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -156,7 +156,7 @@ def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise InputError(
-            f"{what}: the columns do not make a table ({_first_line(error)}).", "shape", setting=what
+            f"{what}: the columns do not make a table ({first_line(error)}).", "shape", setting=what
         ) from error
     return Table(what, checked_columns(columns, what), np.arange(columns.num_rows), notes=notes, index=index)
 
@@ -195,7 +195,7 @@ def _read_file(path: Path, reading: Reading) -> Table:
     except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
         raise
     except (pa.ArrowException, ValueError, LookupError, OSError, MemoryError) as error:
-        raise damaged(path, f"cannot be read as a table ({_first_line(error)})") from error
+        raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
         tell(f"reading {path.name}", 1, 1)
     return Table(path.name, checked_columns(columns, path.name), np.arange(columns.num_rows))
@@ -220,7 +220,3 @@ def _suffix(path: Path) -> str:
     if suffixes and suffixes[-1] in _PACKED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

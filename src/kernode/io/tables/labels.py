@@ -53,7 +53,7 @@ def read_labels(
     written = unknown.without(alike(unknown.without(raw)))
     notes = _unknown_notes(table, column, raw, written, unknown)
     if known is None:
-        notes += _class_notes(table, column, written)
+        _require_classes(table, column, written)
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
@@ -108,7 +108,7 @@ def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
             setting="unknown",
         )
     if others and min(others) >= 0 and max(others) >= 2:
-        return unknown.beside("-1")
+        return UnknownLabels((*unknown.texts, "-1"))
     return unknown
 
 
@@ -125,8 +125,8 @@ def _unknown_notes(
     return (said if unknown.exact else f"{said}; to keep it as a class, say which texts mean not known",)
 
 
-def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
-    """Raise where a column holds no classes, and say it where they are many or numbers."""
+def _require_classes(table: Table, column: str, written: Any) -> None:
+    """Raise where a column holds numbers or ids."""
     there = written.drop_null()
     distinct = pc.unique(there)
     where = f"{table.name}: column {column!r}"
@@ -139,18 +139,13 @@ def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
                 "setting",
                 setting="label",
             )
-        return (f"{where}: took {len(distinct)} different numbers as classes, by name and not by size",)
-    if many and len(there) >= _FEW_ROWS:
+    elif many and len(there) >= _FEW_ROWS:
         raise NoClassesError(
             f"{where} looks like an id, with {len(distinct):,} different values in {len(there):,} rows. "
             "Name a column of classes.",
             "setting",
             setting="label",
         )
-    whole = bool(pc.all(pc.match_substring_regex(distinct, "^-?[0-9]+$")).as_py())
-    if whole and len(distinct) > _MANY:
-        return (f"{where}: took {len(distinct):,} different integers as classes, by name and not by size",)
-    return ()
 
 
 def _refuse_two_classes(

@@ -157,7 +157,7 @@ def all_ids(listed: Listed, added: Any, edges: Edges, *, none_is_listed: bool) -
 def notes_on_joined(listed: Listed, added: Any, edges: Edges, degrees: np.ndarray) -> tuple[str, ...]:
     """What was done to both tables; ``degrees``: entries of each node's row of the adjacency."""
     said = said_added(added) if listed.table is not None else ()  # without, edges mention all of them
-    return (*_no_edge(degrees, edges), *listed.notes, *edges.notes, *said, *_said_alone(degrees, listed))
+    return (*_no_edge(degrees, edges), *listed.notes, *edges.notes, *said)
 
 
 def _refuse_strangers(listed: Listed, edges: Edges, mentioned: Any) -> NoReturn:
@@ -168,18 +168,10 @@ def _refuse_strangers(listed: Listed, edges: Edges, mentioned: Any) -> NoReturn:
         f"column {listed.id!r} of {listed.table.name}, which has ids such as {listed.ids[0].as_py()!r}"
     )
     near = _written_otherwise(mentioned, listed.ids)
-    if near is None:
-        raise InputError(
-            f"{why}. Name the columns of the ids, the source and the target.",
-            "conflict",
-            setting=("id", "source", "target"),
-        )
-    raise InputError(
-        f"{why}; {near[1]!r} and {near[2]!r} differ only in how they are written. "
-        "Write ids alike in both tables.",
-        "conflict",
-        setting="id",
-    )
+    hint = "Name the columns of the ids, the source and the target."
+    if near is not None:
+        hint = f"{near[1]!r} and {near[2]!r} differ only in how they are written. Write ids alike."
+    raise InputError(f"{why}. {hint}", "conflict", setting=("id", "source", "target"))
 
 
 def _warn_of_near_misses(listed: Listed, added: Any) -> None:
@@ -205,17 +197,6 @@ def _warn_of_rounded(ids: Any) -> None:
             f"{plural} that a spreadsheet has rounded, such as {rounded[0].as_py()!r}: different nodes may "
             "have become one. Save the tables again with ids as text."
         )
-
-
-def _said_alone(degrees: np.ndarray, listed: Listed) -> tuple[str, ...]:
-    """A note on listed nodes without any edge, where others have some."""
-    alone = np.flatnonzero(degrees[: len(listed.ids)] == 0)
-    if not len(alone) or not degrees.any():
-        return ()
-    example = listed.ids[int(alone[0])].as_py()
-    if len(alone) == 1:
-        return (f"1 listed node has no edge: {example}",)
-    return (f"{len(alone):,} listed nodes have no edge, such as {example}",)
 
 
 def _no_edge(degrees: np.ndarray, edges: Edges) -> tuple[str, ...]:

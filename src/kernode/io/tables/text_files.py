@@ -167,7 +167,7 @@ def _look_for_stray_quotes(
     warn(sentence)
 
 
-_DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever of these it has most of
+_DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever it has most of
 _SAYS_DELIMITER = re.compile('"?sep=(.)"?')  # the first line that spreadsheets write for one another
 _NUMBERED = re.compile("column [0-9]+")  # of a table without names
 
@@ -247,8 +247,7 @@ def _is_headless(
         return False, ""
     looks_like_names = not _are_numbers(cells)
     if reading.header is False:
-        over_numbers = looks_like_names and any(_is_number(cell) for cell in below)
-        return True, "it is to be data" + (", though it looks like names" if over_numbers else "")
+        return True, "it is to be data"
     numbered = [name for name in sorted(filter(_NUMBERED.fullmatch, named)) if not _is_nameless(name, cells)]
     if numbered:
         return True, f"a column is to be called {numbered[0]!r}"
@@ -301,7 +300,6 @@ def read_text(path: Path, usual: str, reading: Reading) -> Table:
             columns.drop_columns(nameless),
             rows,
             repairs,
-            written=True,
             notes=tuple(notes),
             delimiter=layout.delimiter,
             names_by_looks=layout.comments + 1 if layout.guessed else None,
@@ -390,10 +388,6 @@ def _cells(line: str, delimiter: str) -> list[str]:
     import csv
 
     return next(csv.reader([line], delimiter=delimiter), [])
-
-
-def _is_number(cell: str) -> bool:
-    return _are_numbers([cell]) if cell else False
 
 
 def _are_numbers(cells: list[str]) -> bool:

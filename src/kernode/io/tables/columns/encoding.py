@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,6 @@ class UnknownLabels(Config):
         if not isinstance(several, Iterable) or isinstance(several, bytes):
             raise bad_setting("unknown", "a text or a list of texts", texts)
         return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
-
-    def beside(self, text: str) -> UnknownLabels:
-        """One more."""
-        return replace(self, texts=(*self.texts, text))
 
     def without(self, written: Any) -> Any:
         """Texts (large_string) with null in place of these."""

@@ -51,16 +51,6 @@ class Clues:
             return seen.pop()
         return "," if not seen and self.delimiter == ";" else None
 
-    def order_elsewhere(self) -> str | None:
-        """Whether day or month come first in the table's other columns."""
-        looks = (WrittenDates.of(values) for values in self.others.values() if is_text(values))
-        seen = {
-            look.order
-            for look in looks
-            if look.there and look.is_sure and look.written.sum() >= MOSTLY * look.there
-        } - {None}
-        return seen.pop() if len(seen) == 1 else None
-
 
 def find_notations(
     table: Any, features: Sequence[str] | Mapping[str, str | None], clues: Clues
@@ -202,9 +192,8 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
             "conflict",
             column=name,
         )
-    usual = "dmy" if look.dotted else clues.order_elsewhere()  # nobody writes points after the month
-    if usual and look.order in (None, usual):
-        return usual
+    if look.dotted and look.order in (None, "dmy"):  # nobody writes points after the month
+        return "dmy"
     either = look.fits("dmy") & look.fits("mdy")
     shown = look.text[int(np.flatnonzero(either)[0])].as_py()
     raise InputError(
