@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node
 from kernode.explain.explanation import Part
 from kernode.progress import tell
 from kernode.tasks.classes.baselines import NAMES as BASELINES
-from kernode.tasks.classes.descriptions import DESCRIPTIONS
 from kernode.tasks.classes.evaluation import percent
 from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
