@@ -10,12 +10,13 @@ import torch
 from scipy import sparse
 
 import kernode as kn
+from refusals import refused
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of torch, about how PyTorch Geometric uses it
     geometric = pytest.importorskip("torch_geometric")
     from torch_geometric import nn as layers
-    from torch_geometric.data import Batch, Data, HeteroData
+    from torch_geometric.data import Data, HeteroData
     from torch_geometric.datasets import FakeDataset
 
 
@@ -46,19 +47,18 @@ def learned(model, graph, data):
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    "make",
     [
-        (HeteroData, "several kinds of nodes or edges.*data.to_homogeneous"),
-        (lambda: Batch.from_data_list([Data(x=torch.eye(2))] * 2), r"a Batch holds several.*batch\[0\]"),
-        (lambda: FakeDataset(num_graphs=1), r"FakeDataset is a data set.*dataset\[0\]"),
-        (nx.karate_club_graph, r"must be PyTorch Geometric's Data. Got Graph.*kernode.from_networkx"),
-        (lambda: {"x": 1}, "must be PyTorch Geometric's Data. Got dict"),
-        (lambda: Data(x=torch.eye(2)), "data has no edge_index"),
+        HeteroData,
+        lambda: FakeDataset(num_graphs=1),
+        nx.karate_club_graph,
+        lambda: {"x": 1},
+        lambda: Data(x=torch.eye(2)),
     ],
 )
-def test_what_is_not_one_graph_is_refused_with_the_way_out(make, sentence):
+def test_what_is_not_one_graph_is_refused(make):
     """Hugo passed whatever the loader gave him."""
-    with pytest.raises(kn.InputError, match=sentence):
+    with refused("setting", setting="data"):
         kn.from_pyg(make())
 
 
@@ -94,7 +94,7 @@ def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
     """Ida's correlations run from −1 to 1."""
     data[field] = torch.ones(data.num_edges)
     data[field][7] = value
-    with pytest.raises(kn.InputError, match=rf"{field} is the weight of an edge, and edge 7 has {value}"):
+    with pytest.raises(kn.InputError, match=rf"edge 7 has weight {value}"):
         kn.from_pyg(data)
 
 

@@ -16,7 +16,8 @@ from scipy import sparse
 from kernode.compute.chunks import row_chunks
 from kernode.errors import FileError
 from kernode.io.archive import checked_csr
-from kernode.io.store.header import Header, PartEntry, damaged
+from kernode.io.store.header import Header, PartEntry
+from kernode.storage import damaged
 
 # Parts whose SHA-256 this process compared: path, SHA-256, time of change, size.
 _verified: set[tuple[str, str, int, int]] = set()
