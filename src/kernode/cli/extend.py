@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, check_apart, check_extension, check_writable
+from kernode.cli.files import WRITERS, check_apart, check_out, check_writable
 from kernode.cli.options.graph import DATA_HELP, EncodingOption
 from kernode.cli.options.model import Opened, OutTableOption, graph_for, read_model_of
 from kernode.cli.options.run import DeviceOption, OutputOptions
@@ -55,10 +55,9 @@ def extend(
     A model of `kernode fit --with-graph` has its graph. Of any other say where it is: [bold]--graph edges.csv
     --graph-nodes nodes.csv[/], which must be the very same.
     """
-    check_extension(out, WRITERS)
-    check_writable(out, save)
+    check_out(out, WRITERS, (model,))
+    check_writable(save)
     check_apart((out, save), (nodes, edges, graph, graph_nodes))  # the model's own file may grow
-    check_apart((out,), (model,))
     if nodes is None and edges is None:
         raise InputError("nothing arrives. Give a table.", "missing", setting=("nodes", "edges"))
     from kernode.estimators.load import as_estimator

@@ -75,6 +75,11 @@ class Opened:
         """The estimator's model on the graph."""
         return self.model._fitted() if hasattr(self.model, "split_") else self.model._on(None)
 
+    def print_json(self, model: LinkModelOptions, **facts: Any) -> None:
+        """Print facts as JSON, with the model's file, the graph and its notes."""
+        about = {"model": str(model.model), "dataset": self.graph.name}
+        print_json({**about, **facts, "notes": list(self.notes)})
+
     def print_notes(self, output: OutputOptions) -> None:
         """Print what was assumed about tables that were read just now, and done to them."""
         if self.from_tables and not output.quiet:
@@ -116,6 +121,11 @@ class LinkModelOptions:
     nodes: NodesOption = None
     encoding: EncodingOption = None
     device: DeviceOption = "auto"
+
+    @property
+    def inputs(self) -> tuple[str | Path | None, ...]:
+        """The files that are read."""
+        return self.model, self.data, self.nodes
 
     def open(self, *tasks: str) -> Opened:
         """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
