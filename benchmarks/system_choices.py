@@ -25,8 +25,8 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import load_graph, split_nodes
 from kernode.storage import write_whole
-from kernode.studies.compare.candidates import Candidate
-from kernode.studies.compare.trials import Trials
+from kernode.search.trials import Candidate
+from kernode.search.trials import Trials
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import configure_links

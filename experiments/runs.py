@@ -97,7 +97,7 @@ def train_nodes(
     task = NodeTask.of_splits(graph, splits, Run(seeds, place, callbacks))
     on = fit_candidates(task, {name: (method, training)}, split=split)
     assert isinstance(on, NodeModelOnGraph)
-    return NodeRun(on, splits, fit_report(on, splits, None))
+    return NodeRun(on, splits, fit_report(on, splits, None).figures)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def train_links(
     task = LinkTask.of_graph(graph, Run(seeds, place, _callbacks(progress, checkpoint)))
     on, split = fit_candidates(task, {"": (method, training)}), task.split
     assert isinstance(on, LinkModelOnGraph)
-    report = link_report(on, split)
+    report = link_report(on, split).figures
     return LinkRun(
         report["test"]["runs"],
         report["validation"]["runs"],

@@ -8,7 +8,7 @@ from typing import Any
 from comparison_tables import TITLES
 
 from experiments import RESULTS
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 
 
 def calibration_tables() -> dict[str, Callable[[], str]]:

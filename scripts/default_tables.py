@@ -9,7 +9,7 @@ from typing import Any
 from comparison_tables import TITLES
 
 from experiments import RESULTS
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 
 SPLITS = {"fastgcn": "FastGCN", "jk": "JK"}  # others are files, called after their graph
 

@@ -12,7 +12,7 @@ from typing import Any
 from experiments import RESULTS
 from experiments.reproduce.report import report
 from experiments.reproduce.tables import TABLES, Row, Table, read_tables
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}

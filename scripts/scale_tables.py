@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 
 
 def scale_tables() -> dict[str, Callable[[], str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kernode.node_classification.variants import VARIANTS
 
-from kernode.estimators.descriptions import DESCRIPTIONS
+from kernode.descriptions import DESCRIPTIONS
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import CHOICES
 

@@ -9,7 +9,7 @@ from comparison_tables import TITLES
 
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 
 SYSTEMS = {
     "links": "`LinkKernelTransformer`",

@@ -1,19 +1,23 @@
-"""What to train on: the same nodes, edges and places in every file, in float64 unless said otherwise."""
+"""What to train on: the same nodes, edges and places in every file, in float64 by default."""
 
 import numpy as np
-from kernode.node_classification.trainer import train
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.io import random_split
+from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
+from kernode.io.node_split import random_split
+from kernode.models.changes import Changes
+from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask
+from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
 DOUBLE, SINGLE = Place.of(64), Place.of(32)
 NO_NODES = np.empty((1, 0), np.int64)
+SHORT = Training(epochs=12)
 
 
 def split_of(graph, seed=0):
@@ -22,7 +26,7 @@ def split_of(graph, seed=0):
 
 
 SPLIT = split_of(CLUSTERS)
-LABELS = CLUSTERS.labels[SPLIT.train]  # of the nodes that train
+LABELS = CLUSTERS.labels[SPLIT.train]  # of the training nodes
 
 
 def labelled_nodes(graph=CLUSTERS, split_seeds=(0,), labels=None):
@@ -43,30 +47,46 @@ def node_task(graph=CLUSTERS, seeds=(0,), nodes=None, classes=None, place=DOUBLE
 
 
 def link_task(graph=CLUSTERS, seeds=(0,), place=DOUBLE, split=None, others=None, **run):
-    """The links of a graph, by the split of seed 0 or one's own; more goes to the Run."""
+    """The links of a graph, by the split of seed 0 or another one; more goes to the Run."""
     split_seed = 0 if split is None else None
     split = split_edges(graph, 0) if split is None else split
     return LinkTask(graph, split, Run(tuple(seeds), place, **run), others, split_seed)
 
 
-SHORT = Training(epochs=12)
+def run_loop(task, method, training=SHORT):
+    """What the training loop leaves of a task."""
+    loop = task.begin(task.method_for(method), training)
+    loop.run()
+    return loop.trained()
 
 
 def trained(method, training=SHORT, **task):
-    """What a method's trainer leaves of a :func:`node_task`."""
-    task = node_task(**task)
-    return train(task, method.for_classes(len(task.classes)), training)
+    """What the training loop leaves of a :func:`node_task`."""
+    return run_loop(node_task(**task), method, training)
+
+
+def fit(task, method, training=SHORT, name="own"):
+    """One method fitted to a task, as a model on its graph."""
+    return fit_candidates(task, {name: (method, training)})
 
 
 class PowerCutError(Exception):
-    """What interrupts a run."""
+    """Ends a run."""
 
 
-def cut_at(last):
-    """A run's ``progress`` that ends it after so many epochs."""
+class CutAt(Callback):
+    """End a run after so many epochs, of whatever trains or of one training by name."""
 
-    def tell(epoch, values):
-        if epoch == last:
+    def __init__(self, epoch, name=None):
+        self.epoch, self.name = epoch, name
+
+    def on_epoch_end(self, loop):
+        if loop.epoch == self.epoch and self.name in (None, loop.name):
             raise PowerCutError
 
-    return lambda epochs, name: tell
+
+def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **changes):
+    """An estimator fitted on splits of a graph's own classes, as `kernode fit` fits it."""
+    parts = Changes.of(**changes, precision=64 if place is DOUBLE else 32).parameters()
+    model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
+    return model.fit(graph=graph, split=split)

@@ -20,8 +20,7 @@ PRELOAD = (
     "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
     "kernode.node_classification.experiment", "kernode.node_classification.choosing",
     "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
-    "kernode.studies.tune.search", "kernode.studies.reproduce.run", "kernode.studies.compare.contest",
-    "kernode.studies.compare.matches",
+    "kernode.search.tune", "kernode.search.compare",
 )  # fmt: skip
 
 

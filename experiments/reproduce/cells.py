@@ -22,8 +22,8 @@ from kernode.graph import Graph
 from kernode.io import Split, load_graph, split_nodes
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 
 RESAMPLES = 200  # of the test edges, for their sampling error
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -54,11 +54,11 @@ def run_cells(
     tasks = [Task(measure, (graphs[cell.dataset], cell)) for cell in cells]
 
     @contextmanager
-    def here(number: int) -> Iterator[dict[str, Any]]:
+    def local(number: int) -> Iterator[dict[str, Any]]:
         cell = cells[number]
         yield {"progress": on_start(cell), "checkpoint": results.unfinished(cell)}
 
-    with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
+    with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
         for number, figures in finished:
             results.save(cells[number], figures)
             results.unfinished(cells[number]).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.reproduce.tables import Table
 from experiments.reproduce.verdicts import LEAST_SPREAD, Difference, differ
-from kernode.studies.results import Results, read_record
+from kernode.search.results import Results, read_record
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "holds in part", "does not hold", "not decided"
 MISSING, UNPRINTED = "not measured", "no figures"

@@ -19,7 +19,7 @@ from kernode.cli.console import print_json, progress, say, warned
 from kernode.cli.files import check_folder
 from kernode.cli.jobs import JobOptions
 from kernode.errors import InputError
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 DATASETS = ("cora", "citeseer", "pubmed")
 

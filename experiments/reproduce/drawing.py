@@ -11,7 +11,7 @@ import numpy as np
 from experiments.reproduce.figures import unpack
 from experiments.reproduce.overview import draw_overview
 from experiments.reproduce.tables import Table
-from kernode.studies.results import Results
+from kernode.search.results import Results
 from kernode.viz.canvas import (
     COLOURS,
     MARKERS,

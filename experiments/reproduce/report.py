@@ -15,7 +15,7 @@ from experiments.reproduce.claims import judge_claims
 from experiments.reproduce.tables import Cell, Row, Table
 from experiments.reproduce.verdicts import NOT_PRINTED, judge
 from kernode.cli.console import new_table, print_table, say
-from kernode.studies.results import Results
+from kernode.search.results import Results
 
 SAME, OTHER = "the same", "another count"
 

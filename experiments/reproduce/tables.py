@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernode.errors import FileError, InputError
-from kernode.studies.results import digest_of
+from kernode.search.results import digest_of
 
 SETTINGS = Path(__file__).with_name("settings")
 TABLES = (  # in the order of printing

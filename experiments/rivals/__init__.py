@@ -3,9 +3,9 @@
 from experiments.rivals.fastgcn import FastGCN
 from experiments.rivals.jk import JKConcat
 from experiments.rivals.kled import KLED
+from kernode.descriptions import DESCRIPTIONS
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
-from kernode.tasks.classes.descriptions import DESCRIPTIONS
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import VARIANTS, Variant
 from kernode.training.settings import Training

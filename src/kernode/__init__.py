@@ -52,7 +52,7 @@ _HOMES = {
     "Training": "training.settings",
     "__version__": "version",
     "datasets": "io",
-    "deterministic": "compute.determinism",
+    "deterministic": "compute.gpu",
     "extend": "io",
     "from_networkx": "io.exchange",
     "from_pyg": "io.exchange",

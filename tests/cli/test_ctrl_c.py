@@ -197,7 +197,7 @@ def test_the_innermost_says_what_is_kept():
 
 
 def test_files_that_are_whole_are_named(command, tmp_path, monkeypatch):
-    from kernode.viz.plots import pictures
+    from kernode.viz import pictures
 
     def some(evidence, folder, *_):
         from kernode.storage import write_whole

@@ -10,7 +10,7 @@ from kernode.compute import gpu as determinism
 from kernode.compute.gpu import cumulative_sums, deterministic, fused, fused_sums, is_deterministic, use_fused
 from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.studies.tasks import Surroundings
+from kernode.search.tasks import Environment
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS
 from refusals import refused
@@ -60,8 +60,8 @@ def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):
 
 def test_it_travels_with_the_tasks_of_a_study():
     with deterministic():
-        surroundings = Surroundings.of(Place.of(), 1)
-    with surroundings.here():
+        surroundings = Environment.of(Place.of(), 1)
+    with surroundings.applied():
         assert is_deterministic()
     assert not is_deterministic()
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from kernode.node_classification.trainer import learners
 
 from graphs import clustered_graph
 from kernode.compute.adam import Adam
@@ -150,7 +149,7 @@ def test_epochs_of_a_stack(variant):
     task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
 
     def compute():
-        (learner,) = learners(task, method.for_classes(3), training)
+        (learner,) = task.begin(method.for_classes(3), training).learners
         records = [learner.advance(epoch) for epoch in (1, 2)]
         return learner.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
 

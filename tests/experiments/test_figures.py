@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from kernode.node_classification.experiment import run_variant
 
 from experiments.reproduce import drawing
 from experiments.reproduce.figures import _labelled, embedding, gram, pack, unpack
 from experiments.reproduce.overview import draw_overview
-from experiments.runs import NodeRun
+from experiments.runs import NodeRun, train_nodes
 from graphs import clustered_graph
 from kernode.errors import KernodeError, MissingExtraError
 from kernode.kernels import Linear
-from kernode.training.run import Run
+from kernode.tasks.classes.configure import configure
 from kernode.viz.pictures.gram import block_means
 from kernode.viz.pictures.hop_weights import spread
 from refusals import refused
@@ -38,7 +37,7 @@ def graph():
 
 
 def learned(graph, epochs):
-    return NodeRun(run_variant(graph, "k3", Run((0, 1), DOUBLE), changes={"epochs": epochs}))
+    return train_nodes(graph, *configure("k3", epochs=epochs), DOUBLE, (0, 1), split="jk")
 
 
 @pytest.fixture(scope="module")

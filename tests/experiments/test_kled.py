@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.fitting import fit_method
-from kernode.recipe import Recipe
 from scipy import linalg
 from sklearn.svm import SVC
 
@@ -16,11 +14,12 @@ from experiments.rivals import kled as room
 from experiments.rivals.kled import KLED, diffuse, normalized_columns
 from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.compute.place import Place
+from kernode.config import Config
 from kernode.errors import InputError
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import Training
-from tasks import SPLIT, labelled_nodes, node_task
+from tasks import SPLIT, fit, labelled_nodes, node_task
 
 SCALES = st.floats(0.01, 10)
 
@@ -201,7 +200,7 @@ def test_heavy_graphs_get_only_the_scales_whose_sums_end():
 
 def test_settings_travel_as_json():
     kled = KLED(scales=(0.5, 3.0), classifiers=("svc",), penalty=2.0)
-    assert Recipe.from_json(json.loads(json.dumps(kled.to_json()))) == kled
+    assert Config.from_json(json.loads(json.dumps(kled.to_json()))) == kled
 
 
 @pytest.mark.parametrize(
@@ -229,12 +228,12 @@ def test_an_unknown_classifier_is_refused():
 def test_each_replica_is_searched_and_answered_with_its_own_nodes():
     graph = clustered_graph(n=60)
     nodes = labelled_nodes(graph, split_seeds=(0, 1))
-    both = fit_method(node_task(graph, (0, 1), nodes), KLED(), Training(epochs=0))
+    both = fit(node_task(graph, (0, 1), nodes), KLED(), Training(epochs=0))
     answers = both.probabilities()
     assert np.allclose(answers.sum(axis=-1), 1)
     for i in (0, 1):
         row = slice(i, i + 1)
-        alone = fit_method(node_task(graph, (i,), nodes.of(row)), KLED(), Training(epochs=0))
+        alone = fit(node_task(graph, (i,), nodes.of(row)), KLED(), Training(epochs=0))
         tried = both.model.history["validation_accuracy"][:, i]
         assert both.model.kept_epochs[i] == alone.model.kept_epochs[0] == tried.argmax() + 1
         assert np.array_equal(answers[i], alone.probabilities()[0])
@@ -249,12 +248,12 @@ def test_search_tells_of_every_candidate():
         return lambda at, values: told.append((at, values["validation_accuracy"].shape))
 
     task = node_task(seeds=(0, 1), progress=progress)
-    fit_method(task, KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
+    fit(task, KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
     assert told == [2, (1, (2,)), (2, (2,))]
 
 
 def test_replicas_that_share_their_nodes_answer_alike():
-    answers = fit_method(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
+    answers = fit(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
     assert answers.shape == (3, 120, 3)
     assert np.array_equal(answers[0], answers[2])
 
@@ -272,7 +271,7 @@ def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
     nodes = labelled_nodes(graph, split_seeds=(0, 1, 2))
     task = node_task(graph, seeds=(0, 1, 2), nodes=nodes)
     method = KLED(scales=(0.1, 0.5, 5.0), classifiers=("sums",))
-    model = fit_method(task, method, Training(epochs=0)).model
+    model = fit(task, method, Training(epochs=0)).model
     figures = model.history["validation_accuracy"].mean(axis=1)
     assert len(set(figures)) > 1  # else any would do
     best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]

@@ -36,7 +36,7 @@ from experiments.reproduce.tables import SETTINGS, TABLES, Printed, read_paper_t
 from experiments.reproduce.verdicts import Difference, differ, judge
 from experiments.runs import train_links
 from kernode.errors import FileError, InputError
-from kernode.studies.results import Results
+from kernode.search.results import Results
 from kernode.tasks.classes.configure import candidates
 from kernode.tasks.classes.variants import CHOICES, VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -142,7 +142,7 @@ def test_the_same_settings_in_two_tables_share_a_result():
         ("weight_decay = 0.0005", "", "'weight_decay' is missing"),
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nspeed = 9", "'speed' does nothing here"),
         ("weight_decay = 0.0005", "weight_decay = 0.0005\nhops = 3", "'hops' is given twice"),
-        ("hidden = [16]", "hidden = [0]", "layer widths must be at least 1"),
+        ("hidden = [16]", "hidden = [0]", "hidden must be widths of at least 1"),
         ('map = "HopMLP"', 'map = "HopMPL"', "map must be a class of kernode.maps"),
         ('kernel = "Linear"', 'kernel = "Cosine"', "kernel must be 'Linear' or 'RBF'"),
         ("88.40 ± 0.24", "88.40+-0.24", "'88.40+-0.24' is not a figure"),
@@ -570,10 +570,10 @@ def test_an_interruption_says_how_many_cells_are_stored(tmp_path):
 
 @pytest.mark.parametrize("option", [(), ("--deterministic",)])
 def test_cells_are_deterministic_where_the_option_says_so(option, reproduce, monkeypatch):
-    from kernode.studies import tasks
+    from kernode.search import tasks
 
     seen = []
-    real = tasks.Surroundings.of
-    monkeypatch.setattr(tasks.Surroundings, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
+    real = tasks.Environment.of
+    monkeypatch.setattr(tasks.Environment, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
     reproduce("table1", "--data", "Cora", "--results", "r", *option, "--device", "cpu", "--quiet")
     assert seen == [bool(option)]

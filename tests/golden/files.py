@@ -17,7 +17,7 @@ from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import Store, read_npz, write_npz, write_store
 from kernode.maps import DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, SideBySide, Standardized
-from kernode.studies.results import Results, digest_of
+from kernode.search.results import Results, digest_of
 
 PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
 ASKED = np.arange(0, 240, 12)

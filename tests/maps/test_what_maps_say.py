@@ -5,10 +5,10 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 import torch
-from kernode.node_classification.experiment import run_method
 from scipy import sparse
 from torch.autograd.graph import saved_tensors_hooks
 
+from experiments.rivals import FastGCN, JKConcat
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
@@ -24,12 +24,10 @@ from kernode.maps import (
     MLP,
     ClassicGNN,
     Diffusion,
-    FastGCN,
     Free,
     HopMLP,
     HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,
@@ -37,9 +35,9 @@ from kernode.maps import (
 )
 from kernode.maps.smoother import FIXED as AXES
 from kernode.tasks.classes.method import Method
-from kernode.training.run import Run
 from kernode.training.settings import Training
 from parts import MAPS, BareMap
+from tasks import node_task, run_loop
 
 CPU = Place.of(32)
 GPU = Place(torch.float32, torch.device("cuda"))
@@ -182,8 +180,7 @@ def method_of(feature_map):
 
 
 def learned(feature_map, training):
-    run = Run((0, 1), Place.of(64))
-    return run_method(clustered_graph(), method_of(feature_map), training, run).model.parameters
+    return run_loop(node_task(clustered_graph(), (0, 1)), method_of(feature_map), training).parameters
 
 
 def same(one, other):

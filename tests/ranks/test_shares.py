@@ -5,7 +5,6 @@ import pytest
 import worker
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.experiment import run_variant
 from launch import HERE, together
 from scipy import sparse
 
@@ -18,7 +17,7 @@ from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
 from kernode.maps import GCN
-from kernode.training.run import Run
+from tasks import fit_split
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_what_needs_the_whole_graph_refuses_a_share():
 def test_so_does_training_by_any_other_method(variant):
     share = GraphShare.of(clustered_graph(), ALONE)
     with pytest.raises(InputError, match="needs the whole graph"):
-        run_variant(share, variant, Run((0,), worker.PLACE), split="0.4/0.3/0.3")
+        fit_split(share, variant, (0,), "0.4/0.3/0.3")
 
 
 def test_who_is_alone_has_all_rows_and_the_same_operator():

@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import torch
-from kernode.node_classification.experiment import run_variant
 
 from graphs import clustered_graph
 from kernode.compute.place import Place
@@ -12,7 +11,7 @@ from kernode.compute.ranks import ALONE, Exchange, join, rows_for_all
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
 from kernode.tasks.classes.on_graph import similar_in_shares
-from kernode.training.run import Run
+from tasks import fit_split
 
 PLACE = Place.of(64, "cpu")
 READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
@@ -64,14 +63,14 @@ def trainings(mine, names=FEW):
     found = {}
     for name in names:
         variant, changes = TRAININGS[name]
-        run = Run((3, 4), PLACE)
-        outcome = run_variant(mine, variant, run, split="0.4/0.3/0.3", changes={"epochs": 6} | changes)
-        found[name] = outcome.by_run
+        model = fit_split(mine, variant, (3, 4), "0.4/0.3/0.3", **{"epochs": 6} | changes)
+        on = model._on(None)
+        found[name] = on.probabilities(np.stack([split.test for split in model._splits]))
         queries = np.array([0, 20, 60])
         if isinstance(mine, GraphShare):
-            alike = similar_in_shares(outcome.on, queries, 5)
+            alike = similar_in_shares(on, queries, 5)
         else:
-            alike = outcome.on.kernel.similar(queries, 5, exact=True)
+            alike = on.kernel.similar(queries, 5, exact=True)
         found[f"{name}-alike"] = np.array([[node for node, _ in one] for one in alike])
     return found
 

@@ -1,20 +1,36 @@
-"""The loop that every training shares: which epoch is kept, who stops when; a stack changes nothing."""
+"""The training loop: which epoch is kept, averages, diverging replicas; a stack changes nothing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
-from kernode.errors import KernodeError
+import kernode as kn
 from kernode.storage import read_tensors
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import stack_slices
+from kernode.training.loop import STACK_NUMBERS, stack_slices
 from kernode.training.run import Run
 from parts import METHODS
-from tasks import DOUBLE, SHORT, labelled_nodes, trained
+from refusals import refused
+from tasks import DOUBLE, SHORT, SINGLE, CutAt, PowerCutError, labelled_nodes, node_task, trained
 
 JOINT = METHODS["joint"]
+AVERAGED = replace(SHORT, averaging=0.7)
+
+
+def same(found, expected, atol=0.0):
+    """Whether two trainings have learned the same in the same epochs."""
+    assert np.array_equal(found.epochs, expected.epochs)
+    assert found.history.keys() == expected.history.keys()
+    for name, values in expected.history.items():
+        assert np.allclose(found.history[name], values, rtol=0, atol=atol), name
+    for name, value in expected.parameters.items():
+        assert torch.allclose(found.parameters[name], value, rtol=0, atol=atol), name
+    return True
+
+
+# which epoch is kept
 
 
 def test_learning_learns():
@@ -39,7 +55,7 @@ def test_last_epoch_can_be_kept_instead():
 
 @pytest.mark.parametrize("epoch", [1, 4])
 def test_kept_parameters_are_those_of_the_kept_epoch(epoch):
-    """Training that ends there must leave the same."""
+    """Training that ends there leaves the same."""
     ended = trained(JOINT, replace(SHORT, epochs=epoch, selection="last"), seeds=(0, 1))
     weights = ended.history["hop_weights"][-1]
     assert np.array_equal(ended.parameters["map.hop_weights"].numpy(), weights)
@@ -50,21 +66,21 @@ def test_kept_parameters_are_those_of_the_kept_epoch(epoch):
         )
 
 
-def test_patience_stops_each_replica_as_it_would_alone():
-    training = replace(SHORT, epochs=60, patience=4, learning_rate=0.05)
-    stack = trained(JOINT, training, seeds=(0, 1, 2, 3))
-    alone = [trained(JOINT, training, seeds=(seed,)) for seed in (0, 1, 2, 3)]
-    assert stack.epochs.tolist() == [int(one.epochs[0]) for one in alone]
-    lengths = [len(one.history["loss"]) for one in alone]
-    assert lengths == [int(one.epochs[0]) + 4 for one in alone]
-    assert len(stack.history["loss"]) == max(lengths) < 60
+def test_a_loop_that_pauses_ends_as_one_that_does_not():
+    loop = node_task(seeds=(0, 1)).begin(JOINT.for_classes(3), SHORT)
+    for until, reached in ((3, 3), (2, 3), (8, 8), (None, 12)):
+        loop.run(until)
+        assert loop.epoch == reached
+    assert same(loop.trained(), trained(JOINT, seeds=(0, 1)))
 
 
 def test_same_seed_gives_the_same_bits_and_another_seed_does_not():
     once, again, other = trained(JOINT), trained(JOINT), trained(JOINT, seeds=(1,))
-    for name, value in once.parameters.items():
-        assert torch.equal(value, again.parameters[name])
+    assert same(once, again)
     assert not torch.equal(once.parameters["map.weight_0"], other.parameters["map.weight_0"])
+
+
+# stacks
 
 
 def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch, tmp_path):
@@ -73,74 +89,131 @@ def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch,
     hinge = replace(JOINT.loss.kernel, margin=(0.1, 0.2, 0.3, 0.4, 0.5))
     own = replace(JOINT, loss=replace(JOINT.loss, kernel=hinge))
     whole = trained(own, **task)
-    monkeypatch.setattr("kernode.training.loop.STACK_NUMBERS", {"cpu": 2 * 120 * 8})
+    monkeypatch.setitem(STACK_NUMBERS, "cpu", 2 * 120 * 8)
     path = tmp_path / "c.safetensors"
-    trained(own, replace(SHORT, epochs=5), **task, checkpoint=Checkpoint(path, every=2))
-    parts = trained(own, **task, checkpoint=Checkpoint(path, resume=True))
-    assert np.array_equal(parts.epochs, whole.epochs)
-    for name, values in whole.history.items():
-        assert np.allclose(parts.history[name], values, atol=1e-9)
-    for name, values in whole.parameters.items():
-        assert torch.allclose(parts.parameters[name], values, atol=1e-9)
+    trained(own, replace(SHORT, epochs=5), **task, callbacks=(Checkpoint(path, every=2),))
+    assert same(trained(own, **task, callbacks=(Checkpoint(path, resume=True),)), whole, 1e-9)
 
 
 def test_stacks_are_as_high_as_the_widest_layer_allows(monkeypatch):
     run = Run(tuple(range(5)), DOUBLE)
     one = {"narrow": torch.zeros(1, 9, 3), "wide": torch.zeros(1, 3, 8)}
-    monkeypatch.setattr("kernode.training.loop.STACK_NUMBERS", {"cpu": 2 * 100 * 8})
+    monkeypatch.setitem(STACK_NUMBERS, "cpu", 2 * 100 * 8)
     assert stack_slices(one, 100, run) == [slice(0, 2), slice(2, 4), slice(4, 6)]
     assert stack_slices(one, 10_000, run) == [slice(i, i + 1) for i in range(5)]
     assert stack_slices({}, 1, run) == [slice(0, 1600)]
 
 
-def test_progress_is_told_the_number_of_epochs_and_then_every_one():
-    told = []
-
-    def progress(epochs, name):
-        told.append((epochs, name))
-        return lambda epoch, values: told.append((epoch, sorted(values), len(values["loss"])))
-
-    found = trained(JOINT, replace(SHORT, epochs=3), seeds=(0, 1), progress=progress, name="k3")
-    names = ["hop_weights", "kernel_loss", "loss", "softmax_loss", "validation_accuracy", "validation_loss"]
-    assert sorted(found.history) == names
-    assert told == [(3, "k3"), *((epoch, names, 2) for epoch in (1, 2, 3))]
+def test_draws_of_some_replicas_are_theirs_among_all():
+    run, index = Run((4, 9, 2), DOUBLE), torch.arange(5)
+    assert torch.equal(run.draws().words(7, index)[:, 1:], run.draws(slice(1, None)).words(7, index))
+    assert (Run((4, 9), SINGLE).precision, run.precision, run.replicas) == (32, 64, 3)
 
 
-def test_training_that_diverges_ends_in_a_sentence():
-    with pytest.raises(KernodeError, match=r"training diverged at epoch \d+\. Lower the learning rate"):
+# an average of the parameters
+
+
+def averages_by_hand(share, epochs, **task):
+    """θ̄ after each epoch, from trainings that end there and have no average."""
+    averages = []
+    average = trained(JOINT, replace(SHORT, epochs=0, selection="last"), **task).parameters
+    for epoch in range(1, epochs + 1):
+        parameters = trained(JOINT, replace(SHORT, epochs=epoch, selection="last"), **task).parameters
+        kept = min(share, epoch / (epoch + 9))  # at first it forgets the start
+        average = {name: kept * average[name] + (1 - kept) * parameters[name] for name in parameters}
+        averages.append(average)
+    return averages
+
+
+def test_the_average_is_that_by_hand():
+    task = {"seeds": (0, 1)}
+    averages = averages_by_hand(0.5, 12, **task)
+    for epochs in (1, 5, 12):
+        last = replace(SHORT, averaging=0.5, epochs=epochs, selection="last")
+        found = trained(JOINT, last, **task).parameters
+        for name, value in averages[epochs - 1].items():
+            assert torch.allclose(found[name], value, atol=1e-12), name
+    best = trained(JOINT, replace(SHORT, averaging=0.5), **task)
+    for i, epoch in enumerate(best.epochs):  # what is kept is the average of the kept epoch
+        for name, value in averages[epoch - 1].items():
+            assert torch.allclose(best.parameters[name][i], value[i], atol=1e-12), name
+
+
+def test_steps_are_those_without_an_average_and_only_what_is_evaluated_differs():
+    plain, averaged = trained(JOINT), trained(JOINT, AVERAGED)
+    assert np.allclose(plain.history["loss"], averaged.history["loss"], atol=1e-12)
+    assert not np.allclose(plain.history["validation_loss"], averaged.history["validation_loss"])
+
+
+def test_each_replica_of_a_stack_has_the_average_that_it_has_alone(monkeypatch):
+    seeds, nodes = (3, 4, 5), labelled_nodes(split_seeds=range(3))
+    rates = (0.01, 0.02, 0.05)
+    stack = trained(JOINT, replace(AVERAGED, learning_rate=rates), seeds=seeds, nodes=nodes)
+    for i, seed in enumerate(seeds):
+        own = labelled_nodes(split_seeds=(i,))
+        alone = trained(JOINT, replace(AVERAGED, learning_rate=rates[i]), seeds=(seed,), nodes=own)
+        assert stack.epochs[i] == alone.epochs[0]
+        for name, value in alone.parameters.items():
+            assert torch.allclose(stack.parameters[name][i], value[0], atol=1e-10), name
+    monkeypatch.setitem(STACK_NUMBERS, "cpu", 1)
+    apart = trained(JOINT, replace(AVERAGED, learning_rate=rates), seeds=seeds, nodes=nodes)
+    assert np.array_equal(apart.epochs, stack.epochs)
+
+
+@pytest.mark.parametrize("at", [1, 7])
+def test_an_average_goes_on_bit_for_bit(tmp_path, at):
+    path, seeds = tmp_path / "c.safetensors", (0, 1)
+    with pytest.raises(PowerCutError):
+        trained(JOINT, AVERAGED, seeds=seeds, callbacks=(Checkpoint(path, every=1), CutAt(at)))
+    resumed = trained(JOINT, AVERAGED, seeds=seeds, callbacks=(Checkpoint(path, resume=True),))
+    assert same(resumed, trained(JOINT, AVERAGED, seeds=seeds))
+
+
+# numbers that are not finite
+
+
+@dataclass(frozen=True)
+class BreakingLoss(kn.losses.Softmax):
+    """L_Y that is not finite from an epoch on, in some replicas; its gradient, too, unless ``comes_back``."""
+
+    first: int = 5
+    broken: tuple[bool, ...] = (True,)
+    comes_back: bool = False
+
+    def __call__(self, prepared, kernel, parameters, g, draws):
+        losses = super().__call__(prepared, kernel, parameters, g, draws)
+        if self.comes_back:
+            return losses | ({"loss": losses["loss"] + torch.inf} if draws.epoch == self.first else {})
+        broken = torch.tensor(self.broken) & torch.tensor(draws.epoch >= self.first)
+        return losses | {"loss": losses["loss"] * torch.where(broken, torch.nan, 1.0)}
+
+
+def breaking(**settings):
+    return replace(METHODS["softmax"], loss=BreakingLoss(**settings))
+
+
+def test_training_that_diverges_is_an_error():
+    with refused("not-finite") as caught:
         trained(JOINT, replace(SHORT, learning_rate=1e200))
+    assert caught.value.replicas == [0]
 
 
-def test_a_loss_that_ends_in_no_number_is_a_warning_where_an_earlier_epoch_was_kept(monkeypatch):
-    from kernode.tasks.classes.task import NodeLearner
-
-    losses = NodeLearner.losses
-
-    def breaking(self, epoch):
-        found = losses(self, epoch)
-        return found if epoch < 5 else found | {"loss": found["loss"] * torch.nan}
-
-    monkeypatch.setattr(NodeLearner, "losses", breaking)
-    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5; an earlier one is kept"):
-        found = trained(JOINT)
+def test_where_an_earlier_epoch_was_kept_a_loss_that_is_not_finite_is_a_warning(tmp_path):
+    path = tmp_path / "c.safetensors"
+    with pytest.warns(kn.KernodeWarning, match="epoch 5"):
+        found = trained(breaking(), callbacks=(Checkpoint(path, every=1),))
     assert 1 <= found.epochs[0] < 5
     assert all(value.isfinite().all() for value in found.parameters.values())
-    assert len(found.history["loss"]) == 5  # what can never be a number again is not gone on with
+    assert len(found.history["loss"]) == 5  # what can never be a number again does not go on
+    assert Checkpoint(path).epochs() == 4  # the last state that was good
+    tensors, _ = read_tensors(path, "checkpoint")
+    assert all(value.isfinite().all() for name, value in tensors.items() if ".parameters." in name)
 
 
-def test_one_replica_that_diverges_does_not_stop_the_others(monkeypatch):
-    from kernode.tasks.classes.task import NodeLearner
-
-    losses = NodeLearner.losses
-
-    def breaking(self, epoch):
-        found = losses(self, epoch)
-        return found | {"loss": found["loss"] * torch.tensor([1.0, torch.nan if epoch >= 5 else 1.0])}
-
-    whole = trained(JOINT, seeds=(0, 1))
-    monkeypatch.setattr(NodeLearner, "losses", breaking)
-    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5"):
-        found = trained(JOINT, seeds=(0, 1))
+def test_one_replica_that_diverges_does_not_stop_the_others():
+    whole = trained(METHODS["softmax"], seeds=(0, 1))
+    with pytest.warns(kn.KernodeWarning, match="epoch 5"):
+        found = trained(breaking(broken=(False, True)), seeds=(0, 1))
     assert found.epochs[0] == whole.epochs[0]
     assert found.epochs[1] < 5
     assert len(found.history["loss"]) == SHORT.epochs
@@ -149,34 +222,7 @@ def test_one_replica_that_diverges_does_not_stop_the_others(monkeypatch):
         assert value.isfinite().all()
 
 
-def test_a_loss_that_comes_back_is_gone_on_with(monkeypatch):
-    """A loss beyond the largest number may have gradients that are not."""
-    from kernode.tasks.classes.task import NodeLearner
-
-    step = NodeLearner.step
-
-    def overflowing(self, epoch):
-        found = step(self, epoch)
-        return found | {"loss": found["loss"] + torch.inf} if epoch == 3 else found
-
-    monkeypatch.setattr(NodeLearner, "step", overflowing)
-    with pytest.warns(UserWarning, match="the loss was not finite from epoch 3"):
-        assert len(trained(JOINT).history["loss"]) == SHORT.epochs
-
-
-def test_a_checkpoint_keeps_the_last_state_that_was_good(monkeypatch, tmp_path):
-    from kernode.tasks.classes.task import NodeLearner
-
-    losses = NodeLearner.losses
-
-    def breaking(self, epoch):
-        found = losses(self, epoch)
-        return found if epoch < 5 else found | {"loss": found["loss"] * torch.nan}
-
-    path = tmp_path / "c.safetensors"
-    monkeypatch.setattr(NodeLearner, "losses", breaking)
-    with pytest.warns(UserWarning, match="the loss was not finite from epoch 5"):
-        trained(JOINT, checkpoint=Checkpoint(path, every=1))
-    assert Checkpoint(path).epochs() == 4
-    tensors, _ = read_tensors(path, "checkpoint")
-    assert all(value.isfinite().all() for name, value in tensors.items() if ".parameters." in name)
+def test_a_loss_that_comes_back_goes_on():
+    """A loss beyond the largest number may have finite gradients."""
+    with pytest.warns(kn.KernodeWarning, match="epoch 3"):
+        assert len(trained(breaking(first=3, comes_back=True)).history["loss"]) == SHORT.epochs

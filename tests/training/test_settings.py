@@ -1,50 +1,78 @@
-"""Settings of training: what they may be, and one number or one for each replica."""
+"""Settings of training: what they may be, one number or one for each replica, and when a replica stops."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
-from kernode.errors import InputError
+import kernode as kn
+from graphs import CLUSTERS
 from kernode.training.settings import PER_REPLICA, Training
-from tasks import DOUBLE, SHORT
+from kernode.training.stopping import Patience, Stopping
+from parts import METHODS
+from refusals import refused
+from tasks import DOUBLE, SHORT, SPLIT, trained
+
+JOINT = METHODS["joint"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    "wrong",
     [
-        ({"epochs": -1}, "epochs must be an integer ≥ 0. Got -1."),
-        ({"epochs": 1.5}, "epochs must be an integer. Got 1.5."),
-        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
-        ({"input_dropout": (0.5, 1.0)}, r"input_dropout must be in \[0, 1\)"),
-        ({"learning_rate": float("nan")}, "learning_rate must be finite and ≥ 0"),
-        ({"weight_decay": (0.1, -0.1)}, "weight_decay must be finite"),
-        ({"weight_decay": "little"}, "weight_decay must be a number, or one per replica"),
-        ({"selection": "first"}, "selection must be 'best' or 'last'"),
-        ({"select_by": "loss"}, "select_by must be 'accuracy' or 'map'. Got 'loss'."),
-        ({"patience": 0}, "patience must be an integer ≥ 1"),
-        ({"patience": 3, "selection": "last"}, "patience belongs to selection='best'"),
-        ({"averaging": 1.0}, r"averaging must be a number in \[0, 1\). Got 1.0"),
-        ({"averaging": -0.1}, r"averaging must be a number in \[0, 1\)"),
-        ({"averaging": "much"}, r"averaging must be a number in \[0, 1\). Got 'much'"),
+        {"epochs": -1},
+        {"epochs": 1.5},
+        {"dropout": 1.0},
+        {"input_dropout": (0.5, 1.0)},
+        {"learning_rate": float("nan")},
+        {"weight_decay": (0.1, -0.1)},
+        {"weight_decay": "little"},
+        {"patience": 0},
+        {"folds": 1},
+        {"threads": 0},
     ],
 )
-def test_wrong_settings_are_refused(changes, sentence):
-    with pytest.raises(InputError, match=sentence):
-        Training(**changes)
+def test_numbers_out_of_range_are_refused(wrong):
+    with pytest.raises(kn.InputError):
+        Training(**wrong)
 
 
-def test_settings_of_losses_are_not_trainings():
-    for name in ("kernel_weight", "margin", "triplets", "class_weights"):
-        assert name not in vars(SHORT)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("selection", "first"),
+        ("select_by", "loss"),
+        ("precision", 16),
+        ("averaging", 1.0),
+        ("averaging", -0.1),
+        ("averaging", "much"),
+    ],
+)
+def test_wrong_choices_are_refused(name, value):
+    with refused("setting", setting=name, value=value):
+        Training(**{name: value})
+
+
+def test_patience_and_the_last_epoch_contradict():
+    for rule in ({"patience": 3}, {"stopping": Patience(3)}):
+        with refused("conflict", setting="patience"):
+            Training(**rule, selection="last")
 
 
 def test_numbers_are_plain_and_travel_as_json():
     training = Training(epochs=np.int64(5), learning_rate=np.float32(0.5), dropout=np.array([0.5, 0.25]))
     assert training == Training(epochs=5, learning_rate=0.5, dropout=(0.5, 0.25))
-    assert Training.from_json(json.loads(json.dumps(training.to_json()))) == training
+    later = Training(averaging=0.9, stopping=Patience(3))
+    for one in (training, later):
+        assert Training.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert {"averaging", "stopping"}.isdisjoint(Training().to_json())  # files of before stay the same
+
+
+def test_how_it_is_computed_is_in_no_file():
+    runtime = Training(precision=64, threads=2, folds=5)
+    assert runtime.to_json() == Training().to_json()
+    assert runtime == Training()
 
 
 @pytest.mark.parametrize("name", PER_REPLICA)
@@ -53,7 +81,7 @@ def test_a_setting_is_one_number_or_one_for_each_replica(name):
     own = replace(SHORT, **{name: (0.0, 0.25, 0.5)}).by_replica(3, DOUBLE)[name]
     assert torch.equal(shared, torch.full((3,), 0.25, dtype=torch.float64))
     assert own.tolist() == [0.0, 0.25, 0.5]
-    with pytest.raises(InputError, match=rf"{name} must be one number or one per replica \(3\). Got 2"):
+    with pytest.raises(kn.InputError):
         replace(SHORT, **{name: (0.1, 0.2)}).by_replica(3, DOUBLE)
 
 
@@ -66,8 +94,53 @@ def test_to_the_last_epoch_nothing_is_chosen_and_patience_counts_for_the_usual_n
     assert patient.to_the_last().to_the_last() == patient.to_the_last()
 
 
-def test_a_file_without_averaging_is_of_a_training_without(tmp_path):
-    assert "averaging" not in Training().to_json()
-    assert Training.from_json(Training().to_json()) == Training()
-    averaged = Training(averaging=0.9)
-    assert Training.from_json(json.loads(json.dumps(averaged.to_json()))) == averaged
+# stopping rules
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.7])
+def test_patience_stops_each_replica_as_it_would_alone(averaging):
+    training = replace(SHORT, epochs=60, patience=4, learning_rate=0.05, averaging=averaging)
+    stack = trained(JOINT, training, seeds=(0, 1, 2, 3))
+    alone = [trained(JOINT, training, seeds=(seed,)) for seed in (0, 1, 2, 3)]
+    assert stack.epochs.tolist() == [int(one.epochs[0]) for one in alone]
+    lengths = [len(one.history["loss"]) for one in alone]
+    assert lengths == [int(one.epochs[0]) + 4 for one in alone]
+    assert len(stack.history["loss"]) == max(lengths) < 60
+
+
+def test_patience_is_a_stopping_rule_among_others():
+    short, ruled = (trained(JOINT, replace(SHORT, epochs=60, **rule), seeds=(0, 1, 2)) for rule in (
+        {"patience": 4}, {"stopping": Patience(4)},
+    ))  # fmt: skip
+    assert np.array_equal(short.epochs, ruled.epochs)
+    assert np.array_equal(short.history["loss"], ruled.history["loss"])
+
+
+@dataclass(frozen=True)
+class GoodEnough(Stopping):
+    """Stop a replica once its validation accuracy is high enough."""
+
+    percent: float = 80.0
+
+    def goes_on(self, epoch, best):
+        return best.score < self.percent
+
+
+def test_a_rule_of_ones_own_stops_each_replica_as_it_would_alone(tmp_path):
+    training = replace(SHORT, epochs=60, learning_rate=0.05, stopping=GoodEnough(70.0))
+    stack = trained(JOINT, training, seeds=(0, 1, 2))
+    lengths = []
+    for i, seed in enumerate((0, 1, 2)):
+        alone = trained(JOINT, training, seeds=(seed,))
+        accuracy = alone.history["validation_accuracy"][:, 0]
+        assert (accuracy[:-1] < 70).all()  # the first epoch that is good enough is the last
+        assert accuracy[-1] >= 70
+        assert alone.epochs[0] == stack.epochs[i] == len(accuracy)
+        lengths.append(len(accuracy))
+    assert len(set(lengths)) > 1
+    assert len(stack.history["loss"]) == max(lengths) < 60
+    model = kn.NodeKernelClassifier("n1", training={"stopping": GoodEnough(70.0), "epochs": 60}, device="cpu")
+    model.fit(SPLIT.train, CLUSTERS.labels[SPLIT.train], graph=CLUSTERS, validation=SPLIT.validation)
+    assert len(model.history_["loss"]) < 60
+    again = kn.load_model(model.save(tmp_path / "m.safetensors"), graph=CLUSTERS)
+    assert again.model_.training.stopping == GoodEnough(70.0)

@@ -3,14 +3,11 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from kernode.link_prediction.experiment import embed_links
 from scipy import sparse
 
 import kernode as kn
-from kernode.compute.place import Place
 from kernode.io.registry import data_set
 from kernode.maps.layers.sizes import width_of
-from kernode.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,8 @@ CALLS = (
          names=["d"]), ("'z'", "in names")),
     Call("a data set in capitals", lambda: data_set("Mine"), ("'Mine' cannot name a data set", "small")),
     Call("a map without a width", lambda: width_of(kn.maps.HopMLP()), ("HopMLP", "pass outputs=")),
-    Call("patience without validation", lambda: embed_links(_graph(), "embedding", Run((0,), Place.of(32)),
-         changes={"patience": 5}), ("patience has no effect",)),
+    Call("patience without validation", lambda: kn.LinkKernelTransformer(training={"patience": 5}).fit(_graph()),
+         ("patience has no effect",)),
     _fit("a node beyond the graph", [0, 9], [0, 1], "node 9 is not in the graph"),
     _fit("a node without a class", [0, 1, 2], [0, 1, -1], "node 2 has no label"),
     _fit("fewer classes than nodes", [0, 1, 2], [0, 1], "3", "2"),

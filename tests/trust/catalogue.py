@@ -340,13 +340,13 @@ MODELS = (
     ),
     Command("embed tables.safetensors edges.csv --nodes nodes.csv -o nodes.csv", WRONG_USE,
             ("nodes.csv is in use",)),
-    Command("plot model.safetensors pie --graph graph.npz", WRONG_USE, ("no picture 'pie'", "Choose of")),
+    Command("plot model.safetensors pie --graph graph.npz", WRONG_USE, ("no picture 'pie'", "Choose from")),
     Command("report model.safetensors graph.npz -o report.pdf", WRONG_USE, (".html",)),
     *_values(
         "serve model.safetensors --graph graph.npz",
         ("--port 99999", "from 0 to 65535"),
         ("--token x", "at least 8"),
-        ("--workers 100000", "--workers must be an integer from 1 to 256"),
+        ("--workers 100000", "workers must be an integer from 1 to 64"),
     ),
 )  # fmt: skip
 

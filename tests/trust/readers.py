@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from kernode.link_prediction.model_file import read_link_model
 
 import kernode as kn
 from graphs import clustered_graph
@@ -29,8 +28,9 @@ from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
+from kernode.search.results import read_record
 from kernode.storage import read_tensors, write_tensors
-from kernode.studies.results import read_record
+from kernode.tasks.links.model import LinkModel
 from kernode.training.checkpoint import Checkpoint
 
 GRAPH = clustered_graph(n=24, features=4)
@@ -300,7 +300,7 @@ def _trained(folder):
     return {
         "model": sealed(model.save(folder / "model"), "model", read_model),
         "model with its graph": sealed(model.save(folder / "held", with_graph=True), "model", read_model),
-        "links": sealed(links.save(folder / "links"), "link predictor", read_link_model),
+        "links": sealed(links.save(folder / "links"), "link predictor", LinkModel.load),
         "checkpoint": sealed(checkpoint, "checkpoint", restored),
         "index": sealed(
             index.save(folder / "index", owner), "index", lambda path: _searched(path, kernel, owner)

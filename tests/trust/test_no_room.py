@@ -219,14 +219,14 @@ def test_a_folder_that_cannot_be_written_to_is_a_wrong_call_and_called_by_its_na
 def test_a_folder_that_vanished_while_it_trained_is_made_again_or_said(around):
     gone = (
         "import shutil, os\n"
-        "from kernode.node_classification import experiment\n"
-        "whole = experiment.run_variant\n"
+        "from kernode import NodeKernelClassifier\n"
+        "whole = NodeKernelClassifier.fit\n"
         "def run(*given, **more):\n"
         "    found = whole(*given, **more)\n"
         "    shutil.rmtree('out')\n"
         "    {}\n"
         "    return found\n"
-        "experiment.run_variant = run\n"
+        "NodeKernelClassifier.fit = run\n"
     )
     line = f"{FIT} -o out/m.safetensors"
     (around.folder / "out").mkdir()

@@ -10,7 +10,7 @@ import pytest
 from trainings import GRAPH, without_times
 
 from kernode.io import write_npz
-from kernode.studies.results import read_record
+from kernode.search.results import read_record
 
 AT_ONCE = 3
 _WRITER = """

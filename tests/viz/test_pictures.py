@@ -5,13 +5,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from kernode.node_classification.experiment import run_variant
 from trained_models import learned
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.training.run import Run
 from kernode.viz.canvas import GREY, ClassColours, class_label
 from kernode.viz.evaluation import PARTS, EvaluationData
 from kernode.viz.pictures import NAMES, find_picture, write_pictures
@@ -21,7 +19,7 @@ from kernode.viz.pictures.embedding import embedding_data
 from kernode.viz.pictures.gram import gram_data
 from kernode.viz.pictures.reliability import reliability_data
 from refusals import refused
-from tasks import DOUBLE
+from tasks import fit_split
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")
@@ -115,7 +113,7 @@ def test_nodes_are_marked_by_part_and_coloured_by_known_or_predicted_class(odd_m
     for node, color, known, part in zip(shown.nodes, shown.classes, shown.is_known, shown.part, strict=True):
         assert known == (evaluation.graph.labels[node] >= 0)
         if not known:
-            assert color == first.chances([node])[0].argmax()
+            assert color == first.calibrated([node])[0].argmax()
             assert PARTS[part] == "in no part"
     assert {PARTS[part] for part in shown.part} == set(PARTS)
     some = embedding_data(evaluation, most=20)
@@ -164,7 +162,7 @@ def test_odd_names_and_many_classes_are_drawn(odd_model, many, tmp_path, cache):
 def test_settings_that_were_tried_are_points_and_no_epochs(clusters):
     from matplotlib.figure import Figure
 
-    on = run_variant(clusters, "kled", Run((0, 1), DOUBLE), split="jk").on
+    on = fit_split(clusters, "label-propagation", (0, 1), "jk")._on(None)
     evaluation, picture = EvaluationData.of(on), find_picture("validation")
     data = picture.data(evaluation)
     axes = Figure().subplots()

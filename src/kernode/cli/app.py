@@ -20,8 +20,8 @@ from kernode.cli.console import ReaderGone, guarded_stdout, harmless, warned
 from kernode.cli.log_file import end_log
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
+from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
-from kernode.estimators.descriptions import DESCRIPTIONS
 from kernode.storage import cache_folder, noting_files
 from kernode.version import __version__
 

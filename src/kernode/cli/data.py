@@ -153,44 +153,24 @@ def shard(
         int, typer.Option(help="How many: at least as many as processes will read it.", show_default=False)
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
-    bounded: Annotated[
-        bool,
-        typer.Option(
-            "--bounded", help="Never hold the graph: of Parquet tables, and refused where that cannot be."
-        ),
-    ] = False,
     output: OutputOptions,
 ) -> None:
-    """Write a graph as a folder of parts, of which each process reads its own.
-
-    Each part has a checksum. Parquet tables whose features are numbers are sharded without holding the graph.
+    """Write a graph as a folder of parts, of which each process reads its own. Each part has a checksum.
 
     Example: [bold]kernode data shard cora --parts 4 -o cora-parts[/]
 
     Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic --parts 16 -o graph[/]
     """
-    from kernode.io.store import NotBoundedError, Roles, require_free, shard_tables, write_store
+    from kernode.io.store import require_free, write_store
 
     check_folder(out)
     require_free(out)
-    why_not = None
     with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
-        try:
-            tables = Path(graph.data).suffix.lower() in (".parquet", ".pq")
-            roles = Roles.of(graph.data, **graph.columns()) if bounded or tables else None
-            store = None if roles is None else shard_tables(roles, out, parts)
-        except NotBoundedError as error:
-            why_not, store = str(error), None
-            if bounded:
-                raise InputError(
-                    f"the graph must be held: {why_not}", error.code, **error.fields | {"setting": "bounded"}
-                ) from error
-        is_bounded = store is not None
-        store = store or write_store(graph.graph(), out, parts)
-    _report(store, output, is_bounded, why_not)
+        store = write_store(graph.graph(), out, parts)
+    _report(store, output)
 
 
-def _report(store: Store, output: OutputOptions, bounded: bool, why_not: str | None) -> None:
+def _report(store: Store, output: OutputOptions) -> None:
     edges, count = store.entries // 2, len(store.parts)
     facts: dict[str, Any] = {
         "dataset": store.name,
@@ -198,13 +178,10 @@ def _report(store: Store, output: OutputOptions, bounded: bool, why_not: str | N
         "edges": edges,
         "features": store.features,
         "classes": list(store.class_names),
-        "order": store.order,
         "parts": [
             {"file": part.file, "nodes": part.stop - part.start, "entries": part.entries, "bytes": part.bytes}
             for part in store.parts
         ],
-        "bounded": bounded,
-        "not_bounded_because": why_not,
         "fingerprint": store.fingerprint,
         "out": str(store.folder),
         "notes": list(store.notes),
@@ -214,8 +191,6 @@ def _report(store: Store, output: OutputOptions, bounded: bool, why_not: str | N
         print_json(facts)
     elif not output.quiet:
         print_notes(store.notes)
-        if why_not is not None:
-            say(f"  [dim]all of the graph was held in memory:[/] {escape(why_not)}")
         size = sum(part.bytes for part in store.parts) / 1e6
         say(
             f"{escape(store.name)}: {store.nodes:,} nodes and {edges:,} edges in {count:,} "

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from kernode.compute.replicas import whole
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 
 MOST_THREADS = 1024  # with a million the process dies
 
@@ -30,12 +30,7 @@ class Place:
         "auto" is a GPU where there is one. A GPU with a number becomes torch's current device.
         """
         if precision not in (32, 64):
-            raise InputError(
-                f"precision must be 32 or 64. Got {precision}.",
-                "setting",
-                setting="precision",
-                value=precision,
-            )
+            raise bad_setting("precision", "32 or 64", precision)
         return cls(torch.float64 if precision == 64 else torch.float32, _found(device))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -51,11 +46,9 @@ def _found(device: str | torch.device) -> torch.device:
     kind, _, number = name.partition(":")
     known = name in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
     if not known:
-        raise InputError(
-            "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. "
-            f"Got {device!r}.",
-            "setting", setting="device", value=device,
-        )  # fmt: skip
+        raise bad_setting(
+            "device", "'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'", device
+        )
     if kind == "cuda" and not torch.cuda.is_available():
         sentence = "no CUDA device is available here. Choose the device 'cpu' or 'auto'."
         raise InputError(sentence, "setting", setting="device", value=device)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -34,7 +34,7 @@ def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
     values = np.atleast_1d(plain)
     if not (np.isfinite(values) & (values >= 0)).all() or (rate and (values >= 1).any()):
         bound = "in [0, 1)" if rate else "finite and ≥ 0"
-        raise InputError(f"{name} must be {bound}. Got {plain}.", "setting", setting=name, value=plain)
+        raise bad_setting(name, bound, plain)
     return plain
 
 
@@ -65,8 +65,7 @@ def whole(name: str, value: Any, lowest: int | None = None, highest: int | None 
     if found is not None and not too_large and (lowest is None or found >= lowest):
         return found
     bound = f" up to {highest:,}" if too_large else "" if found is None else f" ≥ {lowest}"
-    shown = repr(value) if found is None else found
-    raise InputError(f"{name} must be an integer{bound}. Got {shown}.", "setting", setting=name, value=value)
+    raise bad_setting(name, f"an integer{bound}", value)
 
 
 def seed_from(random_state: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -58,7 +59,7 @@ class KernelEstimator(BaseEstimator):
         replicas: int = 1,
         random_state: RandomState = 0,
         device: str = "auto",
-        callbacks: Sequence[Callback] | None = None,
+        callbacks: Sequence[Callback] | Callback | None = None,
         verbose: int = 0,
         **former: Any,
     ) -> None:
@@ -88,7 +89,7 @@ class KernelEstimator(BaseEstimator):
                 continue
             part = "callbacks" if name == "checkpoint" else part_of(name)
             if name == "checkpoint":
-                self.callbacks = [*(self.callbacks or ()), value]
+                self.callbacks = [*_listed(self.callbacks), value]
             else:
                 self._change(part, {name: value})
             shown = "callbacks=[…]" if name == "checkpoint" else f"{part}={{{name!r}: …}}"
@@ -151,6 +152,7 @@ class KernelEstimator(BaseEstimator):
     @property
     def _runtime(self) -> Training:
         """Precision, threads and folds."""
+        _require_part("training", self.training)
         if isinstance(self.training, Training):
             return self.training
         names = ("precision", "threads", "folds")
@@ -158,7 +160,7 @@ class KernelEstimator(BaseEstimator):
 
     def _run(self) -> Run:
         """How a fit is run."""
-        runtime, callbacks = self._runtime, tuple(self.callbacks or ())
+        runtime, callbacks = self._runtime, _listed(self.callbacks)
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
         if self.verbose:
@@ -176,6 +178,13 @@ class KernelEstimator(BaseEstimator):
         """The same where notebooks ask for all forms at once."""
         forms = dict(super()._repr_mimebundle_(**kwargs))
         return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
+
+
+# Parameters of 0.2 are accepted, and not shown.
+_shown = inspect.signature(KernelEstimator.__init__)
+KernelEstimator.__init__.__signature__ = _shown.replace(  # type: ignore[attr-defined]
+    parameters=[one for one in _shown.parameters.values() if one.name != "former"]
+)
 
 
 @contextmanager
@@ -201,6 +210,10 @@ def settings_of(model: Any, device: str) -> dict[str, Any]:
         "random_state": model.seeds[0],
         "device": device,
     }
+
+
+def _listed(callbacks: Sequence[Callback] | Callback | None) -> tuple[Callback, ...]:
+    return (callbacks,) if isinstance(callbacks, Callback) else tuple(callbacks or ())
 
 
 def _nested(prefix: str, part: Any) -> dict[str, Any]:

@@ -69,5 +69,6 @@ def require_sum(feature_map: FeatureMap) -> NeighbourSum:
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
         "others, and there is no exact explanation. Train with HopMLP, Diffusion or HopNet, as the default "
-        "and the paper's variants do."
-    )
+        "and the paper's variants do.",
+        "unsupported", map=type(feature_map).__name__,
+    )  # fmt: skip

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
@@ -88,7 +88,7 @@ def as_edit(
         for one in [given] if isinstance(given, str | int | np.integer) else given:
             ends = (node, one) if isinstance(one, str | int | np.integer) else tuple(one)
             if len(ends) != 2:
-                raise InputError(f"an edge is a node, or two of them. Got {one!r}.")
+                raise InputError(f"an edge is a node, or two of them. Got {one!r}.", "shape", value=one)
             at = [graph.find(as_nodes(np.atleast_1d(np.asanyarray(end)))).tolist()[0] for end in ends]
             found.append((at[0], at[1]))
         return tuple(found)
@@ -108,14 +108,21 @@ def changed_features(
     for name, value in features.items():
         column, number = column_of(graph, name), float(value)
         if column in found:
-            raise InputError(f"feature {name!r} would change twice. Give it, or its column, once.")
+            raise InputError(
+                f"feature {name!r} would change twice. Give it, or its column, once.",
+                "duplicate", setting="features", name=name,
+            )  # fmt: skip
         if not np.isfinite(number):
-            raise InputError(f"feature {name!r} must be a finite number. Got {value}.")
+            raise InputError(
+                f"feature {name!r} must be a finite number. Got {value}.",
+                "not-finite", setting="features", name=name,
+            )  # fmt: skip
         if bounds is not None and abs(number) > bounds[column]:
             raise InputError(
                 f"feature {name!r} is {graph.encoding.feature_units[column]}, and never beyond "
-                f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features."
-            )
+                f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features.",
+                "setting", setting="features", name=name, value=number,
+            )  # fmt: skip
         found[column] = number
     return {(node, column): number for column, number in found.items()}
 
@@ -128,9 +135,14 @@ def column_of(graph: Graph, name: Any) -> int:
             return list(names).index(name)
         near = difflib.get_close_matches(name, names, 1)
         hint = f" Is it {near[0]!r}?" if near else " Explanations of its nodes name features."
-        raise InputError(f"{graph.name!r} has no feature {name!r}.{hint}")
+        raise InputError(
+            f"{graph.name!r} has no feature {name!r}.{hint}", "unknown", what="feature", name=name
+        )
     if not 0 <= name < graph.n_features:
-        raise InputError(f"{graph.name!r} has features 0 to {graph.n_features - 1}. Got {name}.")
+        raise InputError(
+            f"{graph.name!r} has features 0 to {graph.n_features - 1}. Got {name}.",
+            "unknown", what="feature", name=name,
+        )  # fmt: skip
     return int(name)
 
 
@@ -185,7 +197,7 @@ def _few(candidates: list[int]) -> Iterator[tuple[int, ...]]:
 def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
     """A node's own edges or features, those first that add most to its lead."""
     if what not in ("edges", "features"):
-        raise InputError(f"what must be 'edges' or 'features'. Got {what!r}.")
+        raise bad_setting("what", "'edges' or 'features'", what)
     lead = Lead.of(on, node)
     if what == "edges":
         adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))
@@ -204,7 +216,8 @@ class _Queries:
         method = on.model.method
         if not isinstance(method, Method) or method.map.per_node:
             raise InputError(
-                f"{method.title} has learned about single nodes: train again to see what follows."
+                f"{method.title} has learned about single nodes: train again to see what follows.",
+                "unsupported",
             )
         self.on, self.method, self.node, self.count = on, method, node, 0
         self._parts: dict[frozenset[int], tuple[np.ndarray, Graph]] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import is_mapped, row_chunks
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph.adjacency import (
     ADJACENCIES,
     FEATURES,
@@ -223,7 +223,7 @@ def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
         sentence = f"weights must hold one number per edge ({m}). Got {weights.shape}."
         raise InputError(sentence, "shape", setting="weights", expected=(m,), found=weights.shape)
     if weights.dtype.kind not in "fiub":
-        raise InputError(f"weights must be numbers. Got {weights.dtype}.", "setting", setting="weights")
+        raise bad_setting("weights", "numbers", weights.dtype)
     weights = weights.astype(np.float32, copy=False)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if bad.size:
@@ -250,7 +250,7 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
         sentence = f"features must have one row per node ({n}). Got shape {matrix.shape}."
         raise InputError(sentence, "shape", setting="features", expected=n, found=matrix.shape)
     if matrix.dtype.kind not in "fiub":
-        raise InputError(f"features must be numbers. Got {matrix.dtype}.", "setting", setting="features")
+        raise bad_setting("features", "numbers", matrix.dtype)
     if known:
         return matrix
     _require_finite(matrix)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 
 if TYPE_CHECKING:
     from kernode.graph.graph import Graph
@@ -140,7 +140,7 @@ def checked_nodes(nodes: Any, n: int) -> np.ndarray:
     """Return node indices as int64, or raise at the first that a graph of n nodes does not have."""
     nodes = np.asarray(nodes)
     if nodes.size and nodes.dtype.kind not in "iu":
-        raise InputError(f"nodes must be integer indices. Got {nodes.dtype}.", "setting", setting="nodes")
+        raise bad_setting("nodes", "integer indices", nodes.dtype)
     outside = nodes[(nodes < 0) | (nodes >= n)] if nodes.size else nodes
     if outside.size:
         first, negative = int(outside.flat[0]), "Negative values in data: " if outside.min() < 0 else ""

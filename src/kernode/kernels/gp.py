@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError, MissingExtraError, bad_setting
 from kernode.graph import positions
 from kernode.graph.lookup import as_nodes
 from kernode.kernels.node_kernel import NodeKernel
@@ -45,10 +45,7 @@ class GPKernel(_Kernel):
             raise MissingExtraError(sentence, package="gpytorch", extra="gp")
         super().__init__()
         if not isinstance(node_kernel, NodeKernel):
-            raise InputError(
-                f"node_kernel must be a NodeKernel, as model.kernel_ is. Got {type(node_kernel).__name__}.",
-                "setting", setting="node_kernel",
-            )  # fmt: skip
+            raise bad_setting("node_kernel", "a NodeKernel, as model.kernel_ is", type(node_kernel).__name__)
         self.node_kernel = node_kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:

@@ -12,7 +12,7 @@ from kernode.compute.draws import Draws
 from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss
 from kernode.losses.nodes_by_class import NodesByClass
@@ -38,7 +38,7 @@ class Softmax(Loss):
 
     def __post_init__(self) -> None:
         if self.class_weights not in (None, "balanced"):
-            raise InputError(f"class_weights must be 'balanced' or None. Got {self.class_weights!r}.")
+            raise bad_setting("class_weights", "'balanced' or None", self.class_weights)
 
     def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> SoftmaxInputs:
         """Labels, and what each node counts."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.hops import Powers
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopSum
@@ -47,20 +47,9 @@ class Diffusion(HopSum):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hop_weights not in ("learned", "pagerank"):
-            raise InputError(
-                f"hop_weights must be 'learned' or 'pagerank'. Got {self.hop_weights!r}.",
-                "setting",
-                setting="hop_weights",
-                value=self.hop_weights,
-            )
-        if not (isinstance(self.teleport, Real) and 0 < self.teleport <= 1):
-            raise InputError(
-                f"teleport must be in (0, 1]. Got {self.teleport!r}.",
-                "setting",
-                setting="teleport",
-                value=self.teleport,
-            )
+        a, known = self.teleport, self.hop_weights in ("learned", "pagerank")
+        require_setting(known, "hop_weights", "'learned' or 'pagerank'", self.hop_weights)
+        require_setting(isinstance(a, Real) and 0 < a <= 1, "teleport", "in (0, 1]", a)
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, and PageRank's weights where they are learned."""

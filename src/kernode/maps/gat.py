@@ -15,7 +15,7 @@ from torch.nn import functional
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix, product, to_torch, unchecked_csr
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
@@ -25,9 +25,9 @@ from kernode.maps.layers.sizes import (
     ROWS,
     WIDTHS,
     attention_held,
+    check_heads,
     check_widths,
-    features_held,
-    trained,
+    layers_held,
     width_of,
 )
 
@@ -205,12 +205,9 @@ class GAT(FeatureMap):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if self.heads < 1 or any(width % self.heads for width in self.hidden):
-            raise InputError(
-                f"GAT's hidden widths must be multiples of its heads. Got {self.hidden} and {self.heads}."
-            )
-        if not 0 <= self.attention_dropout < 1:
-            raise InputError(f"attention_dropout must be in [0, 1). Got {self.attention_dropout}.")
+        check_heads(self.hidden, self.heads)
+        rate = self.attention_dropout
+        require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
 
     @property
     def reach(self) -> int:
@@ -224,9 +221,8 @@ class GAT(FeatureMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
-        held += attention_held(sizes, place, self.heads * len(self.hidden) + 1)
-        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        heads = self.heads * len(self.hidden) + 1
+        return layers_held(self, sizes, place) + attention_held(sizes, place, heads)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Attention."""

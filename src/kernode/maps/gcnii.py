@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
@@ -52,13 +52,10 @@ class GCNII(StagedMap):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if len(self.hidden) != 1:
-            raise InputError(f"GCNII's layers have one width, such as (64,). Got hidden={self.hidden}.")
-        if self.depth < 1 or not 0 <= self.alpha <= 1 or not self.theta > 0:
-            raise InputError(
-                "GCNII needs depth ≥ 1, alpha in [0, 1] and theta above 0. "
-                f"Got {self.depth}, {self.alpha} and {self.theta}."
-            )
+        require_setting(len(self.hidden) == 1, "hidden", "one width, such as (64,)", self.hidden)
+        require_setting(self.depth >= 1, "depth", "at least 1", self.depth)
+        require_setting(0 <= self.alpha <= 1, "alpha", "in [0, 1]", self.alpha)
+        require_setting(self.theta > 0, "theta", "above 0", self.theta)
 
     @property
     def reach(self) -> int:

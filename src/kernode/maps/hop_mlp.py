@@ -16,6 +16,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.config import require_setting
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
@@ -174,12 +175,8 @@ def _refuse_moved(kind: type[HopMLP]) -> type[HopMLP]:
     @wraps(initialize)
     def checked(self: HopMLP, *args: Any, **settings: Any) -> None:
         for name in MOVED.keys() & settings.keys():
-            raise InputError(
-                f"HopMLP is Eq. 7 and has no {name}: use {MOVED[name]}.",
-                "setting",
-                setting=name,
-                value=settings[name],
-            )
+            sentence = f"HopMLP is Eq. 7 and has no {name}: use {MOVED[name]}."
+            raise InputError(sentence, "setting", setting=name, value=settings[name])
         initialize(self, *args, **settings)
 
     kind.__init__ = checked  # type: ignore[method-assign]
@@ -223,13 +220,8 @@ class HopMLP(HopSum):
 
 def check_hop_weights(value: Any) -> None:
     """Raise unless hop weights are learned or c^h of a number c."""
-    if value != "learned" and not (isinstance(value, Real) and math.isfinite(value)):
-        raise InputError(
-            f"hop_weights must be 'learned' or a finite number c. Got {value!r}.",
-            "setting",
-            setting="hop_weights",
-            value=value,
-        )
+    fits = value == "learned" or (isinstance(value, Real) and math.isfinite(value))
+    require_setting(fits, "hop_weights", "'learned' or a finite number c", value)
 
 
 def constant_weights(hop_weights: str | float, hops: int, place: Place) -> Tensor:

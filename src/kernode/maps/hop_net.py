@@ -64,7 +64,7 @@ class HopNet(HopSum):
         prepared = super().prepare(graph, place)
         if not self.self_loop:
             return prepared
-        return replace(prepared, loops=_loops(np.asarray(graph.adjacency.sum(axis=1)), place))
+        return replace(prepared, loops=_loops(graph.adjacency.astype(np.float64).sum(axis=1), place))
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
@@ -127,4 +127,4 @@ class HopNet(HopSum):
 
 def _loops(degrees: np.ndarray, place: Place) -> Tensor:
     """Ā's diagonal: one over the degree and the self-loop."""
-    return torch.from_numpy(1 / (degrees.astype(np.float64) + 1)).to(place.dtype).to(place.device)
+    return torch.from_numpy(1 / (degrees + 1)).to(place.dtype).to(place.device)

@@ -13,7 +13,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
 from kernode.io.sizes import GraphSizes
@@ -43,13 +43,9 @@ class Presmoothed(StagedMap):
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         whole("hops", self.hops, 1, MOST_HOPS)
-        if self.powers == "released":
-            raise InputError(
-                "powers='released' has nothing between T_0 and T_H, and side by side that is columns of "
-                "zeros. Use powers='each', 'last' or 'plain'."
-            )
-        if self.powers not in ("each", "last", "plain"):
-            raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {self.powers!r}.")
+        # "released" has nothing between T_0 and T_H: side by side that is columns of zeros.
+        known = ("each", "last", "plain")
+        require_setting(self.powers in known, "powers", "'each', 'last' or 'plain'", self.powers)
 
     @property
     def reach(self) -> int:

@@ -14,8 +14,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import part
-from kernode.config import require_part
-from kernode.errors import InputError
+from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
@@ -53,8 +52,7 @@ class SideBySide(FeatureMap):
     def __post_init__(self) -> None:
         for name in ("first", "second"):
             require_part(name, getattr(self, name), FeatureMap, "kernode.maps.HopMLP(outputs=64)")
-        if not 0 <= self.share <= 1:
-            raise InputError(f"share must be in [0, 1]. Got {self.share!r}.")
+        require_setting(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
 
     @property
     def maps(self) -> dict[str, FeatureMap]:

@@ -14,7 +14,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix, product, unit_rows
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.io.sizes import GraphSizes
@@ -147,8 +147,7 @@ class DiffusedComponents(FeatureMap):
     def __post_init__(self) -> None:
         whole("dimensions", self.dimensions, 1)
         whole("hops", self.hops, 0, MOST_HOPS)
-        if not 0 < self.teleport <= 1:
-            raise InputError(f"teleport must be in (0, 1]. Got {self.teleport}.")
+        require_setting(0 < self.teleport <= 1, "teleport", "in (0, 1]", self.teleport)
 
     @property
     def reach(self) -> int:

@@ -54,9 +54,7 @@ def _as_tensor(value: np.ndarray | Tensor) -> Tensor:
 
 
 def read_model(path: str | Path, kind: type[Model] = Model) -> Model:
-    """Read a model of a kind, or of any."""
-    import kernode.tasks  # noqa: F401 (models and methods of every task are known then)
-
+    """Read a model of a kind, or of any whose task is imported (``kernode.tasks``)."""
     kinds = [name for name, one in Model.kinds.items() if issubclass(one, kind)]
     tensors, facts = read_tensors(path, *kinds)
     found = Model.kinds[facts["kind"]]

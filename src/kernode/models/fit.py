@@ -67,8 +67,8 @@ def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnG
     note("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
     on = task.fitted(method, training, trained, variant=chosen, **about)
     if several:
-        tried[chosen] = Tried(on.model.validated(training.select_by), loop.epoch)
-        _log_choice(chosen, training.select_by, tried)
+        tried[chosen] = Tried(on.model.validated(loop.score), loop.epoch)
+        _log_choice(chosen, loop.score, tried)
         on = on.with_metadata(
             chosen_by_validation={name: round(tried[name].validation, 4) for name in candidates},
             epochs_tried={name: tried[name].epochs for name in candidates},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -50,6 +50,8 @@ class Model(ABC):
     kept_epochs: np.ndarray | None = None  # r
     history: dict[str, np.ndarray] = field(default_factory=dict)
     variant: str = ""  # the name of the method
+    chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
+    epochs_tried: dict[str, int] | None = None  # and after how many epochs
     encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     threads: int | None = field(default=None, compare=False)  # not stored either
@@ -122,6 +124,11 @@ class Model(ABC):
         return float(np.mean([by_epoch[max(1, epoch) - 1, i] for i, epoch in enumerate(self.kept_epochs)]))
 
     @property
+    def choice(self) -> dict[str, Any]:
+        """What was tried, as a model holds it."""
+        return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
+
+    @property
     def parts(self) -> dict[str, Any]:
         """What the method is made of, by name."""
         found = {name: getattr(self.method, name, None) for name in ("map", "kernel", "loss")}
@@ -150,6 +157,27 @@ class Model(ABC):
     def __repr__(self) -> str:
         settings = json.dumps(self.method.to_json())
         return f"{type(self).__name__}({settings} on {self.dataset!r}, seeds {list(self.seeds)})"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of a model in percent, and what to compare them with; ``print`` it."""
+
+    figures: dict[str, Any]
+    describe: Callable[[dict[str, Any]], list[str]] = field(repr=False, compare=False)  # in lines
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.figures
+
+    def __str__(self) -> str:
+        return "\n".join(self.describe(self.figures))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 def describe_seeds(seeds: tuple[int, ...]) -> str:
@@ -205,6 +233,13 @@ class ModelOnGraph(ABC):
         return NodeKernel(
             self.model.method.kernel, g, part(self.parameters, "kernel."), self.graph.node_names
         )
+
+    def with_metadata(self, **about: Any) -> Self:
+        """The same with more fields of its model set, on none of which g depends: g stays computed."""
+        found = replace(self, model=replace(self.model, **about))
+        if "g" in vars(self):
+            vars(found)["g"] = self.g
+        return found
 
     def find(self, nodes: Any) -> np.ndarray:
         """Indices of nodes, by name or by index."""

@@ -146,6 +146,7 @@ class TrainingLoop:
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self.interrupted = False
+        self.is_within_epoch = False  # the state is then not that of ``epoch``
         self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
         self._blocks: dict[str, Tensor] = {}
         self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
@@ -161,6 +162,11 @@ class TrainingLoop:
         """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
         return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
 
+    @property
+    def score(self) -> str:
+        """What of validation says which epoch is best: "accuracy", "map", "auc"."""
+        return self.learners[0].score.removeprefix("validation_")
+
     def run(self, until: int | None = None) -> None:
         """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
@@ -174,8 +180,11 @@ class TrainingLoop:
                 if self._has_stopped(epoch):
                     break
                 with deferred_interrupt() if self._keeps_state else nullcontext():
-                    record = _joined([act(epoch) for act in self._advance])
-                    self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                    self.is_within_epoch, records = True, []
+                    for advance in self._advance:
+                        records.append(advance(epoch))
+                    self.history.append(_in_block(_joined(records), self._blocks, epoch, self.epochs))
+                    self.is_within_epoch = False
                 for callback in self.callbacks:
                     callback.on_epoch_end(self)
                 if self._has_diverged(epoch):
@@ -260,8 +269,9 @@ class DivergedError(KernodeError):
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
-            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large."
-        )
+            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large.",
+            "not-finite", epoch=epoch,
+        )  # fmt: skip
         self.replicas = replicas
 
 

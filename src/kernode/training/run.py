@@ -14,7 +14,7 @@ import torch
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.config import Config
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.maps.former import former_json
 from kernode.training.callbacks import Callback
@@ -39,10 +39,7 @@ class Run:
     def __post_init__(self) -> None:
         for one in self.callbacks:
             if not isinstance(one, Callback):
-                raise InputError(
-                    f"callbacks must be a list of Callback objects, such as Checkpoint(path). Got {one!r}.",
-                    "setting", setting="callbacks", value=one,
-                )  # fmt: skip
+                raise bad_setting("callbacks", "a list of Callback objects, such as Checkpoint(path)", one)
 
     @property
     def replicas(self) -> int:

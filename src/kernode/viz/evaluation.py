@@ -186,7 +186,7 @@ class EvaluationData:
         assert self.truth is not None
         r = len(by_run)
         if len(self.test_nodes) == 1:
-            chances, truth = model.as_chances(by_run.mean(axis=0)), self.truth[0]
+            chances, truth = model.calibrated(by_run.mean(axis=0)), self.truth[0]
             of = "one run" if r == 1 else f"{r} runs together"
         else:
             by_run = by_run if model.calibration is None else model.calibration.of_runs(by_run)

@@ -43,7 +43,7 @@ def test_the_picture_has_every_node_where_the_layout_has_it(client, model):
     assert np.abs(places - layout(on, "pca")).max() < 2e-5
     predicted = np.frombuffer(reply.content, "<u2", n, 8 + 4 * n)
     known = np.frombuffer(reply.content, "<u2", n, 8 + 6 * n)
-    assert np.array_equal(predicted, on.chances().argmax(axis=1))
+    assert np.array_equal(predicted, on.calibrated().argmax(axis=1))
     assert np.array_equal(known, on.graph.labels + 1)
 
 

@@ -88,7 +88,7 @@ def test_class_nearest_and_what_mattered_are_found_in_three_clicks(page, model):
     page.wait("#search li", "1033").click()
     page.wait(".panel h2", "1033")
     on = model._on(None)
-    chances = on.chances(on.find(["1033"]))[0]
+    chances = on.calibrated(on.find(["1033"]))[0]
     assert on.graph.class_names[int(chances.argmax())] in page.text("#glance-class")
     assert page.text("#glance-nearest").startswith(model.similar("1033", k=1)[0][0])
     parts = model.explain("1033").neighbours.parts

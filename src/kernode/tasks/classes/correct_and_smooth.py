@@ -63,7 +63,10 @@ class CorrectAndSmooth(NodeMethod):
     def __post_init__(self) -> None:
         require_part("base", self.base, Method, "kernode.Method(kernode.maps.MLP(), …)")
         if self.base.classifier != "softmax":
-            raise InputError("CorrectAndSmooth needs a base with a softmax classifier: another loss.")
+            raise InputError(
+                "CorrectAndSmooth needs a base with a softmax classifier: give it another loss.",
+                "setting", setting="base", value=self.base,
+            )  # fmt: skip
         check_shares("correction_shares", self.correction_shares)
         check_shares("smoothing_shares", self.smoothing_shares)
         whole("steps", self.steps, 1, MOST_STEPS)

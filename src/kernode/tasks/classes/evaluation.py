@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from kernode.metrics.calibration import (
     negative_log_likelihood,
     reliability,
 )
+from kernode.models.model import Report
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -33,33 +33,7 @@ _MOST_CLASSES = 12  # that a terminal shows
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
-@dataclass(frozen=True)
-class Report:
-    """Figures of a model on some nodes, in percent, and what to compare them with; ``print`` it.
-
-    That of a whole fit has those of the test nodes under "test".
-    """
-
-    figures: dict[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.figures[name]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return self.figures
-
-    def __str__(self) -> str:
-        figures = self.figures.get("test", self.figures)
-        if not figures.get("nodes"):
-            return "no node was kept for a test"
-        return "\n".join(lines(figures))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-
-def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> dict[str, Any]:
+def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> Report:
     """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
     names = [*model.classes, *(name for name in graph.class_names if name not in model.classes)]
@@ -73,7 +47,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
     sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
-    return {
+    figures = {
         "dataset": graph.name,
         "variant": model.variant,
         **model.choice,
@@ -92,6 +66,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
         "versions": versions(),
         "seconds_per_epoch": round(model.seconds / max(1, epochs), 5),
     }
+    return Report(figures, lambda figures: lines(figures["test"]))
 
 
 def evaluate(
@@ -262,7 +237,9 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
 
 
 def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
-    """A report in words, for a terminal."""
+    """The figures of some nodes in words, for a terminal."""
+    if not figures.get("nodes"):
+        return ["no node was kept for a test"]
     r = len(figures["runs"])
     found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{uncertain(figures)}"]
     found += [f"{'':<20} {line}" for line in baseline_lines(figures)]

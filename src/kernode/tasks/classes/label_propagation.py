@@ -15,7 +15,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.hops.matrices import scaled
 from kernode.tasks.classes.method import NodeMethod, require_choice, validation_accuracies
@@ -49,7 +49,10 @@ class LabelPropagation(NodeMethod):
     def __post_init__(self) -> None:
         check_shares("shares", self.shares)
         if not self.clamped or not set(self.clamped) <= {False, True}:
-            raise InputError(f"clamped must hold True, False or both. Got {self.clamped}.")
+            raise InputError(
+                f"clamped must hold True, False or both. Got {self.clamped}.",
+                "setting", setting="clamped", value=self.clamped,
+            )  # fmt: skip
         whole("steps", self.steps, 1, MOST_STEPS)
 
     @property
@@ -142,7 +145,7 @@ class LabelPropagation(NodeMethod):
 def check_shares(name: str, shares: tuple[float, ...]) -> None:
     """Raise unless there are some, in [0, 1)."""
     if not shares or not all(0 <= share < 1 for share in shares):
-        raise InputError(f"{name} must be some numbers in [0, 1). Got {shares}.")
+        raise bad_setting(name, "some numbers in [0, 1)", shares)
 
 
 def edge_step(graph: Graph, place: Place) -> Tensor:

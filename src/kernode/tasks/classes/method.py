@@ -16,7 +16,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
@@ -78,10 +78,9 @@ class NodeMethod(Config):
 
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
-        given = {
-            **changes.parts,
-            **{k: v for name in PARTS_OF_METHOD for k, v in changes.of_part(name).items()},
-        }
+        given: dict[str, Any] = {}
+        for name in PARTS_OF_METHOD:
+            given |= ({name: changes.parts[name]} if name in changes.parts else {}) | changes.of_part(name)
         found: NodeMethod = changed(self, given)
         return found
 
@@ -283,10 +282,7 @@ def _other_loss(loss: Loss, given: Any) -> Loss:
     if isinstance(given, type):
         require_part("loss", given, Loss, "kernode.losses.Hinge()")
     known = ", ".join(("kernel", "softmax", "joint", *sorted(kernel_losses())))
-    raise InputError(
-        f"loss must be a loss such as kernode.losses.Hinge(), or one of {known}. Got {given!r}.",
-        "setting", setting="loss", value=given,
-    )  # fmt: skip
+    raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
 
 
 def _with_objective(loss: Loss, objective: Objective) -> Loss:
@@ -313,10 +309,7 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         return given
     by_name = kernel_losses()
     if not isinstance(given, str) or given.lower() not in by_name:
-        raise InputError(
-            f"kernel_loss must be one of {', '.join(sorted(by_name))}. Got {given!r}.",
-            "setting", setting="kernel_loss", value=given,
-        )  # fmt: skip
+        raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
     kind = by_name[given.lower()]
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
 

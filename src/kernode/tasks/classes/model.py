@@ -44,8 +44,6 @@ class NodeModel(Model):
     tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or not known
     classes: tuple[Any, ...]  # what the c class numbers stand for
     split: str = ""  # how nodes were split
-    chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
-    epochs_tried: dict[str, int] | None = None  # and after how many epochs
     calibration: Calibration | None = None  # of probabilities; None in files before 0.2
     n_features: int | None = None  # that a graph must have; None in files before 0.1
     references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
@@ -220,11 +218,6 @@ class NodeModel(Model):
     def calibrated(self, mean: np.ndarray) -> np.ndarray:
         """Calibrate the replicas' mean probabilities (… × c), where the model is calibrated."""
         return mean if self.calibration is None else self.calibration.together(mean)
-
-    @property
-    def choice(self) -> dict[str, Any]:
-        """What was tried, as a model holds it."""
-        return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
 
     def validation_accuracy(self) -> float:
         """Percent, each replica at the epoch that it kept, their mean; 0 without validation."""

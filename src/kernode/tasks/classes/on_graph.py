@@ -111,13 +111,6 @@ class NodeModelOnGraph(ModelOnGraph):
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
         return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
 
-    def with_metadata(self, **about: Any) -> NodeModelOnGraph:
-        """The same with more fields of its model set, on none of which g depends: g stays computed."""
-        found = replace(self, model=replace(self.model, **about))
-        if "g" in vars(self):
-            vars(found)["g"] = self.g
-        return found
-
     def with_g(self) -> NodeModelOnGraph:
         """The same with g computed, so that what training prepared of the graph need not be held."""
         if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):

@@ -14,7 +14,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
@@ -48,10 +48,7 @@ class LinkMethod(Config):
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
         width = getattr(self.map.unwrapped, "outputs", 0)
         if self.variational and width is not None and width % 2:
-            raise InputError(
-                f"outputs must be even, for means and deviations side by side. Got {width}.",
-                "setting", setting="outputs", value=width,
-            )  # fmt: skip
+            raise bad_setting("outputs", "even, for means and deviations side by side", width)
         if width is None:
             raise InputError(
                 "a link predictor has no classes to take its map's width from: give the map outputs.",

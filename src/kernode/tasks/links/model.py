@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
@@ -37,7 +37,7 @@ class LinkModel(Model):
     """Learned parameters of r replicas that predict links."""
 
     kind: ClassVar[str] = "link predictor"
-    optional_facts: ClassVar[tuple[str, ...]] = ("all_edges",)
+    optional_facts: ClassVar[tuple[str, ...]] = ("all_edges", "chosen_by_validation", "epochs_tried")
 
     method: LinkMethod
     split_seed: int | None  # of the split whose training edges it saw; None: of a split of one's own
@@ -66,8 +66,9 @@ class LinkModel(Model):
         return {"held_out": self.held_out}
 
     def own_facts(self) -> dict[str, Any]:
-        """Which edges trained."""
-        return {"split_seed": self.split_seed, **({"all_edges": True} if self.all_edges else {})}
+        """Which edges trained, and what was tried."""
+        facts = {"split_seed": self.split_seed, **({"all_edges": True} if self.all_edges else {})}
+        return facts if self.chosen_by_validation is None else facts | self.choice
 
     @classmethod
     def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,6 +76,8 @@ class LinkModel(Model):
         return {
             "split_seed": facts["split_seed"],
             "all_edges": facts.get("all_edges", False),
+            "chosen_by_validation": facts.get("chosen_by_validation"),
+            "epochs_tried": facts.get("epochs_tried"),
             "held_out": tensors["held_out"].numpy() if "held_out" in tensors else None,
         }
 
@@ -201,7 +204,7 @@ class LinkModelOnGraph(ModelOnGraph):
     def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
         """The same by position (m × 2, a node's own first), and m probabilities."""
         if k < 1:
-            raise InputError(f"k must be an integer ≥ 1. Got {k}.", "setting", setting="k", value=k)
+            raise bad_setting("k", "an integer ≥ 1", k)
         if self.held_out is None:
             warn(
                 f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError
-from kernode.estimators.descriptions import DESCRIPTIONS
 from kernode.explain.explain import explain_node
 from kernode.explain.explanation import Part
 from kernode.progress import tell

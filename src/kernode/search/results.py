@@ -1,0 +1,96 @@
+"""Stored results: one JSON file each, found by a digest of the settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kernode.errors import FileError
+from kernode.progress import note
+from kernode.storage import write_whole
+
+
+def digest_of(settings: Mapping[str, Any]) -> str:
+    """Return the digest of settings, in whatever order."""
+    plain = json.dumps(settings, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(plain.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder that new results are written to, and the folders that stored ones are read from.
+
+    A cell has ``settings`` that decide its result, their ``digest``, and a ``name``.
+    """
+
+    folder: Path
+    sources: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, folder: Path | None) -> Results:
+        """Use this folder, by default ./results."""
+        folder = folder or Path("results")
+        return cls(folder, (folder,))
+
+    def find(self, cell: Any) -> dict[str, Any] | None:
+        """Return the stored result of a cell, or None."""
+        path = self._paths.get(cell.digest)
+        if path is None:
+            return None
+        record = read_record(path)
+        if digest_of(record.get("settings", {})) != cell.digest:
+            raise _damaged(path, "holds other settings than its name says")
+        return record
+
+    def save(self, cell: Any, figures: Mapping[str, Any]) -> Path:
+        """Store a result."""
+        path = self.folder / cell.settings["kind"] / f"{cell.name}-{cell.digest}.json"
+        values = {"settings": dict(cell.settings), **figures}
+        write_whole(path, (_lines(values) + "\n").encode())
+        self._paths[cell.digest] = path
+        note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
+        return path
+
+    def unfinished(self, cell: Any) -> Path:
+        """Return the checkpoint file of a long cell."""
+        return self.folder / f".unfinished-{cell.digest}.safetensors"
+
+    @cached_property
+    def _paths(self) -> dict[str, Path]:
+        """Stored files by digest; the first folder wins."""
+        found: dict[str, Path] = {}
+        for source in reversed(self.sources):
+            found |= {path.stem.rpartition("-")[2]: path for path in sorted(source.glob("*/*-*.json"))}
+        return found
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a stored result."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, f"is not a stored result ({error})") from None
+    if not isinstance(record, dict):
+        raise _damaged(path, "is not a stored result")
+    return record
+
+
+def _damaged(path: Path, what: str) -> FileError:
+    return FileError(f"{path} {what}. Delete it.", "damaged-file", path=path)
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    """JSON with one line per name, also of the settings: readable differences."""
+    lines = []
+    for name, value in values.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict) and value:
+            inner = (f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
+            text = "{\n" + ",\n".join(inner) + "\n }"
+        lines.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"

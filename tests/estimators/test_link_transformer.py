@@ -1,0 +1,207 @@
+"""Vectors from links alone: no label is read, every edge trains, scikit-learn's tools take it as it is."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+from sklearn.utils.estimator_checks import check_estimator
+
+import kernode as kn
+from graphs import CLUSTERS
+from kernode.kernels import RBF
+from kernode.maps import GCN
+from kernode.metrics.ranking import retrieval
+from refusals import refused
+
+NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
+GRAPH = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, node_names=NAMES, name="clusters")
+UNLABELLED = kn.Graph(
+    CLUSTERS.adjacency, CLUSTERS.features, np.full(120, -1), node_names=NAMES, name="clusters"
+)
+
+
+def transformer(**settings):
+    return kn.LinkKernelTransformer(**{"epochs": 5, "device": "cpu"} | settings)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return transformer(replicas=2).fit(GRAPH)
+
+
+def test_labels_change_no_bit(fitted):
+    vectors = fitted.transform(None)
+    assert (UNLABELLED.labels < 0).all()
+    np.testing.assert_array_equal(transformer(replicas=2).fit_transform(UNLABELLED), vectors)
+    again = transformer(replicas=2).fit(NAMES, np.arange(120) % 5, graph=GRAPH)  # y of whatever kind
+    np.testing.assert_array_equal(again.transform(NAMES), vectors)
+
+
+def test_another_seed_gives_other_vectors_and_the_same_seed_the_same(fitted):
+    second = transformer(random_state=1).fit_transform(GRAPH)
+    np.testing.assert_array_equal(transformer(random_state=1).fit_transform(GRAPH), second)
+    # Replica 1 of a stack has seed 0 + 1, and its half of the vectors is divided by √2.
+    np.testing.assert_allclose(fitted.transform(None)[:, 512:] * np.sqrt(2), second, atol=2e-6)
+    assert not np.allclose(fitted.transform(None)[:, :512] * np.sqrt(2), second, atol=0.01)
+
+
+def test_dot_products_of_vectors_are_the_kernel(fitted):
+    vectors = fitted.transform(None)
+    np.testing.assert_allclose(vectors @ vectors.T, fitted.kernel_.gram(), atol=1e-6)
+    np.testing.assert_allclose((vectors**2).sum(axis=1), 1, atol=1e-6)
+
+
+def test_nodes_of_a_class_are_found_better_than_by_their_features():
+    def found(x):
+        x = torch.from_numpy(normalize(np.asarray(x, np.float64)))
+        return float(retrieval((x @ x.T)[None], torch.tensor(GRAPH.labels))[0][0])
+
+    vectors = kn.LinkKernelTransformer(device="cpu").fit_transform(GRAPH)
+    assert found(vectors) > found(GRAPH.features) + 5
+
+
+def test_every_edge_trains_and_the_whole_graph_answers():
+    seen = []
+
+    class Edges(kn.Callback):
+        def on_fit_begin(self, loop):
+            seen.extend(len(one.pairs.edges) for one in loop.learners)
+
+    model = transformer(callbacks=Edges()).fit(GRAPH)
+    assert seen == [GRAPH.n_edges]
+    assert model.graph_ is GRAPH
+    assert model.model_.all_edges
+    assert model.model_.held_out.shape == (0, 2)
+    assert set(model.history_) == {"loss"}  # nothing is held out that could be evaluated
+
+
+def test_a_variant_that_chooses_its_epoch_runs_them_all():
+    model = transformer(variant="kernel", epochs=7).fit(GRAPH)
+    assert (model.model_.training.selection, model.model_.training.patience) == ("last", None)
+    assert model.model_.kept_epochs.tolist() == [7]
+    for name, value in (("selection", "best"), ("patience", 3)):
+        with refused("no-effect", setting=name):
+            transformer(training={name: value}).fit(GRAPH)
+
+
+# ---- scikit-learn
+
+
+def test_settings_are_cloned_set_and_nested():
+    model = transformer(kernel=RBF(2.0), replicas=3)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(kernel__gamma=0.5, epochs=2).kernel == RBF(0.5)
+    assert transformer(map=GCN((4,), 6)).fit_transform(GRAPH).shape == (120, 6)
+    for use in (lambda m: m.transform([0]), lambda m: m.kernel_, lambda m: m.get_feature_names_out()):
+        with pytest.raises(NotFittedError):
+            use(clone(model))
+
+
+def test_a_pipeline_learns_from_few_labels():
+    train, test = NAMES[:30], NAMES[30:]
+    pipeline = make_pipeline(transformer(), LogisticRegression(C=10))
+    pipeline.fit(train, GRAPH.labels[:30], linkkerneltransformer__graph=GRAPH)
+    assert pipeline.score(test, GRAPH.labels[30:]) > 0.8
+
+
+class OnGraph(kn.LinkKernelTransformer):
+    """With a graph of its own, for scikit-learn's checks, which give none."""
+
+    def fit(self, X=None, y=None, *, graph=CLUSTERS):
+        return super().fit(X, y, graph=graph)
+
+    def fit_transform(self, X, y=None, *, graph=CLUSTERS):
+        return super().fit_transform(X, y, graph=graph)
+
+
+# Nodes are one list: these slice or count columns of X, of which they have just left one.
+OF_COLUMNS = {
+    "check_dont_overwrite_parameters",
+    "check_dict_unchanged",
+    "check_estimator_sparse_array",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+}
+
+
+def test_scikit_learns_checks_pass_but_for_those_with_a_reason():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks warn of what they try
+        results = check_estimator(OnGraph(epochs=2, device="cpu"), on_fail=None, on_skip=None)
+    assert {one["check_name"] for one in results if one["status"] == "failed"} == OF_COLUMNS
+    assert "check_estimator_cloneable" in {one["check_name"] for one in results if one["status"] == "passed"}
+
+
+def test_frames_have_the_nodes_rows_and_named_columns(fitted):
+    frames = pickle.loads(pickle.dumps(fitted)).set_output(transform="pandas")
+    found = frames.transform(pd.Series(NAMES[:4], index=list("abcd")))
+    assert found.index.tolist() == list("abcd")
+    assert found.columns.tolist()[:2] == ["linkkerneltransformer0", "linkkerneltransformer1"]
+    assert found.shape == (4, len(fitted.get_feature_names_out())) == (4, 1024)
+    np.testing.assert_array_equal(found, fitted.transform(NAMES[:4]))
+
+
+def test_similar_nodes_have_names(fitted):
+    ((other, similarity),) = fitted.similar(NAMES[3], k=1)
+    assert other in NAMES
+    assert similarity == pytest.approx(fitted.kernel_.pairs([NAMES[3]], [other])[0], abs=1e-6)
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("with_graph", [False, True])
+def test_a_file_gives_the_same_vectors(fitted, tmp_path, with_graph):
+    path = fitted.save(tmp_path / "m.safetensors", with_graph=with_graph)
+    read = kn.load_model(path) if with_graph else kn.load_model(path, GRAPH)
+    assert isinstance(read, kn.LinkKernelTransformer)
+    np.testing.assert_array_equal(read.transform(None), fitted.transform(None))
+    assert (read.variant, read.replicas, read.training.epochs) == ("embedding", 2, 5)
+    np.testing.assert_array_equal(clone(read).fit(GRAPH).transform(None), fitted.transform(None))
+
+
+def test_a_file_without_its_graph_says_what_it_needs(fitted, tmp_path):
+    path = fitted.save(tmp_path / "m.safetensors")
+    with refused("missing", setting="graph"):
+        kn.load_model(path)
+    with refused("conflict", setting="graph"):
+        kn.load_model(path, kn.Graph.from_edges([(0, 1)], np.eye(2)))
+
+
+# ---- wrong use
+
+
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        (lambda m: m.fit(GRAPH, graph=GRAPH), "duplicate"),
+        (lambda m: m.fit(kn.Graph.from_edges([], np.eye(3), name="lone")), "too-few"),
+        (lambda m: m.set_params(variant="k3").fit(GRAPH), "unknown"),
+        (lambda m: m.set_params(training__dropout=0.5).fit(GRAPH), "no-effect"),
+    ],
+)
+def test_wrong_use_is_refused(use, code):
+    with refused(code):
+        use(transformer(epochs=1))
+
+
+@pytest.mark.parametrize("data", [{"X": ["nobody"], "graph": GRAPH}, {"X": NAMES}, {}])
+def test_a_fit_needs_a_graph_and_its_nodes(data):
+    with pytest.raises(kn.InputError):
+        transformer(epochs=1).fit(**data)

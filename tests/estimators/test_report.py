@@ -1,0 +1,178 @@
+"""Reports: what ``report()`` says is what the commands print, and what loops over the replicas find."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from graphs import CLUSTERS
+from kernode.tasks.links.variants import tuned_name
+from refusals import refused
+from tasks import LABELS, SPLIT, fit, link_task, split_of
+
+DATA = "synthetic:nodes=150,classes=3,features=8"
+ONLY_COMMANDS = {
+    "deterministic", "seconds_total", "peak_memory_mb", "model", "replaced", "trained_again_on", "predictions",
+    "notes", "repairs", "warnings",
+}  # fmt: skip
+SECONDS = ("seconds_per_epoch", "seconds_training")
+
+
+def printed(command, *words):
+    status, out, err = command(*words, "--json", "--quiet")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def without_seconds(report):
+    return {name: value for name, value in report.items() if name not in SECONDS}
+
+
+@pytest.mark.parametrize("split", [None, "0.5/0.25/0.25", "30/30/30"])
+def test_a_fit_on_a_split_reports_what_the_command_prints(command, tmp_path, split):
+    options = [] if split is None else ["--split", split]
+    words = ["--variant", "k3", "--epochs", "3", "--replicas", "2", "--seed", "5"]
+    found = printed(command, "fit", DATA, *words, *options, "-o", tmp_path / "m.safetensors")
+    model = kn.NodeKernelClassifier("k3", epochs=3, replicas=2, random_state=5, device="cpu")
+    report = model.fit(graph=kn.load(DATA)[0], split=split).report().to_json()
+    assert set(found) - set(report) == ONLY_COMMANDS
+    expected = json.loads(json.dumps(report))
+    assert without_seconds(found) == without_seconds(expected) | {name: found[name] for name in ONLY_COMMANDS}
+    read = kn.load_model(tmp_path / "m.safetensors")
+    assert np.array_equal(read.predict_proba(range(9)), model.predict_proba(range(9)))
+
+
+def test_a_fit_on_links_reports_what_the_command_prints(command, tmp_path):
+    words = ["--variant", "gae", "--epochs", "3", "--replicas", "2", "-o", tmp_path / "l.safetensors"]
+    found = printed(command, "links", DATA, *words)
+    model = kn.LinkPredictor("gae", epochs=3, replicas=2, device="cpu").fit(kn.load(DATA)[0])
+    expected = json.loads(json.dumps(model.report().to_json()))
+    ours = {name: found[name] for name in set(found) - set(expected)}
+    assert set(ours) <= ONLY_COMMANDS
+    assert without_seconds(found) == without_seconds(expected) | ours
+    assert model.evaluate()["auc"] == pytest.approx(expected["test"]["auc_mean"], abs=1e-3)
+
+
+def test_figures_are_means_over_the_replicas():
+    model = kn.NodeKernelClassifier("n1", epochs=4, replicas=3, device="cpu")
+    model.fit(graph=CLUSTERS, split="0.2/0.2/0.6")
+    splits = model._splits
+    assert len({split.test.tobytes() for split in splits}) == 3  # each replica has a split of its own
+    ours = model.report()["test"]
+    assert ours["accuracy_std"] > 0  # replicas differ, so that a mean is not any of them
+    assert ours["accuracy_mean"] == pytest.approx(np.mean(ours["runs"]), abs=1e-3)
+    found = (
+        model.model_.on(CLUSTERS).probabilities(np.stack([split.test for split in splits])).argmax(axis=-1)
+    )
+    counts = np.zeros((3, 3), int)
+    for run, split in zip(found, splits, strict=True):
+        for node, answer in zip(split.test, run, strict=True):
+            counts[CLUSTERS.labels[node], answer] += 1
+    assert np.array_equal(ours["confusion"], counts)
+    assert ours["accuracy_mean"] == pytest.approx(100 * np.trace(counts) / counts.sum(), abs=1e-3)
+    low, high = ours["interval_95"]
+    assert low < ours["accuracy_mean"] < high
+
+
+def test_a_split_is_named_read_or_given(tmp_path):
+    splits = [split_of(CLUSTERS, seed) for seed in (0, 1)]
+    path = tmp_path / "own.npz"
+    np.savez(path, train=splits[0].train, validation=splits[0].validation, test=splits[0].test)
+    fits = {
+        split_name: kn.NodeKernelClassifier("n1", epochs=2, replicas=2, device="cpu").fit(
+            graph=CLUSTERS, split=split
+        )
+        for split_name, split in {"one": splits[0], "file": path, "each": splits}.items()
+    }
+    for name, model in fits.items():
+        assert np.array_equal(model.model_.train[0], splits[0].train), name
+        assert np.array_equal(model.model_.tested[0], splits[0].test), name
+        assert model.report()["sizes"]["test"] == len(splits[0].test)
+    assert [len(one.model_.train) for one in fits.values()] == [1, 1, 2]
+    assert np.array_equal(fits["each"].model_.train, np.stack([one.train for one in splits]))
+    with refused("shape", setting="split"):
+        kn.NodeKernelClassifier("n1", replicas=3).fit(graph=CLUSTERS, split=splits)
+
+
+def test_a_report_without_a_split_needs_nodes():
+    model = kn.NodeKernelClassifier("n1", epochs=2, device="cpu")
+    model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
+    with refused("missing", setting="X"):
+        model.report()
+    truth = CLUSTERS.labels[SPLIT.test]
+    found = model.report(SPLIT.test, truth)
+    assert found["accuracy_mean"] == pytest.approx(100 * model.score(SPLIT.test, truth), abs=1e-3)
+    whole = (
+        kn.NodeKernelClassifier("n1", epochs=2, device="cpu")
+        .fit(graph=CLUSTERS, split=SPLIT)
+        .report()["test"]
+    )
+    assert (whole["accuracy_mean"], whole["confusion"]) == (found["accuracy_mean"], found["confusion"])
+    with pytest.warns(kn.KernodeWarning, match="optimistic"):
+        model.report(SPLIT.train, LABELS)
+    with refused("shape"):
+        model.report(SPLIT.test, truth[1:])
+
+
+def test_trained_again_on_all_labels_the_first_stays_as_it_was():
+    model = kn.NodeKernelClassifier("n1", epochs=3, device="cpu").fit(graph=CLUSTERS, split=SPLIT)
+    before = model.predict_proba(SPLIT.test)
+    assert model.leaves_labels
+    final = model.refit()
+    assert not final.leaves_labels
+    assert final.model_.train.shape == (1, 120)
+    assert np.array_equal(model.predict_proba(SPLIT.test), before)
+    assert final.model_.training.epochs == max(1, int(model.model_.kept_epochs[0]))
+
+
+def test_few_labels_all_train_and_nothing_is_tested():
+    labels = np.where(np.arange(120) < 15, CLUSTERS.labels, -1)
+    few = replace(CLUSTERS, labels=labels)
+    with pytest.warns(kn.KernodeWarning, match="too few to keep some for a test"):
+        model = kn.NodeKernelClassifier("n1", epochs=3, device="cpu").fit(graph=few)
+    assert model.model_.train.shape == (1, 15)
+    assert "no node was kept for a test" in str(model.report())
+
+
+def test_all_labels_of_one_class_need_the_softmax_loss():
+    one = replace(CLUSTERS, labels=np.zeros(120, int), class_names=("a",))
+    with refused("too-few", setting="loss"):
+        kn.NodeKernelClassifier("k3", epochs=1).fit(graph=one, split="0.5/0.25/0.25")
+
+
+# links
+
+
+def test_replicas_share_the_split_of_the_first_seed():
+    model = kn.LinkPredictor(
+        "gae", epochs=3, replicas=2, random_state=4, training={"precision": 64}, device="cpu"
+    )
+    model.fit(CLUSTERS)
+    split = kn.split_edges(CLUSTERS, 4)
+    assert np.array_equal(model.split_.validation, split.validation)
+    assert (model.model_.split_seed, model.model_.seeds) == (4, (4, 5))
+    ((method, training),) = model.methods().values()
+    alone = fit(link_task(seeds=(5,), split=split), method, training)
+    both = model._on_graph.logits(split.test)
+    assert np.abs(both[1] - alone.logits(split.test)[0]).max() < 1e-8
+    assert len(model.report()["test"]["runs"]) == 2
+
+
+def test_searched_settings_serve_the_split_that_they_were_not_searched_on_alone(cora):
+    graph, _ = cora
+    assert (tuned_name(graph, 0), tuned_name(graph, 1), tuned_name(CLUSTERS, 0)) == ("cora", "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
+def test_every_variant_learns_coras_links(name, cora):
+    model = kn.LinkPredictor(name, epochs=100, device="cpu").fit(cora[0])
+    report, split = model.report(), model.split_
+    assert (report["dataset"], report["variant"], report["epochs"]) == ("cora", name, 100)
+    assert report["test"]["auc_mean"] > 84
+    for part in ("test", "validation"):
+        (run,) = model._on_graph.evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
+        for figure in ("auc", "ap", "hits_at_50", "mrr"):
+            assert report[part]["runs"][0][figure] == pytest.approx(run[figure], abs=1e-3)

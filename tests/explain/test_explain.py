@@ -1,0 +1,166 @@
+"""Explanations of a model are its own answers, taken apart."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.kernels import RBF, Linear, Normalized
+from kernode.maps import GAT, GCN, HopMLP, HopStages
+from refusals import refused
+
+GRAPH = clustered_graph(n=60, classes=3)
+TRAIN = np.arange(0, 60, 2)
+
+
+def fitted(variant="k3", replicas=2, **settings):
+    training = {"precision": 64, "epochs": 5}
+    model = kn.NodeKernelClassifier(variant, replicas=replicas, random_state=0, training=training, **settings)
+    return model.fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH, validation=np.arange(1, 60, 4))
+
+
+MODELS = {
+    "k3": {},
+    "n1": {"variant": "n1", "replicas": 1},
+    "k1": {"variant": "k1"},
+    "hops": {"variant": "hops", "hidden": 8},
+    "diffusion": {"variant": "diffusion", "hidden": 8},
+    "own width": {"map": HopMLP((8,), 5, hops=3, powers="last"), "loss": "kernel"},
+    "linear": {"variant": "k1", "kernel": Linear()},
+    "sum": {"variant": "k1", "kernel": Linear() + Normalized(Linear())},
+    "appnp": {"variant": "appnp"},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=MODELS.get)
+def model(request):
+    return fitted(**MODELS[request.param])
+
+
+def test_all_sums_are_the_lead_of_the_models_own_scores(model):
+    on = model._on(None)
+    for node in (0, 7, 59):
+        e = model.explain(node, top=3)
+        assert np.allclose(e.probabilities, model.predict_proba([node])[0], atol=1e-8)
+        assert e.of_class == model.predict([node])[0]
+        assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias, abs=1e-8)
+        assert e.lead == pytest.approx(e.features.whole + e.class_bias, abs=1e-8)
+        assert e.lead == pytest.approx(sum(hop.value for hop in e.hops) + e.class_bias, abs=1e-8)
+        assert len(e.neighbours.parts) <= 3
+        asked = torch.tensor([[node]])
+        scores = on.model.method.scores(on.parameters, on.g, on.training_nodes, asked)[:, 0]
+        assert np.allclose(e.scores, scores.mean(dim=0), atol=1e-8)
+
+
+def test_pairs_neighbours_and_features_sum_to_the_kernel(model):
+    for u, v in ((0, 1), (7, 30), (5, 5)):
+        e = model.explain(u, v, top=4)
+        k = model.kernel_.pairs([u], [v])[0]
+        assert e.similarity == pytest.approx(k, abs=1e-8)
+        for side in (0, 1):
+            assert e.neighbours[side].whole == pytest.approx(k, abs=1e-8)
+            assert e.features[side].whole == pytest.approx(k, abs=1e-8)
+        every = model.explain(u, v, top=10_000)
+        assert every.rest_count == 0
+        assert every.rest == pytest.approx(0, abs=1e-8)
+
+
+def test_what_is_not_shown_is_one_remainder():
+    model = fitted()
+    few, all_of_them = model.explain(0, top=2), model.explain(0, top=1000)
+    assert all_of_them.neighbours.rest_count == 0
+    assert few.neighbours.rest_count == len(all_of_them.neighbours.parts) - 2
+    first = all_of_them.neighbours.parts[:2]
+    assert [one.name for one in few.neighbours.parts] == [one.name for one in first]
+    assert [one.value for one in few.neighbours.parts] == pytest.approx([one.value for one in first])
+    rest = sum(part.value for part in all_of_them.neighbours.parts[2:])
+    assert few.neighbours.rest == pytest.approx(rest)
+    sizes = [abs(part.value) for part in all_of_them.neighbours.parts]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_several_replicas_are_explained_by_their_mean_with_its_spread():
+    model = fitted(replicas=3)
+    e = model.explain(4, top=1000)
+    alone = []
+    for i in range(3):
+        one = model._on(None).of_replicas([i])
+        single = kn.NodeKernelClassifier("k3")._become(one.model, "cpu", one)
+        alone.append(single.explain(4, top=1000, of_class=e.of_class, against=e.against))
+    by_name = [{part.name: part.value for part in one.neighbours.parts} for one in alone]
+    for part in e.neighbours.parts:
+        values = [one[part.name] for one in by_name]
+        assert part.value == pytest.approx(np.mean(values))
+        assert part.spread == pytest.approx(np.std(values, ddof=1))
+    assert alone[0].neighbours.parts[0].spread is None
+
+
+def test_a_class_can_be_asked_for():
+    model = fitted()
+    e = model.explain(0, of_class=2, against=1)
+    scores = dict(zip(e.classes, e.scores, strict=True))
+    assert (e.of_class, e.against, e.lead) == (2, 1, scores[2] - scores[1])
+    for wrong, code in (({"of_class": 9}, "unknown"), ({"of_class": 1, "against": 1}, "conflict")):
+        with refused(code):
+            model.explain(0, **wrong)
+    with refused("conflict", setting="against"):
+        model.explain(0, 1, of_class=1)
+    with refused("setting", setting="top", value=0):
+        model.explain(0, top=0)
+
+
+@pytest.mark.parametrize("feature_map", [GCN((4,)), GAT((4,), heads=2), HopStages((4,))])
+def test_what_has_no_exact_explanation_is_refused(feature_map):
+    model = fitted(map=feature_map)
+    for nodes in ((0,), (0, 1)):
+        with refused("unsupported", map=type(feature_map).__name__):
+            model.explain(*nodes)
+
+
+def test_a_gaussian_kernel_is_refused_where_it_decides():
+    by_centroids, by_softmax = fitted("k2"), fitted("k3", kernel=RBF())
+    for use in (lambda: by_centroids.explain(0), lambda: by_softmax.explain(0, 1)):
+        with pytest.raises(kn.InputError):
+            use()
+    e = by_softmax.explain(0)  # scores of softmax do not ask the kernel
+    assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias)
+
+
+def test_methods_without_a_map_are_refused():
+    model = kn.NodeKernelClassifier("label-propagation").fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH)
+    with refused("unsupported"):
+        model.explain(0)
+
+
+def test_as_json_and_as_text():
+    model = fitted()
+    for e in (model.explain(0), model.explain(0, 1)):
+        assert json.loads(json.dumps(e.to_json()))
+        assert "All sums are complete" in str(e)
+    assert "lead of" in str(model.explain(0))
+
+
+def test_on_cora_a_hub_is_as_exact():
+    graph, split = kn.load("cora", split="fastgcn")
+    model = kn.NodeKernelClassifier("k3", training={"precision": 64, "epochs": 5})
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    hub = int(np.argmax(np.diff(graph.adjacency.indptr)))
+    name = graph.node_names[hub]
+    e = model.explain(name)
+    assert e.features.other_count > 0
+    assert e.lead == pytest.approx(e.features.whole + e.class_bias, abs=1e-8)
+    assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias, abs=1e-8)
+    pair = model.explain(name, "35")
+    k = model.kernel_.pairs([name], ["35"])[0]
+    assert [one.whole for one in (*pair.neighbours, *pair.features)] == pytest.approx([k] * 4, abs=1e-8)
+    # More parts than nodes whose features are looked at where fewer are asked for.
+    many = model.explain(name, top=200)
+    assert len(many.neighbours.parts) == 200
+    assert many.neighbours.parts[150].words
+    assert many.lead == pytest.approx(many.features.whole + many.class_bias, abs=1e-8)
+    assert many.features.other_count == many.neighbours.rest_count
+    pair = model.explain(name, "35", top=200)
+    assert [one.whole for one in (*pair.neighbours, *pair.features)] == pytest.approx([k] * 4, abs=1e-8)

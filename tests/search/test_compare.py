@@ -1,0 +1,292 @@
+"""Comparison of methods: the same splits for all, validation chooses, paired tests, stored results."""
+
+import json
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.cli.compare import KNOWN
+from kernode.io import load_graph, split_nodes
+from kernode.metrics.significance import holm, paired
+from kernode.models.changes import Changes
+from kernode.search.baselines import METHODS, ComparedMethod, compared_method
+from kernode.search.compare import Comparison, evaluate, run_comparisons, stored_settings
+from kernode.search.compare_report import differences, report
+from kernode.search.results import Results, digest_of, read_record
+from kernode.search.trials import candidates_of
+from kernode.tasks.classes.configure import candidates, configure
+from refusals import refused
+from tasks import DOUBLE, SINGLE
+
+SPLIT = "0.5/0.25/0.25"
+RESULTS = Path(__file__).parents[2] / "results"
+# The first candidate hardly learns: what picks it does not look at validation.
+SMALL = ComparedMethod(
+    "small", "small", "k3", {"epochs": 10, "hidden": (8,)}, ({"learning_rate": 1e-6}, {"learning_rate": 0.05})
+)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return clustered_graph(n=60)
+
+
+# Statistics
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_without_overlap_the_test_is_students(values):
+    ours, theirs = paired(values, test_to_train=0.0), stats.ttest_1samp(values, 0.0)
+    assert ours.p == pytest.approx(theirs.pvalue, abs=1e-9)
+    low, high = theirs.confidence_interval(0.95)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-7)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
+def test_overlap_makes_the_test_more_careful(values):
+    plain, careful = paired(values, 0.0), paired(values, 1 / 3)
+    assert careful.p >= plain.p
+    assert careful.low <= plain.low <= plain.mean <= plain.high <= careful.high
+
+
+def test_correction_holds_its_level_where_students_does_not():
+    """Means of overlapping resamples of the same numbers: no difference is there to be found."""
+    random, naive, corrected = np.random.default_rng(0), 0, 0
+    for _ in range(300):
+        numbers = random.normal(size=100)  # a node's difference between two equal methods
+        resamples = [numbers[random.permutation(100)[:25]].mean() for _ in range(20)]
+        naive += paired(resamples, 0.0).p < 0.05
+        corrected += paired(resamples, 1 / 3).p < 0.05
+    assert naive > 60
+    assert corrected < 30
+
+
+def test_equal_and_single_differences_have_an_answer():
+    assert paired([0.0, 0.0], 0.5).p == 1
+    assert paired([1.0, 1.0], 0.5).p == 0
+    assert paired([1.0], 0.5).p == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_between_nothing_and_bonferroni(p_values):
+    corrected = holm(p_values)
+    assert all(c >= min(1, p) - 1e-9 for p, c in zip(p_values, corrected, strict=True))
+    assert min(corrected) == pytest.approx(min(1, len(p_values) * min(p_values)), abs=1e-9)
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(corrected)[order]) >= 0).all()
+
+
+# Comparisons
+
+
+def test_variants_of_k3_have_the_same_number_of_candidates():
+    counts = {len(one.candidates) for name, one in METHODS.items() if name.startswith(("k3", "n1"))}
+    assert counts == {4}
+
+
+def test_the_default_is_what_fit_uses_where_nothing_is_set(graph):
+    made = candidates_of(METHODS["default"], graph)
+    wanted = candidates("auto")  # the graph's features are no words, and no search has seen it
+    assert [(one.settings["variant"], one.method, one.training) for one in made] == [
+        (name, *parts) for name, parts in wanted.items()
+    ]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_candidate_is_a_method(name, graph):
+    made = [(one.method, one.training) for one in candidates_of(METHODS[name], graph)]
+    assert all(made.count(each) == 1 for each in made)  # no candidate is tried twice
+    if name.startswith(("k3", "n1")):
+        assert all(method.map.hidden[0] >= 64 for method, _ in made)
+
+
+def test_help_names_every_method():
+    assert [re.sub(r" \(.*", "", name) for name in KNOWN.split(", ")] == [
+        "default", "k3", "n1", "k3-c1", "k3-plain", "k3-last", "k3-released", "k3-heavy", "gcn", "appnp",
+        "gat", "sgc", "sage", "gprgnn", "gcnii", "mlp", "label-propagation", "correct-and-smooth",
+    ]  # fmt: skip
+    assert all(name in KNOWN for name in METHODS)
+
+
+def test_any_variant_can_be_compared_and_others_are_refused():
+    assert compared_method("k1").candidates == ({},)
+    with refused("unknown", setting="variants", name="k9"):
+        compared_method("k9")
+
+
+def test_figures_are_what_single_runs_and_validation_give(graph):
+    found = evaluate(Comparison(graph, SMALL, 3, SPLIT, choose_on=0), DOUBLE)
+    assert 1 in found["chosen"]
+    for s in range(3):
+        alone = []
+        for values in SMALL.candidates:
+            own = Changes.of(**SMALL.changes, **values, precision=64).parameters()
+            model = kn.NodeKernelClassifier("k3", random_state=s, replicas=1, **own)
+            alone.append(model.fit(graph=graph, split=SPLIT).report().figures)
+        picked = int(np.argmax([one["validation"]["accuracy_mean"] for one in alone]))
+        assert found["chosen"][s] == picked
+        assert found["validation"][s] == pytest.approx(max(o["validation"]["accuracy_mean"] for o in alone))
+        assert found["accuracy"][s] == pytest.approx(alone[picked]["test"]["accuracy_mean"], abs=1e-3)
+        similar = alone[picked]["test"]["similarity"]
+        assert found["map"][s] == pytest.approx(similar["map"], abs=1e-3)
+
+
+def test_test_labels_choose_nothing(graph):
+    splits = split_nodes(graph, SPLIT, range(2))
+    found = evaluate(Comparison(graph, SMALL, 2, SPLIT), DOUBLE)
+    hidden = np.setdiff1d(splits[0].test, np.union1d(splits[1].train, splits[1].validation))
+    train = graph.labels.copy()
+    train[hidden] = (train[hidden] + 1) % graph.n_classes
+    other = split_nodes(replace(graph, labels=train), SPLIT, range(2))
+    assert all(np.array_equal(a.train, b.train) for a, b in zip(splits, other, strict=True))
+    changed = evaluate(Comparison(replace(graph, labels=train), SMALL, 2, SPLIT), DOUBLE)
+    assert changed["chosen"] == found["chosen"]
+    assert changed["validation"] == found["validation"]
+
+
+def test_a_comparison_is_measured_once(graph, tmp_path):
+    store = Results(tmp_path, (tmp_path,))
+    comparison = Comparison(graph, SMALL, 2, SPLIT)
+    first = run_comparisons([comparison], store, SINGLE)
+    (path,) = tmp_path.rglob("*.json")
+    before = path.stat().st_mtime_ns
+    assert run_comparisons([comparison], store, SINGLE) == first
+    assert path.stat().st_mtime_ns == before
+    assert store.find(Comparison(graph, SMALL, 3, SPLIT)) is None
+
+
+def test_stored_results_of_cora_are_found():
+    store, cora = Results.of(RESULTS), load_graph("cora")
+    missing = [
+        name
+        for name, method in METHODS.items()
+        if not any(store.find(Comparison(cora, method, 30, choose_on=first)) for first in (5, 0))
+    ]
+    assert missing == ["k3-last", "k3-released"]  # never measured
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("compare/*.json")), ids=lambda path: path.stem)
+def test_a_stored_result_is_named_by_the_digest_of_its_settings(path):
+    assert digest_of(read_record(path)["settings"]) == path.stem.rpartition("-")[2]
+
+
+OF_TRAINING = {
+    "kind": "Training", "epochs": 200, "learning_rate": 0.01, "weight_decay": 5e-4, "dropout": 0.5,
+    "selection": "best", "patience": None, "input_dropout": 0.0, "select_by": "accuracy",
+}  # fmt: skip
+OF_LOSSES = {"kernel_weight": 0.1, "margin": 0.1, "triplets": 10_000, "class_weights": None}
+
+
+@pytest.mark.parametrize(
+    ("variant", "changes", "words", "changed"),
+    [
+        ("k3", {}, ("joint", "hinge"), {}),
+        (
+            "k3",
+            {"margin": 0.5, "kernel_weight": 2.0},
+            ("joint", "hinge"),
+            {"margin": 0.5, "kernel_weight": 2.0},
+        ),
+        ("k3", {"kernel_loss": "squared", "triplets": 7}, ("joint", "squared"), {"triplets": 7}),
+        ("n1", {"class_weights": "balanced"}, ("softmax", "hinge"), {"class_weights": "balanced"}),
+        ("k3", {"objective": "kernel"}, ("kernel", "hinge"), {}),
+    ],
+)
+def test_results_are_found_by_the_settings_that_they_were_stored_with(variant, changes, words, changed):
+    """As 0.1.0 wrote them: a loss is a word of the method, and its settings stand among those of training."""
+    method, training = configure(variant, **changes)
+    stored = stored_settings(method, training)
+    assert {"kernel", "map"} < stored["method"].keys()
+    assert (stored["method"]["objective"], stored["method"]["kernel_loss"]) == words
+    assert stored["training"] == OF_TRAINING | OF_LOSSES | changed
+
+
+def test_a_method_without_a_loss_is_stored_with_the_usual_settings_of_one():
+    method, training = configure("label-propagation")
+    stored = stored_settings(method, training)
+    assert stored["method"].keys() == method.to_json().keys()
+    assert stored["training"] == training.to_json() | OF_LOSSES
+
+
+# Report
+
+
+def result(accuracy, similar=()):
+    return {
+        "accuracy": accuracy, "map": list(similar), "precision_at_10": list(similar), "validation": accuracy,
+        "chosen": [0] * len(accuracy), "nodes": {"train": 60, "test": 20}, "seconds": 1.0, "device": "cpu",
+    }  # fmt: skip
+
+
+def test_report_says_better_worse_and_neither():
+    noise = np.random.default_rng(0).normal(0, 0.1, 30)
+    base = 80 + np.random.default_rng(1).normal(0, 1, 30)
+    shifts = {"k3": 0 * noise, "n1": noise - 2, "gcn": noise + 2, "sgc": noise / 9}
+    figures = {"g": {name: result((base + shift).tolist()) for name, shift in shifts.items()}}
+    found = differences(figures, [("k3", name) for name in ("n1", "gcn", "sgc")], "accuracy")
+    verdicts = {entry["against"]: entry["verdict"] for entry in found}
+    assert verdicts == {"n1": "better", "gcn": "worse", "sgc": "no clear difference"}
+    values = report(figures, {name: compared_method(name) for name in figures["g"]}, "k3")
+    assert values["summary"] == [
+        {"against": "n1", "of": 1, "above": ["g"], "below": []},
+        {"against": "gcn", "of": 1, "above": [], "below": ["g"]},
+        {"against": "sgc", "of": 1, "above": [], "below": []},
+    ]
+    assert [question["without"] for question in values["questions"]] == ["n1"]
+    assert all(entry["metric"] == "accuracy" for entry in values["differences"])  # nothing was retrieved
+
+
+# The command
+
+
+@pytest.fixture
+def kernode(told):
+    return partial(told, "compare")
+
+
+DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
+
+
+@pytest.mark.slow
+def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
+    arguments = (DATA, "--variants", "sgc,smoother", "--splits", 3, "--device", "cpu")
+    values = json.loads(kernode(*arguments, "--json"))
+    assert [row["variant"] for row in values["data"][0]["variants"]] == ["sgc", "smoother"]
+    assert {entry["against"] for entry in values["differences"]} == {"smoother"}
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+    assert len(stored) == 2
+    said = " ".join(kernode(*arguments).split())
+    assert "no clear difference" in said or "better" in said
+    assert "Nadeau and Bengio's corrected t-test" in said
+    assert stored == {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([DATA, "--variants", "k3"], "variants"),
+        ([DATA, "--variants", "k3,k9"], "'k9'"),
+        ([DATA, "--against", "kled"], "'kled'"),
+        ([DATA, "--splits", "1"], "splits must be"),
+        ([DATA, "--split", "fastgcn"], "split must be"),
+        ([DATA, "--split", "0.8/0.2/0.0"], "training, validation and test nodes"),
+        ([DATA, "--split", "five-per-class"], "20-per-class"),
+        ([DATA, "--split", "5/0-per-class"], "training, validation and test nodes"),
+        ([DATA, "--split", "50-per-class"], "50"),
+        ([DATA, "--choose-on", "few"], "'few'"),
+        ([DATA, "--choose-on", "0"], "'0'"),
+        ([DATA, DATA], "the same name"),
+        (["nowhere.npz"], "nowhere.npz"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence(kernode, arguments, word):
+    assert word in kernode(*arguments, status=1 if "nowhere" in word else 2)

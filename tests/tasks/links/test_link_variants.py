@@ -1,0 +1,102 @@
+"""Link variants by name: their settings, what may be changed, and what has no effect and is refused."""
+
+import pytest
+
+import kernode as kn
+from graphs import CLUSTERS
+from kernode.estimators.links import LinkPredictor
+from kernode.kernels import RBF, Linear, Normalized
+from kernode.maps import GAT, GCN, Free, HopMLP
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
+from kernode.training.settings import Training
+from refusals import refused
+
+
+def test_settings_of_link_variants_are_as_documented():
+    """What docs/reproduction.md shows was measured with these."""
+    kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
+    gae = LinkMethod(GCN((32,), 16), Linear())
+    vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
+    documented = {
+        "auto": (kernel, Training(epochs=200, weight_decay=0.0, patience=40)),
+        "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
+        "kernel-tuned": (kernel, Training(epochs=200, weight_decay=1e-6)),
+        "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
+        "vgae": (vgae, Training(epochs=200, weight_decay=5e-4, dropout=0.0)),
+    }
+    assert {*documented, "embedding"} == {*LINK_VARIANTS}
+    for name, (method, training) in documented.items():
+        assert configure_links(name) == (method, training)
+    method, training = configure_links("embedding")
+    assert (method.kernel, method.scaled, training.epochs, training.selection) == (
+        kernel.kernel,
+        True,
+        50,
+        "last",
+    )
+
+
+def test_names_are_known_in_any_case():
+    assert find_link_variant("VGAE") is LINK_VARIANTS["vgae"]
+    assert configure_links("Kernel-Tuned", "cora") == configure_links("kernel-tuned", "cora")
+    assert LinkPredictor("GAE", epochs=1).fit(CLUSTERS).model_.variant == "gae"
+
+
+def test_settings_that_were_found_are_those_of_their_data_set_alone():
+    assert configure_links("kernel-tuned", "cora")[1].learning_rate == 0.001021
+    assert configure_links("kernel-tuned") == configure_links("kernel", weight_decay=1e-6)
+    method, training = configure_links("kernel-tuned", "cora", map=GCN((4,), 5))
+    assert (method.map, training.learning_rate) == (GCN((4,), 5), 0.01)  # they are of its own map
+
+
+def test_the_default_is_the_kernel_until_patience_runs_out():
+    assert configure_links(LinkPredictor().variant)[0] == configure_links("kernel")[0]
+    assert configure_links("auto", selection="last")[1] == configure_links("kernel", selection="last")[1]
+    with refused("conflict", setting="patience"):
+        configure_links("auto", selection="last", patience=5)
+
+
+def test_changes_go_to_the_part_that_has_them():
+    method, training = configure_links("kernel", hops=3, hidden=8, scaled=False, epochs=7, normalized=False)
+    assert method == LinkMethod(HopMLP((8,), 256, hops=3, normalize_rows=False), Linear())
+    assert training.epochs == 7
+    assert configure_links("gae", hidden=0)[0].map.hidden == ()
+    assert configure_links("kernel", kernel=RBF(2.0))[0].kernel == RBF(2.0)
+    assert configure_links("gae", hops=None, normalized=None) == configure_links("gae")
+
+
+@pytest.mark.parametrize(("variant", "width"), [("kernel", 256), ("gae", 16), ("vgae", 32)])
+def test_a_map_without_a_width_gets_the_variants(variant, width):
+    assert configure_links(variant, map=GAT())[0].map == GAT(outputs=width)
+    assert configure_links(variant, map=Free(8))[0].map == Free(8)
+
+
+@pytest.mark.parametrize(
+    ("variant", "changes", "code", "setting"),
+    [
+        ("magic", {}, "unknown", "variant"),
+        (3, {}, "unknown", "variant"),
+        ("gae", {"colour": 1}, "unknown", "colour"),
+        ("gae", {"hops": 2}, "unknown", "hops"),
+        ("kernel", {"dropout": 0.5}, "no-effect", "dropout"),
+        ("gae", {"select_by": "map"}, "no-effect", "select_by"),
+        ("gae", {"map": GAT(), "input_dropout": 0.5}, "no-effect", "input_dropout"),
+    ],
+)
+def test_what_does_not_exist_or_has_no_effect_is_refused(variant, changes, code, setting):
+    with refused(code, setting=setting):
+        configure_links(variant, **changes)
+
+
+@pytest.mark.parametrize("changes", [{"map": "gcn"}, {"kernel": GCN()}])
+def test_other_things_than_parts_are_refused(changes):
+    with pytest.raises(kn.InputError):
+        configure_links("gae", **changes)
+
+
+def test_a_link_method_needs_a_width():
+    with refused("missing", setting="outputs"):
+        LinkMethod(GCN((4,)), Linear())
+    with refused("setting", setting="outputs", value=15):
+        LinkMethod(GCN((4,), 15), Linear(), variational=True)
