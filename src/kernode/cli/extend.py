@@ -97,18 +97,21 @@ def _learned_from(
     """The graph that a model learned from: of its file, by its name, or from the tables that are given."""
     from kernode.estimators.load import own_graph
 
-    if data is None:
-        if nodes is not None:
-            raise InputError("give the table of edges, too.", "missing", setting="graph")
-        graph = own_graph(model)
-        if graph is None:
-            raise InputError(
-                f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its tables, or "
-                "train with kernode fit … --with-graph.",
-                "missing", setting=("graph", "graph_nodes"),
-            )  # fmt: skip
-    else:
-        graph = _read_again(model, data, nodes, encoding)
+    needed = [column.name for column in model.encoding.columns] if model.encoding else []
+    graph = own_graph(model) if data is None else None
+    if graph is None and (data is None or (needed and nodes is None)):
+        raise InputError(
+            f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its table of edges"
+            f"{', and that of the columns ' * bool(needed)}{', '.join(needed)}; or train it again with "
+            "kernode fit … --with-graph.",
+            "missing", setting=("graph", "graph_nodes"),
+        )  # fmt: skip
+    if data is not None:
+        with suppress(InputError):  # the encoding may be of the new tables alone
+            graph = graph_for(model, data, nodes, None)
+        if graph is None or not model.is_own(graph):
+            graph = graph_for(model, data, nodes, encoding)
+    assert graph is not None
     if not model.is_own(graph):
         raise InputError(
             f"{data} is not {model.dataset!r} as {path} learned from it: edges or features are others.",
@@ -121,18 +124,3 @@ def _learned_from(
             "unsupported",
         )
     return graph
-
-
-def _read_again(model: Any, data: str, nodes: Path | None, encoding: str | None) -> Graph:
-    """The tables that a model learned from; ``encoding`` may be of these, or only of those that arrive."""
-    if model.encoding is not None and model.encoding.columns and nodes is None:
-        needed = ", ".join(column.name for column in model.encoding.columns)
-        sentence = f"the model learned from the columns {needed}. Give their table, too."
-        raise InputError(sentence, "missing", setting="graph_nodes")
-    with suppress(InputError):
-        graph = graph_for(model, data, nodes, None)
-        if graph is not None and model.is_own(graph):
-            return graph
-    found = graph_for(model, data, nodes, encoding)
-    assert found is not None
-    return found

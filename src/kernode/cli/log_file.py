@@ -74,8 +74,10 @@ def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
         return
     LogFile(path)
     shown = {name: "…" if name in _SECRET else value for name, value in arguments.items()}
-    about = {"arguments": shown, "versions": versions(), "process": os.getpid()}
-    note("start", f"{command} begins", command=command, **about)
+    note(
+        "start", f"{command} begins", command=command, arguments=shown, versions=versions(),
+        process=os.getpid(),
+    )  # fmt: skip
 
 
 def end_log(status: int, sentence: str = "", error: BaseException | None = None) -> None:

@@ -73,9 +73,7 @@ def what_if(
                                   "tried": search.tried}  # fmt: skip
         opened.print_json(model, **report)
         return
-    if search is not None:
-        _print_search(graph, search)
-    _print(found)
+    _print(found, graph, search)
 
 
 def _changes(graph: Graph, given: list[str]) -> dict[str, dict[str, Any]]:
@@ -110,18 +108,13 @@ def _named(graph: Graph, search: Smallest) -> list[Any]:
     return list(names_of(graph, np.array(search.found, np.int64)).tolist())
 
 
-def _print_search(graph: Graph, search: Smallest) -> None:
-    computed = f"({search.tried:,} answers computed)"
-    if not search.found:
-        say(f"no choice of its own {search.what} was found that changes the class {computed}")
-        return
-    listed = ", ".join(escape(str(one)) for one in _named(graph, search))
-    fewest = "no fewer do" if search.proved else "none of them can be left out; fewer others might do"
-    say(f"without {len(search.found)} of its own {search.what} it gets another class: [bold]{listed}[/]")
-    say(f"[dim]{fewest} {computed}[/]")
-
-
-def _print(found: WhatIf) -> None:
+def _print(found: WhatIf, graph: Graph, search: Smallest | None) -> None:
+    if search is not None:
+        own, computed = f"of its own {search.what}", f"({search.tried:,} answers computed)"
+        listed = escape(", ".join(map(str, _named(graph, search))))
+        fewest = "no fewer do" if search.proved else "fewer others might do"
+        changes = f"without {len(search.found)} {own} it gets another class: [bold]{listed}[/]; {fewest}"
+        say(f"{changes if search.found else f'no choice {own} changes the class'} {computed}")
     was, becomes = escape(str(found.was)), escape(str(found.becomes))
     change = f"stays {was}" if was == becomes else f"{was} becomes {becomes}"
     say(f"[bold]{escape(str(found.node))}[/]: [bold]{change}[/]")
