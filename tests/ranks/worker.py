@@ -5,24 +5,24 @@ import sys
 import numpy as np
 import torch
 
+import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.exchange import Exchange, rows_for_all
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, join
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
-from kernode.node_classification.experiment import run_variant
 from kernode.tasks.classes.on_graph import similar_in_shares
-from kernode.training.run import Run
 
 PLACE = Place.of(64, "cpu")
 READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
 # Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
 FEW = ("k3", "standardized")
 TRAININGS = {
-    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}),
-    "k3": ("k3", {"powers": "last"}),
-    "hops": ("hops", {"input_dropout": 0.3}), "standardized": ("hops-standardized", {"input_dropout": 0.3}),
+    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"map": {"powers": "released"}}),
+    "k3": ("k3", {"map": {"powers": "last"}}),
+    "hops": ("hops", {"training__input_dropout": 0.3}),
+    "standardized": ("hops-standardized", {"training__input_dropout": 0.3}),
     "auto": ("auto", {}), "similarity": ("similarity-hops", {}),
 }  # fmt: skip
 
@@ -60,20 +60,26 @@ def operators(mine):
     return found
 
 
+def fit(mine, variant, **changes):
+    """Two replicas of a variant in float64, each with a split of its own."""
+    model = kn.NodeKernelClassifier(variant, training={"precision": 64}, replicas=2, random_state=3, device="cpu")
+    model.set_params(epochs=None if variant == "label-propagation" else 6, **changes)
+    return model.fit(graph=mine, split="0.4/0.3/0.3")
+
+
 def trainings(mine, names=FEW):
-    """Test probabilities after a few epochs, and alike nodes."""
+    """Test probabilities after a few epochs, and similar nodes."""
     found = {}
     for name in names:
         variant, changes = TRAININGS[name]
-        run = Run((3, 4), PLACE)
-        outcome = run_variant(mine, variant, run, split="0.4/0.3/0.3", changes={"epochs": 6} | changes)
-        found[name] = outcome.by_run
+        model = fit(mine, variant, **changes)
+        found[name], on = model._on(None).probabilities(model.model_.tested), model._on(None)
         queries = np.array([0, 20, 60])
         if isinstance(mine, GraphShare):
-            alike = similar_in_shares(outcome.on, queries, 5)
+            similar = similar_in_shares(on, queries, 5)
         else:
-            alike = outcome.on.kernel.similar(queries, 5, exact=True)
-        found[f"{name}-alike"] = np.array([[node for node, _ in one] for one in alike])
+            similar = on.kernel.similar(queries, 5, exact=True)
+        found[f"{name}-similar"] = np.array([[node for node, _ in one] for one in similar])
     return found
 
 
