@@ -61,17 +61,17 @@ docs: .venv/.tested
 
 # Runs what is not stored yet, draws the figures, and writes the tables of the documents.
 reproduce: .venv/.benched
-	$(BIN)/kernode reproduce --results results --pictures docs/images
+	$(BIN)/python -m experiments reproduce --results results --pictures docs/images
 	$(BIN)/python scripts/write_tables.py
 
 bench: .venv/.benched
-	$(BIN)/kernode bench step replicas memory
+	$(BIN)/python -m experiments bench step replicas memory
 
 bench-check: .venv/.benched
-	$(BIN)/kernode bench step replicas --check results
+	$(BIN)/python -m experiments bench step replicas --check results
 
 bench-results: .venv/.benched
-	$(BIN)/kernode bench step scale replicas memory complexity --results results
+	$(BIN)/python -m experiments bench step scale replicas memory complexity --results results
 	$(BIN)/python scripts/plot_scaling.py
 	$(BIN)/python scripts/write_tables.py
 

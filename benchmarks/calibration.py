@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kernode.node_classification.experiment import run_variant
+from kernode.studies.bench.rows import Outcome
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, load_graph
 from kernode.graph import Graph
-from kernode.node_classification.calibration import Calibration
-from kernode.node_classification.calibration_report import calibration_report
-from kernode.node_classification.experiment import Outcome, run_variant
+from kernode.io import Split, load_graph
 from kernode.storage import write_whole
+from kernode.tasks.classes.calibration import Calibration
+from kernode.tasks.classes.evaluation import calibration_report
 from kernode.training.run import Run
 
 KEPT = ("error_mean", "error_std", "runs", "by_chance", "by_chance_at_most", "brier", "nll", "coverage")

@@ -32,11 +32,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import kernode as kn
+from experiments.bench.pyg import edge_index, layers_of_pyg
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import Split, load_graph, random_split, read_split
+from kernode.io import Split, load_graph, random_split, read_split
 from kernode.storage import write_whole
-from kernode.studies.bench.rivals import edge_index, layers_of_pyg
 
 EPOCHS, HIDDEN, LAYERS = 1000, 512, 3
 MADE = "synthetic:nodes=14000,degree=36,classes=10,features=700"

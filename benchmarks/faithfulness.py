@@ -29,12 +29,12 @@ from torch import Tensor
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.compute.stack import part
-from kernode.data import load_graph, split_nodes
 from kernode.explain.node_outputs import NodeOutputs, require_sum
 from kernode.explain.parts import Parts, Row
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import ball, induced
+from kernode.io import load_graph, split_nodes
 from kernode.storage import write_whole
 
 TAKEN = (1, 3, 5)

@@ -34,8 +34,8 @@ def train_gcns(name: str) -> None:
     from torch.nn import functional
 
     import kernode as kn
+    from experiments.bench.pyg import dense_features, edge_index
     from kernode.compute.place import Place
-    from kernode.studies.bench.rivals import dense_features, edge_index
 
     graph, split = kn.load(name, "fastgcn")
     place = Place.of(32, "cpu")

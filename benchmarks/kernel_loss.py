@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kernode.node_classification.experiment import run_method
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph
+from kernode.io import load_graph
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.metrics.significance import paired
-from kernode.node_classification.experiment import run_method
-from kernode.node_classification.variants import configure
 from kernode.storage import write_whole
+from kernode.tasks.classes.configure import configure
 from kernode.training.run import Run
 
 TRAIN, TEST = 0.6, 0.2

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from kernode.node_classification.experiment import run_variant
+from kernode.studies.bench.rows import Outcome
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.compute.stack import part
-from kernode.data import load_graph
-from kernode.kernels.retrieval import retrieval_together
-from kernode.node_classification.experiment import Outcome, run_variant
+from kernode.io import load_graph
+from kernode.kernels.node_kernel import retrieval_together
 from kernode.storage import write_whole
 from kernode.training.run import Run
 

@@ -35,8 +35,8 @@ def train_gae(name: str, runs: int) -> dict[str, Any]:
     from scipy import sparse
     from torch_geometric.nn import GAE, GCNConv
 
-    from kernode.data import load_graph
-    from kernode.data.edge_split import split_edges
+    from kernode.io import load_graph
+    from kernode.io.edge_split import split_edges
 
     class Encoder(torch.nn.Module):
         """Two layers, as in PyG's example."""

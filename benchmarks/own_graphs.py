@@ -35,12 +35,12 @@ from scipy import sparse
 from torch.nn import functional
 
 import kernode as kn
+from experiments.bench.pyg import layers_of_pyg
 from kernode.compute.machine import machine
-from kernode.data import Split, load_graph, random_split
-from kernode.node_classification.folds import in_folds
-from kernode.node_classification.task import LabelledNodes
+from kernode.io import Split, load_graph, random_split
 from kernode.storage import write_whole
-from kernode.studies.bench.rivals import layers_of_pyg
+from kernode.tasks.classes.labels import in_folds
+from kernode.tasks.classes.task import LabelledNodes
 
 TASKS = {"60/20/20": (0.6, 0.2, 0.2), "10 %, no validation": (0.1, 0.0, 0.9)}
 OURS = {"kernode": 1, "kernode, ten runs": 10}

@@ -15,14 +15,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernode.compute.machine import machine
-from kernode.compute.place import Place
-from kernode.data import load_graph
 from kernode.link_prediction import tuned_settings as of_links
 from kernode.node_classification import tuned_settings as of_nodes
+
+from kernode.compute.machine import machine
+from kernode.compute.place import Place
+from kernode.io import load_graph
 from kernode.storage import write_whole
-from kernode.studies.tune.problem import LinkProblem, NodeProblem, Problem
-from kernode.studies.tune.search import search
+from kernode.search.space import Problem
+from kernode.search.tune import search
 
 # By name: data set, variant, metric, trials, batch, what is used.
 SEARCHES = {
@@ -47,11 +48,7 @@ def main() -> None:
     for name in given.names:
         dataset, variant, metric, trials, batch, used = SEARCHES[name]
         started, graph = time.perf_counter(), load_graph(dataset)
-        problem: Problem
-        if metric == "auc":
-            problem = LinkProblem(graph, variant, metric)
-        else:
-            problem = NodeProblem(graph, variant, metric, folds=FOLDS)
+        problem = Problem(graph, variant, metric, folds=0 if metric == "auc" else FOLDS)
         of_pinned = problem.measure([{**used, **problem.fixed}], place)[0]
         with tempfile.TemporaryDirectory() as folder:
             found = search(problem, Path(folder) / "study.db", trials=trials, batch=batch, place=place)

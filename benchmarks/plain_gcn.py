@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from kernode.studies.bench.rivals import layers_of_pyg
+from experiments.bench.pyg import layers_of_pyg
 
 EPOCHS, DROPOUT = 200, 0.5
 

@@ -28,14 +28,14 @@ KINDS = ("hops", "known nodes", "gradients")
 def worker(given: argparse.Namespace) -> None:
     """One process: train, and print what it counted."""
     import torch
+    from kernode.node_classification.experiment import run_variant
     from scipy import sparse
 
-    from kernode.compute.free_memory import peak_at
+    from kernode.compute.machine import peak_at
     from kernode.compute.place import Place
     from kernode.compute.ranks import join
-    from kernode.data.store import Store
-    from kernode.data.store.share import read_share
-    from kernode.node_classification.experiment import run_variant
+    from kernode.io.store import Store
+    from kernode.io.store.store import read_share
     from kernode.training.run import Run
 
     torch.set_num_threads(1)
@@ -79,10 +79,10 @@ def worker(given: argparse.Namespace) -> None:
 def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
     """Rows that one exchange of each kind brings from other ranks."""
     import numpy as np
-
-    from kernode.compute.exchange import Exchange
-    from kernode.hops.share_terms import near_rows
     from kernode.node_classification.shares import known_nodes
+
+    from kernode.compute.ranks import Exchange
+    from kernode.hops.corrections import near_rows
 
     feature_map = outcome.model.method.map
     near = near_rows(share, feature_map.hops, feature_map.powers)

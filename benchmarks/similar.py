@@ -24,7 +24,7 @@ import torch
 
 import kernode as kn
 from kernode.compute.machine import machine
-from kernode.data import load_graph, split_nodes
+from kernode.io import load_graph, split_nodes
 from kernode.kernels import NodeKernel
 from kernode.storage import write_whole
 

@@ -17,18 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kernode.link_prediction.fitting import fit_links
 
+import experiments  # noqa: F401 (its rivals, by name)
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
-from kernode.data import load_graph, split_nodes
 from kernode.graph import Graph
-from kernode.link_prediction.fitting import fit_links
-from kernode.link_prediction.task import LinkTask
-from kernode.link_prediction.variants import configure_links
-from kernode.node_classification.variants import configure
+from kernode.io import load_graph, split_nodes
 from kernode.storage import write_whole
-from kernode.studies.compare.candidates import Candidate
-from kernode.studies.compare.trials import Trials
+from kernode.search.trials import Candidate
+from kernode.search.trials import Trials
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.links.variants import configure_links
 from kernode.training.run import Run
 
 SEEDS = tuple(range(4))

@@ -22,10 +22,10 @@ import torch
 
 import kernode as kn
 from kernode.compute.machine import machine
-from kernode.data import Split, load_graph, split_nodes
 from kernode.graph import Graph, positions
+from kernode.io import Split, load_graph, split_nodes
 from kernode.maps import DiffusedComponents, Smoother
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.storage import write_whole
 
 SHOTS = 5

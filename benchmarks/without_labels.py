@@ -40,10 +40,10 @@ from sklearn.preprocessing import StandardScaler, normalize
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data import Split, load
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.metrics.retrieval import retrieval
+from kernode.io import Split, load
+from kernode.metrics.ranking import retrieval
 from kernode.storage import write_whole
 
 GRAPHS = ("cora", "citeseer", "pubmed")
@@ -55,7 +55,7 @@ Embed = Callable[[Graph, int, str], np.ndarray]  # a graph, a seed and a device
 
 def ours(graph: Graph, seed: int, device: str) -> np.ndarray:
     """The kernel learned from links."""
-    from kernode.link_prediction.transformer import LinkKernelTransformer
+    from kernode.estimators.links import LinkKernelTransformer
 
     return LinkKernelTransformer(random_state=seed, threads=1, device=device).fit_transform(graph)
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
 import kernode as kn
-from kernode.data.edge_split import split_edges
+from kernode.io.edge_split import split_edges
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from what `kernode bench --results results` wrote."""
+"""The tables of docs/performance.md, from what `python -m experiments bench --results results` wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def picture(documents: Path) -> str:
 def _measured(results: Path, suite: str, device: str, table: Callable[[dict[str, Any]], str]) -> str:
     path = results / f"bench-{suite}-{device}.json"
     if not path.exists():
-        return f"*Not measured yet: `kernode bench {suite} --device {device} --results results`.*"
+        return (
+            f"*Not measured yet: `python -m experiments bench {suite} --device {device} --results results`.*"
+        )
     values = json.loads(path.read_text())
     return f"{measured_with(values, values['command'])}\n\n{table(values)}"
 

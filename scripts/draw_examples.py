@@ -13,17 +13,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from kernode.node_classification.experiment import run_variant
+
 import kernode as kn
 from kernode.compute.place import Place
-from kernode.node_classification.experiment import run_variant
-from kernode.node_classification.model_on_graph import ModelOnGraph
-from kernode.show.canvas import empty_figure
-from kernode.show.evidence import Evidence
-from kernode.show.plots.pictures import PICTURES
-from kernode.show.report.contents import Contents
-from kernode.show.report.page import write_report
+from kernode.models.model import ModelOnGraph
 from kernode.storage import write_whole
 from kernode.training.run import Run
+from kernode.viz.canvas import empty_figure
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.pictures import find_picture
+from kernode.viz.report import Contents, write_report
 
 ROOT = Path(__file__).parents[1]
 SHOWN = (("embedding", "gram", "confusion"), ("hop-weights", "reliability", "coverage"))
@@ -35,13 +35,14 @@ def trained() -> ModelOnGraph:
     return run_variant(graph, "k3", Run((0, 1, 2), Place.of(32)), split="fastgcn").on
 
 
-def draw_sheet(evidence: Evidence, path: Path) -> None:
+def draw_sheet(evaluation: EvaluationData, path: Path) -> None:
     """Six pictures on one sheet."""
     with empty_figure(10.2, 7.6) as figure:
         above, below = figure.subfigures(2, 1, height_ratios=(1.35, 1))
         for part, names in ((above, SHOWN[0]), (below, SHOWN[1])):
             for name, axes in zip(names, part.subplots(1, 3), strict=True):
-                PICTURES[name].gathered(evidence, "tsne")(axes)
+                picture = find_picture(name)
+                picture.draw(axes, picture.data(evaluation))
                 axes.set_title(name, fontsize=9, fontweight="bold", loc="left")
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=100, metadata={"Software": None})
@@ -76,13 +77,13 @@ def photograph(page: Path, path: Path) -> None:
 
 def main(folder: Path) -> None:
     """Train, draw."""
-    evidence = Evidence.of(trained())
-    draw_sheet(evidence, folder / "pictures-cora.png")
+    evaluation = EvaluationData.of(trained())
+    draw_sheet(evaluation, folder / "pictures-cora.png")
     if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         sys.exit("no browser: report-cora.png stays as it is.")
     with tempfile.TemporaryDirectory() as place:
         page = Path(place) / "report.html"
-        write_report(Contents(evidence, "tsne", ("cora",), ()), page)
+        write_report(Contents(evaluation), page)
         photograph(page, folder / "report-cora.png")
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from matplotlib.patches import FancyBboxPatch
 
-from kernode.show.canvas import COLOURS, INK, LINE, QUIET, empty_figure, write_figure
+from kernode.viz.canvas import COLOURS, INK, LINE, QUIET, empty_figure, write_figure
 
 ROOT = Path(__file__).parents[1]
 # What is in each room, in a few words, and what of the paper.
 ROOMS = {
     "cli": ("kernode fit, predict, links, …", ""),
-    "studies": ("reproduce, compare, tune, bench, cost", "Tables 1-5"),
+    "studies": ("compare, tune, cost", ""),
     "loading": ("load_model", ""),
     "show": ("pictures, the report, the explorer", ""),
     "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),
@@ -28,14 +28,13 @@ ROOMS = {
     "kernels": ("linear, RBF, …; node kernel, graph kernel, GP", "K = k_base(g, g), Eq. 1"),
     "maps": ("HopMLP, Smoother, GCN, GAT, …; layers they share", "g, Eqs. 5-7, 13"),
     "hops": ("Ā, exact hops, the hop operator and its cost", "Ā^h ⊙ M^(h)"),
-    "data": ("data sets, files, tables, splits", ""),
+    "io": ("data sets, files, tables, splits", ""),
     "graph": ("Graph, neighbourhoods, growth", ""),
     "metrics": ("accuracy, ranking, retrieval", ""),
     "compute": ("places, sparse products, draws, Adam, GPU", ""),
     "storage": ("whole files", ""),
     "config": ("parts as JSON", ""),
     "progress": ("who is told", ""),
-    "ctrl_c": ("answered within a second, with what is kept", ""),
     "errors": ("one sentence each", ""),
     "version": ("", ""),
 }

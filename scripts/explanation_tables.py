@@ -8,7 +8,7 @@ from typing import Any
 
 from comparison_tables import TITLES
 
-from kernode.studies.results import SHIPPED
+from experiments import RESULTS
 
 
 def explanation_tables() -> dict[str, Callable[[], str]]:
@@ -18,7 +18,7 @@ def explanation_tables() -> dict[str, Callable[[], str]]:
 
 def faithfulness() -> str:
     """A line for each method on each model; bold is the largest fall, and the least time."""
-    records = [json.loads(path.read_text()) for path in sorted((SHIPPED / "faithfulness").glob("*.json"))]
+    records = [json.loads(path.read_text()) for path in sorted((RESULTS / "faithfulness").glob("*.json"))]
     ways = list(records[0]["methods"]["kernode"]["falls"])
     lines = [f"| the score falls by | {' | '.join(ways)} | ms |", f"|{' --- |' * (len(ways) + 2)}"]
     for record in records:

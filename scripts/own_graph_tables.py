@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from comparison_tables import TITLES
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import read_record
 
 OURS = "kernode"
 THEIRS = {  # what there is of them
@@ -25,7 +26,7 @@ def own_graph_tables() -> dict[str, Callable[[], str]]:
 
 
 def _rows(device: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = read_record(SHIPPED / f"own-graphs-{device}.json")["rows"]
+    rows: list[dict[str, Any]] = read_record(RESULTS / f"own-graphs-{device}.json")["rows"]
     return rows
 
 

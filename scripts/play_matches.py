@@ -24,17 +24,16 @@ def play(given: argparse.Namespace) -> None:
     import torch
 
     from kernode.compute.place import Place
-    from kernode.data import load_graph
+    from kernode.io import load_graph
     from kernode.metrics.accuracy import mean_and_std
-    from kernode.studies.compare.contestants import contestant
-    from kernode.studies.compare.matches import Match
-    from kernode.studies.compare.matches import play as play_match
-    from kernode.studies.results import Results
+    from kernode.search.baselines import compared_method
+    from kernode.search.compare import Comparison, run_comparisons
+    from kernode.search.results import Results
 
     if given.tf32:
         torch.set_float32_matmul_precision("high")
-    match = Match(load_graph(given.data[0]), contestant(given.variants), given.splits, given.split)
-    found = play_match(match, Results.of(Path(given.results)), Place.of(32, given.device))
+    match = Comparison(load_graph(given.data[0]), compared_method(given.variants), given.splits, given.split)
+    (found,) = run_comparisons([match], Results.of(Path(given.results)), Place.of(32, given.device))
     if found.get("failed"):
         print(f"{match.name}: {found['failed']}")
     else:

@@ -69,7 +69,9 @@ def main() -> None:
     paths = [results / f"bench-scale-{device}.json" for device in ("cpu", "cuda")]
     measured = [json.loads(path.read_text()) for path in paths if path.exists()]
     if not measured:
-        sys.exit(f"{results} holds no bench-scale-*.json: kernode bench scale --results {results}.")
+        sys.exit(
+            f"{results} holds no bench-scale-*.json: python -m experiments bench scale --results {results}."
+        )
     images.mkdir(parents=True, exist_ok=True)
     mpl.rcParams["svg.hashsalt"] = "scaling"  # the same figures give the same file
     figure = draw(measured)

@@ -9,14 +9,15 @@ from functools import cache, partial
 from statistics import fmean
 from typing import Any
 
-from kernode.studies.reproduce.report import report
-from kernode.studies.reproduce.settings import TABLES, Row, Table, read_tables
-from kernode.studies.results import SHIPPED, Results
+from experiments import RESULTS
+from experiments.reproduce.report import report
+from experiments.reproduce.tables import TABLES, Row, Table, read_tables
+from kernode.search.results import Results
 
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}
 VERDICTS = ("matches", "close", "differs")
-RESULTS = Results(SHIPPED, (SHIPPED,))
+STORE = Results(RESULTS, (RESULTS,))
 
 
 def reproduction_tables() -> dict[str, Callable[[], str]]:
@@ -49,7 +50,7 @@ def _tables() -> tuple[Table, ...]:
 
 @cache
 def _report() -> dict[str, Any]:
-    return report(_tables(), RESULTS)
+    return report(_tables(), STORE)
 
 
 def _entries(name: str) -> list[dict[str, Any]]:
@@ -290,7 +291,7 @@ def seconds_table() -> str:
     for table in _tables():
         if table.kind == "counts" or "tuned" in table.name or table.name == "similarity":
             continue
-        records = {cell.digest: RESULTS.find(cell) for cell in table.cells() if cell.digest not in seen}
+        records = {cell.digest: STORE.find(cell) for cell in table.cells() if cell.digest not in seen}
         seen |= records.keys()
         spent = Counter()
         for record in records.values():
@@ -304,10 +305,10 @@ def superseded_table() -> str:
     """What the five systems that were scored twice gave the first time."""
     rows = []
     for system in ("k1-gcn", "k2-gat", "gae", "vgae"):
-        stored = [json.loads((SHIPPED / "superseded" / f"{d}-{system}.json").read_text()) for d in TITLES]
+        stored = [json.loads((RESULTS / "superseded" / f"{d}-{system}.json").read_text()) for d in TITLES]
         cells = [_first_scoring(record["report"]) for record in stored]
         rows.append([f"`{system}`", stored[0]["settings"], *cells])
-    first = [json.loads((SHIPPED / "superseded" / f"{d}-jk.json").read_text()) for d in ("cora", "citeseer")]
+    first = [json.loads((RESULTS / "superseded" / f"{d}-jk.json").read_text()) for d in ("cora", "citeseer")]
     rows.append(["JK-Concat", "scaled rows", *(_figure(one["test"]["accuracy"]) for one in first), "–"])
     return _markdown(["first scoring", "settings", *TITLES.values()], rows)
 
@@ -317,7 +318,7 @@ def one_split_table() -> str:
     rows = []
     for system in ("gae", "vgae", "kernel-plain-each", "kernel-plain-last", "kernel-each", "kernel-last"):
         stored = [
-            json.loads((SHIPPED / "superseded" / f"{d}-{system}-one-split.json").read_text()) for d in TITLES
+            json.loads((RESULTS / "superseded" / f"{d}-{system}-one-split.json").read_text()) for d in TITLES
         ]
         figures = [" / ".join(_figure(one["test"][name]) for name in ("auc", "ap")) for one in stored]
         rows.append([f"`{system}`", *figures])
@@ -334,7 +335,7 @@ def _first_scoring(values: dict[str, Any]) -> str:
 def choices_table() -> str:
     """What benchmarks/system_choices.py found: the settings that are used, and the best of the others."""
     by_system: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for path in sorted((SHIPPED / "choices").glob("*.json")):
+    for path in sorted((RESULTS / "choices").glob("*.json")):
         record = json.loads(path.read_text())
         by_system.setdefault(record["system"], {})[record["dataset"]] = record["tried"]
     rows = []
@@ -348,7 +349,7 @@ def choices_table() -> str:
 def searches_table() -> str:
     """What benchmarks/pinned_searches.py found: where the tuned settings stand among all trials."""
     rows = []
-    for path in sorted((SHIPPED / "searches").glob("*.json")):
+    for path in sorted((RESULTS / "searches").glob("*.json")):
         record = json.loads(path.read_text())
         used, values = record["used"]["value"], [one["value"] for one in record["trials"]]
         above, tried = sum(value > used for value in values), len(values) + len(record["failures"])

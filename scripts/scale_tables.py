@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import read_record
 
 
 def scale_tables() -> dict[str, Callable[[], str]]:
     """All tables by name."""
-    return {"ranks": lambda: ranks(read_record(SHIPPED / "bench-ranks-cpu.json")["rows"])}
+    return {"ranks": lambda: ranks(read_record(RESULTS / "bench-ranks-cpu.json")["rows"])}
 
 
 def ranks(rows: list[dict[str, Any]]) -> str:

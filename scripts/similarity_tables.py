@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from comparison_tables import TITLES
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import read_record
 
 
 def similarity_tables() -> dict[str, Callable[[], str]]:
@@ -17,13 +18,13 @@ def similarity_tables() -> dict[str, Callable[[], str]]:
     return {
         "unseen_classes": lambda: unseen_classes(_stored("unseen-classes")),
         "kernel_loss": lambda: kernel_loss(_stored("kernel-loss")),
-        "kernels_together": lambda: kernels_together(read_record(SHIPPED / "kernels-together.json")["rows"]),
+        "kernels_together": lambda: kernels_together(read_record(RESULTS / "kernels-together.json")["rows"]),
     }
 
 
 def _stored(folder: str) -> list[dict[str, Any]]:
     """Records of a folder, in the order of the graphs' titles."""
-    found = [read_record(path) for path in sorted((SHIPPED / folder).glob("*.json"))]
+    found = [read_record(path) for path in sorted((RESULTS / folder).glob("*.json"))]
     return sorted(found, key=lambda one: list(TITLES).index(one["dataset"]))
 
 

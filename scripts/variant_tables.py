@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernode.node_classification.descriptions import DESCRIPTIONS
-from kernode.node_classification.method import Method
-from kernode.node_classification.variants import CHOICES, VARIANTS
+from kernode.node_classification.variants import VARIANTS
+
+from kernode.descriptions import DESCRIPTIONS
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.variants import CHOICES
 
 # What one epoch, or all of it, has to do.
 COSTS = {
@@ -34,8 +36,6 @@ COSTS = {
     "presmoothed": "an MLP on features smoothed once before: no graph while training",
     "gcn": "two products with Ā",
     "gat": "attention on every edge, 8 heads and then one",
-    "jk": "two products with Ā; runs one after the other",
-    "fastgcn": "two products with Ā",
     "sgc": "one linear layer on features smoothed once before: no graph while training",
     "appnp": "an MLP and ten products with Ā",
     "gcn-tuned": "two products with Ā, 256 wide, and a linear layer",
@@ -45,7 +45,6 @@ COSTS = {
     "mlp": "an MLP (64 wide)",
     "label-propagation": "nothing is trained: 50 products with the edges for each setting tried",
     "correct-and-smooth": "an MLP (64 wide); after it 50 products with the edges for each setting tried",
-    "kled": "nothing is trained: products with the Laplacian, or its eigenvectors, for each scale tried",
     "smoother": "nothing is trained: one smoothing of the features",
 }
 ANSWERS = {"softmax": "softmax", "centroid": "nearest centroids"}
@@ -73,5 +72,5 @@ def _facts(name: str) -> list[str]:
     most = "≤ " * (training.patience is not None)
     epochs = f"{most}{training.epochs}" if training.epochs else "–"
     if not isinstance(method, Method):
-        return ["class sums or SVC" if name == "kled" else "class sums", epochs, "all"]
+        return ["class sums", epochs, "all"]
     return [ANSWERS[method.classifier], epochs, str(method.map.reach)]

@@ -7,8 +7,9 @@ from typing import Any
 
 from comparison_tables import TITLES
 
+from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
-from kernode.studies.results import SHIPPED, read_record
+from kernode.search.results import read_record
 
 SYSTEMS = {
     "links": "`LinkKernelTransformer`",
@@ -22,7 +23,7 @@ FIGURES = {"public_test": "20 labels per class", "fastgcn_test": "FastGCN's spli
 
 def without_labels_tables() -> dict[str, Callable[[], str]]:
     """All tables by name."""
-    return {"without_labels": lambda: without_labels(read_record(SHIPPED / "without-labels.json")["rows"])}
+    return {"without_labels": lambda: without_labels(read_record(RESULTS / "without-labels.json")["rows"])}
 
 
 def without_labels(rows: list[dict[str, Any]]) -> str:

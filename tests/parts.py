@@ -9,33 +9,34 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from experiments.rivals import FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
-from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
-    APPNP,
     GAT,
     GCN,
     GCNII,
     MLP,
     ClassicGNN,
     DiffusedComponents,
-    FastGCN,
+    Diffusion,
     FeatureMap,
     Free,
     HopMLP,
+    HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,
+    Standardized,
     Wrapped,
 )
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
 from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.variants import LINK_VARIANTS
 
 # Parts of a user's own
 
@@ -87,10 +88,15 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     HopMLP((4,), 3, hops=2, powers="released"),
     HopMLP((4, 5), 3, hop_weights=0.5),
     HopMLP((4,), 3, hops=1, powers="plain", normalize_rows=False),
-    HopMLP((4,), 3, self_term="both", per_hop=True, biases=True, norm=True),
-    HopMLP((4, 4), 3, hops=3, self_term="loop", norm=True, residual=True, standardize=True),
-    HopMLP((4,), 3, hops=4, powers="plain", teleport=0.2, self_term="both", standardize=True),
-    HopMLP((4,), 3, hops=3, powers="plain", hop_weights="pagerank", teleport=0.1, per_hop=True),
+    Diffusion((4,), 3, hops=4, teleport=0.2),
+    Diffusion((), 3, hops=2, hop_weights="pagerank", teleport=0.5, biases=False),
+    HopNet((4,), 3, self_loop=True),
+    HopNet((4, 4), 3, hops=3, residual=True),
+    HopNet((), 3, powers="last", hop_weights=0.5),
+    Standardized(HopNet((4, 4), 3, norm=False, self_loop=True, normalize_rows=False)),
+    Standardized(Diffusion((4,), 3, hops=3, hop_weights="pagerank", normalize_rows=False)),
+    Standardized(HopStages((4,), 3)),
+    Standardized(ClassicGNN("sage", (4,), 3)),
     HopStages((4,), 3),
     HopStages((4, 5), 3, hops=2, norm=False),
     Presmoothed((4,), 3),
@@ -101,8 +107,6 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     GCN((4, 5), 3),
     FastGCN((4,), 3),
     FastGCN((4, 5), 3),
-    APPNP((4,), 3, steps=3),
-    APPNP((), 3, steps=2, teleport=0.5),
     GAT((8,), 3, heads=2),
     GAT((), 3),
     GAT((6, 4), 3, heads=2, attention_dropout=0),

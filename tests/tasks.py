@@ -4,8 +4,10 @@ import numpy as np
 
 from graphs import CLUSTERS
 from kernode.compute.place import Place
-from kernode.data import random_split
-from kernode.data.edge_split import split_edges
+from kernode.estimators.classifier import NodeKernelClassifier
+from kernode.io.edge_split import split_edges
+from kernode.io.node_split import random_split
+from kernode.models.changes import Changes
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask
@@ -81,3 +83,10 @@ class CutAt(Callback):
     def on_epoch_end(self, loop):
         if loop.epoch == self.epoch and self.name in (None, loop.name):
             raise PowerCutError
+
+
+def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **changes):
+    """An estimator fitted on splits of a graph's own classes, as `kernode fit` fits it."""
+    parts = Changes.of(**changes, precision=64 if place is DOUBLE else 32).parameters()
+    model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
+    return model.fit(graph=graph, split=split)

@@ -6,11 +6,11 @@ import parts
 from kernode import kernels, losses, maps
 from kernode.config import Config
 from kernode.kernels import BaseKernel
-from kernode.tasks.links.method import LinkMethod
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.links.method import LinkMethod
 
 
 def is_abstract(kind):

@@ -152,7 +152,7 @@ def test_a_file_and_then_its_folder_reach_the_disk(tmp_path, monkeypatch):
 
 def test_without_locks_files_are_written_as_well(tmp_path, monkeypatch):
     """As on Windows, where nothing can be swept up and an open file cannot be renamed."""
-    monkeypatch.setattr("kernode.storage.whole_files.fcntl", None)
+    monkeypatch.setattr("kernode.storage.fcntl", None)
     left = tmp_path / ".model.0123456789abcdef"
     left.write_bytes(b"half a mod")
     storage.write_whole(tmp_path / "model", b"1")

@@ -17,11 +17,10 @@ from pathlib import Path
 PRELOAD = (
     "torch", "scipy.sparse", "sklearn.linear_model", "pyarrow", "joblib", "matplotlib.figure", "openTSNE",
     "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
-    "kernode.show.report.page", "kernode.show.plots.pictures", "kernode.show.explorer",
+    "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
     "kernode.node_classification.experiment", "kernode.node_classification.choosing",
     "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
-    "kernode.studies.tune.search", "kernode.studies.reproduce.run", "kernode.studies.compare.contest",
-    "kernode.studies.compare.matches",
+    "kernode.search.tune", "kernode.search.compare", "kernode.studies.reproduce.run",
 )  # fmt: skip
 
 

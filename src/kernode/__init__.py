@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernode import kernels, losses, maps
-    from kernode.compute.determinism import deterministic
-    from kernode.data import Split, datasets, extend, load, read_table
-    from kernode.data.edge_split import EdgeSplit, split_edges
-    from kernode.data.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
+    from kernode.compute.gpu import deterministic
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
-    from kernode.graph import Graph, positions
-    from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.estimators.classifier import NodeKernelClassifier
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.estimators.load import load_model
     from kernode.estimators.nodes import NodeKernelTransformer
-    from kernode.show import plots
+    from kernode.graph import Graph, positions
+    from kernode.io import Split, datasets, extend, load, read_table
+    from kernode.io.edge_split import EdgeSplit, split_edges
+    from kernode.io.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
+    from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.tasks.classes.variants import VARIANTS
     from kernode.tasks.links.variants import LINK_VARIANTS
     from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
     from kernode.version import __version__
+    from kernode.viz import plots
 
 # Where each public name is. It is imported when it is first used: `kernode --help` need not wait for torch.
 _HOMES = {
@@ -36,7 +36,7 @@ _HOMES = {
     "VARIANTS": "tasks.classes.variants",
     "Callback": "training.callbacks",
     "Checkpoint": "training.checkpoint",
-    "EdgeSplit": "data.edge_split",
+    "EdgeSplit": "io.edge_split",
     "FileError": "errors",
     "Graph": "graph",
     "InputError": "errors",
@@ -48,30 +48,30 @@ _HOMES = {
     "NodeKernel": "kernels",
     "NodeKernelClassifier": "estimators.classifier",
     "NodeKernelTransformer": "estimators.nodes",
-    "Split": "data",
+    "Split": "io",
     "Training": "training.settings",
     "__version__": "version",
-    "datasets": "data",
-    "deterministic": "compute.determinism",
-    "extend": "data",
-    "from_networkx": "data.exchange",
-    "from_pyg": "data.exchange",
-    "from_scipy": "data.exchange",
+    "datasets": "io",
+    "deterministic": "compute.gpu",
+    "extend": "io",
+    "from_networkx": "io.exchange",
+    "from_pyg": "io.exchange",
+    "from_scipy": "io.exchange",
     "graph_kernel": "kernels",
-    "load": "data",
+    "load": "io",
     "load_model": "estimators.load",
     "positions": "graph",
-    "read_table": "data",
-    "split_edges": "data.edge_split",
-    "to_networkx": "data.exchange",
-    "to_pyg": "data.exchange",
+    "read_table": "io",
+    "split_edges": "io.edge_split",
+    "to_networkx": "io.exchange",
+    "to_pyg": "io.exchange",
 }
 _MODULES = {
     "gp": "kernels.gp",
     "kernels": "kernels",
     "losses": "losses",
     "maps": "maps",
-    "plots": "show.plots",
+    "plots": "viz.plots",
 }
 
 __all__ = [

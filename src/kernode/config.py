@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, bad_setting
 
 # Of a setting that a released kind did not have, with what it always was as its default. It is written only
 # where it is something else, so that files and stored results of before stay the same.
@@ -28,6 +28,8 @@ class Config:
     """
 
     kinds: ClassVar[dict[str, type[Config]]] = {}
+    # By the name of a kind: its JSON of an earlier version as today's, perhaps of another kind.
+    former: ClassVar[dict[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -65,6 +67,7 @@ class Config:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Build the piece that :meth:`to_json` described."""
         settings = dict(values)
+        settings = cls.former.get(settings.get("kind", ""), dict)(settings)
         kind = cls.kinds.get(settings.pop("kind", ""))
         if kind is None or not issubclass(kind, cls):
             what = "part" if cls is Config else cls.__name__
@@ -120,13 +123,19 @@ def require_types(part: Any) -> None:
             case _:
                 continue
         if not fits:
-            raise InputError(f"{field.name} must be {what}. Got {value!r}.")
+            raise bad_setting(field.name, what, value)
 
 
 def _is_number(value: Any, kinds: Any) -> bool:
     if not isinstance(value, kinds) or isinstance(value, bool):
         return False
     return bool(-_LARGEST <= value < _LARGEST) if isinstance(value, int | np.integer) else not np.isnan(value)
+
+
+def require_setting(fits: bool, name: str, what: str, value: Any) -> None:
+    """Raise unless a setting has a value that fits; ``what``: what it must be."""
+    if not fits:
+        raise InputError(f"{name} must be {what}. Got {value!r}.", "setting", setting=name, value=value)
 
 
 def require_part(name: str, value: Any, kind: type[Config], example: str) -> None:
@@ -138,7 +147,7 @@ def require_part(name: str, value: Any, kind: type[Config], example: str) -> Non
             f"{name} must be an instance, with its settings in brackets. Got the class {value.__name__}: "
             f"write {name}={value.__name__}({_required(value)})."
         )
-    raise InputError(f"{name} must be a part such as {example}. Got {value!r}.")
+    raise bad_setting(name, f"a part such as {example}", value)
 
 
 def _required(kind: type[Config]) -> str:

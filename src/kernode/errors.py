@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -38,6 +40,15 @@ class InputError(KernodeError, ValueError):
     code = "input"
 
 
+def bad_setting(setting: str, must_be: str, value: Any) -> InputError:
+    """The error for a setting with a wrong value.
+
+    >>> str(bad_setting("hops", "an integer ≥ 1", 0))
+    'hops must be an integer ≥ 1. Got 0.'
+    """
+    return InputError(f"{setting} must be {must_be}. Got {value!r}.", "setting", setting=setting, value=value)
+
+
 class FileError(KernodeError, OSError):
     """A file is missing, damaged or not what it claims to be (exit status 1)."""
 
@@ -48,6 +59,25 @@ class MissingExtraError(KernodeError, ImportError):
     """An optional dependency is not installed, and the sentence names the extra (exit status 1)."""
 
     code = "extra"
+
+
+class Interrupted(KernodeError):  # noqa: N818 (not an error)
+    """Ctrl-C ended a command; the sentence says what is kept (exit status 130)."""
+
+    exit_status = 130
+    code = "interrupted"
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(f"interrupted. {sentence}".strip())
+
+
+@contextmanager
+def kept(sentence: Callable[[], str]) -> Iterator[None]:
+    """Turn Ctrl-C into :class:`Interrupted`, with a sentence about what is kept; the innermost one counts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(sentence()) from None
 
 
 class KernodeWarning(UserWarning):

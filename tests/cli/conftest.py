@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from graphs import clustered_graph
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 GRAPH = clustered_graph(n=90)
 

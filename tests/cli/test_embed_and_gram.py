@@ -13,7 +13,7 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli import chosen_nodes, matrix_file
-from kernode.data import load_graph, write_npz
+from kernode.io import load_graph, write_npz
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
@@ -197,10 +197,11 @@ def test_an_interrupted_file_is_no_file(command, trained, tmp_path, monkeypatch)
 
 
 def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tmp_path):
-    model = kn.NodeKernelClassifier("kled").fit(np.arange(45), PLAIN.labels[:45], graph=PLAIN)
+    model = kn.NodeKernelClassifier("label-propagation").fit(np.arange(45), PLAIN.labels[:45], graph=PLAIN)
     write_npz(PLAIN, tmp_path / "g.npz")
-    path = model.save(tmp_path / "kled.safetensors")
-    fails(command("embed", path, tmp_path / "g.npz", "-o", tmp_path / "v.npz"), 2, "KLED has no feature map")
+    path = model.save(tmp_path / "labels.safetensors")
+    embed = command("embed", path, tmp_path / "g.npz", "-o", tmp_path / "v.npz")
+    fails(embed, 2, "LabelPropagation has no feature map")
     names = [*NAMES[:-1], "node"]
     graph = kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, node_names=names, name="odd")
     write_npz(graph, tmp_path / "odd.npz")

@@ -8,7 +8,7 @@ import pytest
 import kernode as kn
 from commands import fails
 from kernode import storage
-from kernode.data import load_graph
+from kernode.io import load_graph
 
 QUICK = ("--replicas", "2", "--device", "cpu", "-q")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from commands import fails
-from kernode.tasks.classes.task import NodeLearner
 from kernode.progress import log
+from kernode.tasks.classes.task import NodeLearner
 
 FIT = ("fit", "--variant", "k3", "--epochs", "3", "--replicas", "2", "--split", "0.5/0.25/0.25")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

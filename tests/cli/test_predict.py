@@ -10,7 +10,7 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
 

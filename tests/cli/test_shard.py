@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from commands import fails
-from kernode.data import Store, load_graph, read_table
+from kernode.io import Store, load_graph, read_table
 
 
 @pytest.fixture
@@ -60,12 +60,10 @@ def test_tables_that_need_memory_are_read_whole_and_it_is_said_why(kernode, tabl
     [
         (("cora", "--bounded"), "--bounded cannot be: two Parquet files are needed"),
         (("{tables}", "--bounded"), "--bounded cannot be: people.parquet: column 'word' (string) is learned"),
-        (("{tables}", "--bounded", "--order", "metis"), "the order metis needs all of the graph"),
-        (("cora", "--order", "random"), "order must be one of given, metis. Got 'random'"),
         (("cora", "--parts", "0"), "parts must be an integer ≥ 1. Got 0"),
         (("cora", "--parts", "2709"), "2,708 nodes cannot be cut into 2,709 parts"),
         (("{tables}", "--features", "x", "--parts", "61"), "60 nodes cannot be cut into 61 parts"),
-        (("{tables}", "--label", "third"), "no column 'third' for --label"),
+        (("{tables}", "--label", "third"), "no column 'third' for the label"),
     ],
 )
 def test_what_cannot_be_sharded_is_one_sentence_and_leaves_nothing(kernode, tables, words, sentence):

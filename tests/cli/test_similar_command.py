@@ -10,8 +10,8 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import write_npz
 from kernode.explain.similar import index_path
+from kernode.io import write_npz
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
@@ -170,10 +170,10 @@ def test_as_a_process_of_its_own(trained):
 @pytest.mark.slow
 def test_a_model_without_a_kernel_is_said_to_have_none(tmp_path):
     write_npz(PLAIN, tmp_path / "plain.npz")
-    fit = "fit plain.npz --variant kled --replicas 1 --with-graph -q -o m.safetensors"
+    fit = "fit plain.npz --variant label-propagation --replicas 1 --with-graph -q -o m.safetensors"
     for words in (fit, "similar m.safetensors 0"):  # each a process of its own: no method is loaded before
         line = [sys.executable, "-m", "kernode", *words.split()]
         ended = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert ended.returncode == 2
     assert "Import the module" not in ended.stderr
-    assert "KLED" in ended.stderr
+    assert "LabelPropagation" in ended.stderr

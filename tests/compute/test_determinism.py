@@ -6,14 +6,14 @@ import torch
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.compute import determinism, threads
-from kernode.compute.determinism import cumulative_sums, deterministic, is_deterministic
-from kernode.compute.fused import fused, fused_sums, use_fused
+from kernode.compute import gpu as determinism
+from kernode.compute.gpu import cumulative_sums, deterministic, fused, fused_sums, is_deterministic, use_fused
 from kernode.compute.place import Place
-from kernode.errors import InputError, KernodeError
-from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.errors import InputError
+from kernode.search.tasks import Environment
 from kernode.tasks.classes.variants import VARIANTS
-from kernode.studies.tasks import Surroundings
+from kernode.tasks.links.variants import LINK_VARIANTS
+from refusals import refused
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -37,20 +37,9 @@ def test_kernels_that_add_as_they_come_are_not_used():
             assert fused_sums(torch.ones(1)) is None
 
 
-def test_a_busy_machine_does_not_change_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(threads, "_set_by_user", lambda: False)
-    monkeypatch.setattr(threads, "_best_of", lambda most: most + 1)
-    own = torch.get_num_threads()
-    with threads.cpu_threads("measured", threads.WORTH_MEASURING) as number:
-        assert number == own + 1
-    with deterministic(), threads.cpu_threads("measured", threads.WORTH_MEASURING) as number:
-        assert number == own
-
-
 def test_what_has_no_deterministic_way_is_one_sentence():
     refusal = "my_kernel does not have a deterministic implementation, but you set …"
-    said = "my_kernel has no deterministic way on a GPU"
-    with pytest.raises(KernodeError, match=said), deterministic():
+    with refused("unsupported", operation="my_kernel"), deterministic():
         raise RuntimeError(refusal)
     with pytest.raises(RuntimeError, match="another"), deterministic():
         raise RuntimeError("another")
@@ -71,8 +60,8 @@ def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):
 
 def test_it_travels_with_the_tasks_of_a_study():
     with deterministic():
-        surroundings = Surroundings.of(Place.of(), 1)
-    with surroundings.here():
+        surroundings = Environment.of(Place.of(), 1)
+    with surroundings.applied():
         assert is_deterministic()
     assert not is_deterministic()
 

@@ -7,7 +7,7 @@ import torch
 from graphs import clustered_graph
 from kernode.compute.adam import Adam
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.fused import fused, use_fused
+from kernode.compute.gpu import fused, use_fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.hops import HopOperator
@@ -16,8 +16,7 @@ from kernode.losses import Hinge
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.losses.triplets import TripletSampler
-from kernode.maps.layers.activation import activate
-from kernode.node_classification.trainer import learners
+from kernode.maps.layers.mlp import activate
 from kernode.tasks.classes.configure import configure
 from tasks import node_task
 
@@ -150,7 +149,7 @@ def test_epochs_of_a_stack(variant):
     task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
 
     def compute():
-        (learner,) = learners(task, method.for_classes(3), training)
+        (learner,) = task.begin(method.for_classes(3), training).learners
         records = [learner.advance(epoch) for epoch in (1, 2)]
         return learner.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
 

@@ -5,8 +5,8 @@ import pickle
 import pytest
 import torch
 
-from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.compute.place import Place, cpu_threads
+from refusals import refused
 
 
 @pytest.fixture
@@ -24,27 +24,14 @@ def test_a_gpu_has_a_number_and_becomes_the_current_one(two_gpus):
     assert Place.of(32, torch.device("cuda:0")).device == torch.device("cuda:0")
     assert two_gpus == [1, 0]
     assert Place.of(32, "auto").device == Place.of(32, "cuda").device == torch.device("cuda")
-    with pytest.raises(InputError, match=r"there is no cuda:2 here: GPUs run from cuda:0 to cuda:1\."):
+    with refused("setting", setting="device", value="cuda:2"):
         Place.of(32, "cuda:2")
 
 
-@pytest.mark.parametrize(
-    ("device", "sentence"),
-    [
-        ("cuda", "no CUDA device is available here"),
-        ("cuda:0", "no CUDA device is available here. Pass device='cpu'"),
-        ("mps", "device 'mps' is not supported. Pass device='cpu'"),
-        ("tpu", "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. Got 'tpu'"),
-        ("cuda:", "device must be"),
-        ("cuda:x", "device must be"),
-        ("cpu:0", "device must be"),
-        (None, "device must be .* Got None"),
-        (0, "device must be .* Got 0"),
-    ],
-)
-def test_any_other_is_one_sentence(monkeypatch, device, sentence):
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps", "tpu", "cuda:", "cuda:x", "cpu:0", None, 0])
+def test_any_other_is_refused(monkeypatch, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=sentence):
+    with refused("setting", setting="device", value=device):
         Place.of(32, device)
 
 
@@ -54,3 +41,18 @@ def test_a_place_that_travels_is_the_cpu_where_there_is_no_such_gpu(monkeypatch)
     assert pickle.loads(travelling) == Place.of(64)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert pickle.loads(travelling).device == torch.device("cuda:0")
+
+
+def test_threads_are_set_for_a_while_and_none_leaves_torchs_own():
+    before = torch.get_num_threads()
+    with cpu_threads(before + 1) as number:
+        assert number == torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+    with cpu_threads(None) as number:
+        assert number == before
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two", 10**6])
+def test_a_wrong_number_of_threads_is_refused(threads):
+    with refused("setting", setting="threads", value=threads), cpu_threads(threads):
+        pass

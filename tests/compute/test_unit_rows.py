@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernode.compute.unit_rows import unit_rows
+from kernode.compute.sparse import unit_rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

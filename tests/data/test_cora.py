@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernode.data import datasets, digests, load_graph, write_npz
-from kernode.data.registry import find
+from kernode.io import datasets, load_graph, write_npz
+from kernode.io.planetoid import CORA_NPZ_SHA256
+from kernode.io.registry import find
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_cora.py"
 
@@ -19,7 +20,7 @@ def sha256(path: Path) -> str:
 
 
 def test_the_file_in_the_package_is_the_one_that_was_built():
-    assert sha256(find("cora").path) == digests.CORA_NPZ
+    assert sha256(find("cora").path) == CORA_NPZ_SHA256
     assert find("cora").path.stat().st_size < 135_000
 
 
@@ -53,7 +54,7 @@ def test_planetoids_first_140_nodes_are_20_of_each_class():
 
 def test_writing_cora_again_gives_the_same_bytes(tmp_path):
     write_npz(load_graph("cora"), tmp_path / "again.npz")
-    assert sha256(tmp_path / "again.npz") == digests.CORA_NPZ
+    assert sha256(tmp_path / "again.npz") == CORA_NPZ_SHA256
 
 
 def test_numpy_opens_the_file_without_pickle():
@@ -65,8 +66,8 @@ def test_numpy_opens_the_file_without_pickle():
 def test_the_script_rebuilds_cora_bit_for_bit_from_the_wheel(wheel, tmp_path):
     command = [sys.executable, SCRIPT, wheel, "--out", tmp_path / "cora.npz"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert sha256(tmp_path / "cora.npz") == digests.CORA_NPZ
-    assert done.stdout == f"{digests.CORA_NPZ} cora.npz\n"
+    assert sha256(tmp_path / "cora.npz") == CORA_NPZ_SHA256
+    assert done.stdout == f"{CORA_NPZ_SHA256} cora.npz\n"
 
 
 @pytest.mark.slow
@@ -74,4 +75,4 @@ def test_the_script_downloads_the_wheel_when_none_is_given(wheel, no_index, tmp_
     (no_index / wheel.name).symlink_to(wheel)
     command = [sys.executable, SCRIPT, "--out", tmp_path / "cora.npz"]
     subprocess.run(command, capture_output=True, check=True)
-    assert sha256(tmp_path / "cora.npz") == digests.CORA_NPZ
+    assert sha256(tmp_path / "cora.npz") == CORA_NPZ_SHA256

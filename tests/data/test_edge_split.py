@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphs import clustered_graph, graphs
-from kernode.data import load_graph
-from kernode.data.edge_split import EdgeSplit, is_edge, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import load_graph
+from kernode.io.edge_split import EdgeSplit, is_edge, split_edges
 
 PARTS = ("validation", "validation_negatives", "test", "test_negatives")
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import kernode as kn
-from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
 from kernode.errors import FileError
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
 
 GRAPH = kn.Graph.from_edges(
     [(0, 1), (1, 2)], np.random.default_rng(0).normal(size=(4000, 1000)).astype(np.float32)

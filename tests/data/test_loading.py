@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernode.data import datasets, load, load_graph, write_npz
 from kernode.errors import FileError, InputError
+from kernode.io import datasets, load, load_graph, write_npz
 
 
 def test_a_graph_is_taken_as_it_is():

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernode.compute.chunks import is_mapped
-from kernode.data import archive, read_npz, write_npz
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.io import archive, read_npz, write_npz
 
 
 def dense_graph(n: int = 40, f: int = 9, kind: str = "float32", order: str = "C") -> Graph:

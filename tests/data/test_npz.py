@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernode.data import load_graph, read_npz, write_npz
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.io import load_graph, read_npz, write_npz
 
 
 def benchmark_arrays(**changes) -> dict[str, np.ndarray]:
@@ -116,7 +116,7 @@ def test_a_nan_is_named_with_file_node_and_column(save):
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        ([0, 1, -2, 0], "at least 0"),
+        ([0, 1, -2, 0], "must be integers ≥ 0"),
         ([0.0, 1.5, 0, 0], "must be integers"),
         (["a", "b", "a", "b"], "must be integers"),
         ([0, 1, 2], "one class per node"),

@@ -10,10 +10,10 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.data import read_npz
-from kernode.data.edge_split import split_edges
 from kernode.errors import InputError
-from kernode.tasks.classes.model import NodeModel
+from kernode.io import read_npz
+from kernode.io.edge_split import split_edges
+from kernode.models.model import Model
 
 QUICK = ("--replicas", 2, "--epochs", 15, "--json")
 
@@ -76,7 +76,7 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     assert set(answers) <= set(truth)
     assert len(answers) >= 298  # the two whose rows were dropped are there only if an edge mentions them
     assert np.mean([answers[node] == truth[node] for node in answers]) > 0.8
-    model = NodeModel.load(tmp_path / "edges.safetensors")
+    model = Model.load(tmp_path / "edges.safetensors")
     assert {(repair.table, repair.what): list(repair.rows) for repair in model.repairs} == found
     assert [column.kind for column in model.encoding.columns] == ["text", "number"]
 
@@ -90,7 +90,7 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
     graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
     labelled = np.flatnonzero(graph.labels >= 0)
     assert report["trained_again_on"] == len(labelled)
-    saved, tested = NodeModel.load(model), json.loads(command(*fit, *QUICK)[1])
+    saved, tested = Model.load(model), json.loads(command(*fit, *QUICK)[1])
     assert np.array_equal(saved.train, labelled[None])
     names = np.array(saved.classes)[saved.train_labels[0]]
     assert names.tolist() == [graph.class_names[label] for label in graph.labels[labelled]]
@@ -98,18 +98,18 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
 
 
 @pytest.mark.slow
-def test_all_labels_teach_kled_with_what_validation_chose(tables, tmp_path, command):
+def test_all_labels_are_spread_with_the_setting_that_validation_chose(tables, tmp_path, command):
     folder, _, _ = tables
     model = tmp_path / "m.safetensors"
     fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
     tested, taught = (
-        (json.loads(command(*fit, "--variant", "kled", "--json", *more)[1]), NodeModel.load(model))
+        (json.loads(command(*fit, "--variant", "label-propagation", "--json", *more)[1]), Model.load(model))
         for more in ((), ("--all-labels",))
     )
     graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
-    tried = tested[1].method.candidates(graph)
-    scale, classifier = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
-    assert (taught[1].method.scales, taught[1].method.classifiers) == ((scale,), (classifier,))
+    tried = tested[1].method.settings
+    share, clamped = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
+    assert (taught[1].method.shares, taught[1].method.clamped) == ((share,), (clamped,))
     assert np.array_equal(taught[1].train, np.flatnonzero(graph.labels >= 0)[None])
     assert taught[0]["test"] == tested[0]["test"]
 
@@ -254,7 +254,7 @@ def test_new_tables_extend_a_graph_and_a_model_exactly(tables):
         assert later.graph_.labels[-3:].tolist() == [first.class_names.index("sea"), -1, -1]
         whole = model.model_.on(later.graph_)
         everyone = np.arange(later.graph_.n_nodes)
-        known_again = whole.chances(everyone)
+        known_again = whole.calibrated(everyone)
         assert np.allclose(later.predict_proba(everyone), known_again, atol=1e-9)
         assert len(later.recomputed_) < later.graph_.n_nodes
         assert later.predict(["n1"]).shape == (1,)
@@ -264,7 +264,7 @@ def test_new_tables_extend_a_graph_and_a_model_exactly(tables):
             kn.extend(first, {"id": ["p5"], "text": ["x"], "year": [1]}, None)
         with pytest.raises(InputError, match="Give new edges as a table"):
             kn.extend(first, None, [(0, 1)])
-        with pytest.raises(InputError, match="there is no column 'year' for features="):
+        with pytest.raises(InputError, match="there is no column 'year' for the features"):
             kn.extend(first, {"id": ["q"], "text": ["x"]}, None)
 
 

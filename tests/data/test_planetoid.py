@@ -6,8 +6,8 @@ import numpy as np
 import planetoid_files
 import pytest
 
-from kernode.data import digests, planetoid
 from kernode.errors import FileError, InputError
+from kernode.io import planetoid
 
 
 @pytest.fixture
@@ -70,9 +70,9 @@ def test_an_unknown_data_set_is_refused(raw_folder):
 
 def test_every_raw_file_has_a_digest_of_its_own():
     files = [file for name in ("cora", "citeseer", "pubmed") for file in planetoid.file_names(name)]
-    assert sorted(digests.PLANETOID) == sorted(files)
-    assert len(set(digests.PLANETOID.values())) == 24
-    assert all(len(digest) == 64 for digest in digests.PLANETOID.values())
+    assert sorted(planetoid.DIGESTS) == sorted(files)
+    assert len(set(planetoid.DIGESTS.values())) == 24
+    assert all(len(digest) == 64 for digest in planetoid.DIGESTS.values())
 
 
 class _Touch:

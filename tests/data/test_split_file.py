@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from graphs import clustered_graph
-from kernode.data import load, read_split, split_nodes
-from kernode.data.split_file import read_splits
 from kernode.errors import FileError, InputError
+from kernode.io import load, read_split, split_nodes
+from kernode.io.split_file import read_splits
 
 GRAPH = clustered_graph(n=12)
 NAMED = replace(GRAPH, node_names=[f"n{i}" for i in range(12)])

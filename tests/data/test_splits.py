@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernode.data import Split, check_split, load, load_graph, random_split, split_nodes
-from kernode.data.node_split import fastgcn, jk, parse_sizes, public
-from kernode.data.registry import find
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io import Split, check_split, load, load_graph, random_split, split_nodes
+from kernode.io.node_split import fastgcn, jk, parse_sizes, public
+from kernode.io.registry import find
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from kernode.cli import main
-from kernode.data import Synthetic, block_model, load, load_graph
-from kernode.data.block_model import BlockModel, class_affinity, class_bounds, draw_features
-from kernode.data.fetch import fetch
-from kernode.data.registry import is_registered
-from kernode.data.synthetic import is_synthetic
 from kernode.errors import InputError
 from kernode.graph.adjacency import checked_adjacency
+from kernode.io import Synthetic, load, load_graph, synthetic
+from kernode.io.fetch import fetch
+from kernode.io.registry import is_registered
+from kernode.io.synthetic import BlockModel, class_affinity, class_bounds, draw_features, is_synthetic
 
 
 @st.composite
@@ -128,11 +127,11 @@ def test_a_graph_is_as_large_as_its_name_says(spec):
 @given(specs(), st.sampled_from([1, 7, 2**18]))
 def test_edges_are_the_first_different_pairs_that_are_drawn(spec, portion):
     model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
-    before, block_model._DRAWS = block_model._DRAWS, portion
+    before, synthetic._DRAWS = synthetic._DRAWS, portion
     try:
         edges = model.edges(spec.edges)
     finally:
-        block_model._DRAWS = before
+        synthetic._DRAWS = before
 
     def different():
         seen, start = {-1}, 0
@@ -150,7 +149,7 @@ def test_edges_are_the_first_different_pairs_that_are_drawn(spec, portion):
 def test_a_draw_is_what_its_words_say(spec):
     """One draw after the other, with Python's integers and a walk along the places."""
     model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
-    words = block_model.counter.words(spec.seed, block_model._EDGES, 0, 40).tolist()
+    words = synthetic.random_words(spec.seed, synthetic._EDGES, 0, 40).tolist()
     widths = np.diff(model.reach).tolist()
     labels = model.labels()
 

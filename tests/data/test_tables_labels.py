@@ -66,7 +66,7 @@ def test_what_is_not_known_is_stored_and_said():
 @pytest.mark.parametrize(
     ("classes", "sentence"),
     [
-        ([-1, 0, 1], r"holds −1, 0 and 1.*unknown=\"-1\".*unknown=\"\""),
+        ([-1, 0, 1], r"holds −1, 0 and 1.*Say which texts mean not known"),
         ([0.5 * at for at in range(44)] * 4, "column 'label' looks like a number: regression is not offered"),
         ([1.25, 3.5, 2.75, 8.1], "looks like a number"),
         (["1,25 €", "3,50 €", "2,75 €"], "looks like a number"),
@@ -118,7 +118,7 @@ def test_twins_are_warned_of_once():
 
 def test_unknown_needs_a_column_and_texts():
     edges = {"source": ["a"], "target": ["b"]}
-    with pytest.raises(InputError, match="unknown= is about the column of the classes"):
+    with pytest.raises(InputError, match="not known are about the column of the classes"):
         kn.read_table(edges, {"id": ["a", "b"], "x": [1, 2]}, unknown="?")
     with pytest.raises(InputError, match="unknown must be a text"):
         read(["a", "b"], unknown=None.__class__)
@@ -132,6 +132,5 @@ def test_an_infinite_class_and_an_unknown_that_is_nowhere_are_said():
         unknown=["2", "99"],
     )
     assert graph.labels.tolist() == [0, -1, -1, -1]
-    assert "nodes: took 'y' as not known in 1 row that had no finite number there (row 2)" in graph.notes
-    assert "nodes: no row has '99' in column 'y', as unknown= says" in graph.notes
+    assert "nodes: no row has '99' in column 'y', though it is to mean not known" in graph.notes
     assert not any("'2', " in note for note in graph.notes)

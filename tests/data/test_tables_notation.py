@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
-from kernode.data.tables.columns.find_notation import Clues, find_notation
-from kernode.data.tables.columns.notation import DateNotation, NumberNotation
-from kernode.data.tables.columns.values import days, numbers
 from kernode.errors import InputError
+from kernode.io.tables.columns.find_notation import Clues, find_notation
+from kernode.io.tables.columns.notation import DateNotation, NumberNotation
+from kernode.io.tables.columns.values import days, numbers
 
 EDGES = {"source": ["a"], "target": ["b"]}
 NO_CLUES = Clues("t.csv")
@@ -119,17 +119,17 @@ def test_a_doubtful_sign_is_decided_by_what_else_there_is(texts, clues, decimal,
 
 
 REFUSED = [
-    (["1,234", "5"], {}, r"t\.csv: in column 'x' the comma of 1,234.*Pass decimal=\",\" or decimal=\"\.\""),
+    (["1,234", "5"], {}, r"t\.csv: in column 'x' the comma of 1,234.*Say which sign"),
     (["1,234"], {"others": {"y": pa.array(["1,5"]), "z": pa.array(["1.5"])}}, "the comma of 1,234"),
     (["1,5", "1.5"], {}, "has decimal points and decimal commas"),
     (["1.234"] * 20 + ["1,5"], {}, r"a few values, like 1,5, show the decimal sign, and most, like 1\.234"),
-    (["1,234"] * 20 + ["1,5"], {}, r"Pass decimal=\",\" or decimal=\"\.\""),
-    (["1.234", "12.5"], {"decimal": ","}, r"values like 12\.5, which decimal=\",\" does not fit"),
+    (["1,234"] * 20 + ["1,5"], {}, "Say which one it is"),
+    (["1.234", "12.5"], {"decimal": ","}, r"values like 12\.5, which the decimal sign ',' does not fit"),
     (["5 €", "5 $"], {}, r"has numbers with \$ and €"),
     (["5 %", "0.05"], {}, "has numbers with % and without"),
-    (["01/02/2024", "3/4/2024"], {}, r"dates like 01/02/2024 may.*dates=\"dmy\" or dates=\"mdy\""),
-    (["3/4/2024"] * 20 + ["13/4/2024"], {}, r"dates like 3/4/2024 may.*dates=\"dmy\" or dates=\"mdy\""),
-    (["13/4/2024"] * 20, {"dates": "mdy"}, r"values like 13/4/2024, which dates=\"mdy\" does not fit"),
+    (["01/02/2024", "3/4/2024"], {}, r"dates like 01/02/2024 may.*dmy or mdy"),
+    (["3/4/2024"] * 20 + ["13/4/2024"], {}, r"dates like 3/4/2024 may.*dmy or mdy"),
+    (["13/4/2024"] * 20, {"dates": "mdy"}, r"values like 13/4/2024, which the order mdy does not fit"),
     (["13/02/2024", "02/13/2024"], {}, "has dates with the day first and dates with the month first"),
 ]
 
@@ -172,7 +172,7 @@ def test_other_tables_are_read_in_the_notation_of_the_first():
     assert [list(repair.rows) for repair in wrong.repairs] == [[1]]  # taken as missing, and named
     with pytest.raises(InputError, match=r"has numbers like 2.500"):
         kn.read_table({**EDGES, "weight": ["2.500"]}, later, like=first)
-    with pytest.raises(InputError, match="decimal= is what like= has already"):
+    with pytest.raises(InputError, match="decimal is what like has already"):
         kn.read_table(EDGES, nodes, like=first, decimal=",")
 
 
@@ -220,9 +220,9 @@ def test_the_order_that_the_user_says_counts_before_what_a_date_shows(said, firs
 def test_what_the_user_says_in_vain_is_said():
     nodes = {"id": ["a", "b"], "x": ["1", "2"], "y": ["12.5", "7.5"]}
     notes = kn.read_table(EDGES, nodes, decimal=",", dates="dmy").notes
-    assert 'no row has a number in text to which decimal="," applies' in notes
-    assert 'y: does not fit decimal=",", read as it is written' in notes
-    assert 'no row has a date in text to which dates="dmy" applies' in notes
+    assert "no row has a number in text to which the decimal sign ',' applies" in notes
+    assert "y: does not fit the decimal sign ',', read as it is written" in notes
+    assert "no row has a date in text to which the order dmy applies" in notes
     nodes = {"id": ["a", "b"], "x": ["1,5", "2"], "d": ["1/2/2024", "2/3/2024"]}
     needed = (
         kn.read_table(EDGES, nodes, decimal=",", dates="dmy"),

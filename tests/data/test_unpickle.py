@@ -8,8 +8,8 @@ import pytest
 import python2
 from scipy import sparse
 
-from kernode.data.unpickle import unpickle
 from kernode.errors import FileError
+from kernode.io.planetoid import unpickle
 
 
 class Payload:
@@ -60,7 +60,7 @@ def test_the_old_ways_to_make_an_instance_are_refused_too(tmp_path, opcodes):
         ("collections", "defaultdict.fromkeys"),
         ("scipy.sparse", "csr_matrix"),
         ("copyreg", "_reconstructor"),
-        ("kernode.data.unpickle", "unpickle"),
+        ("kernode.io.planetoid", "unpickle"),
     ],
 )
 def test_a_name_near_the_six_is_not_one_of_them(module, name):

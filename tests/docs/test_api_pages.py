@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernode as kn
-from kernode import data
+from kernode import io
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = "\n".join(path.read_text() for path in DOCS.glob("api/*.md"))
@@ -23,7 +23,7 @@ def names(module):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [*names(kn), *names(kn.kernels), *names(kn.maps), *names(kn.losses), *names(data)],
+    [*names(kn), *names(kn.kernels), *names(kn.maps), *names(kn.losses), *names(io)],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_public_name_is_documented(module, name):

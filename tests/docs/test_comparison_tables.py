@@ -95,7 +95,7 @@ def benchmark():
 def test_a_rival_has_the_setting_that_validates_best(benchmark, validation):
     """Without validation nodes three folds of the training nodes choose; test nodes never do."""
     from graphs import clustered_graph
-    from kernode.data import random_split
+    from kernode.io import random_split
 
     graph = clustered_graph(n=60)
     split = random_split(graph.labels, (30, validation, 15), 0)
@@ -120,7 +120,7 @@ def test_a_rival_has_the_setting_that_validates_best(benchmark, validation):
 
 def test_rivals_are_tried_on_raw_and_scaled_rows_with_two_rates_each(benchmark):
     from graphs import clustered_graph
-    from kernode.data import random_split
+    from kernode.io import random_split
 
     graph = clustered_graph(n=60)
     split, data = random_split(graph.labels, (30, 15, 15), 0), benchmark.Data(graph, "cpu")

@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge
 from kernode.errors import FileError, InputError
+from kernode.io.edge_split import is_edge
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.checkpoint import Checkpoint
 from parts import LINK_METHODS
@@ -186,7 +186,11 @@ def test_a_graph_that_is_nowhere_must_be_given(tmp_path):
     [
         (lambda: predictor("magic").fit(CLUSTERS), "unknown", "variant"),
         (lambda: predictor().fit("cora"), "setting", "X"),
-        (lambda: predictor(training={"patience": 3, "selection": "last"}).fit(CLUSTERS), "conflict", "patience"),
+        (
+            lambda: predictor(training={"patience": 3, "selection": "last"}).fit(CLUSTERS),
+            "conflict",
+            "patience",
+        ),
         (lambda: predictor("vgae", map=kn.maps.GCN(outputs=15)).fit(CLUSTERS), "setting", "outputs"),
         (lambda: predictor("auto", training={"dropout": 0.5}).fit(CLUSTERS), "no-effect", "dropout"),
         (lambda: predictor().fit(CLUSTERS).missing_links(3, k=0), "setting", "k"),

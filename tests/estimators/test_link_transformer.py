@@ -18,7 +18,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.kernels import RBF
 from kernode.maps import GCN
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from refusals import refused
 
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data.edge_split import is_edge
+from kernode.io.edge_split import is_edge
 from refusals import refused
 
 

@@ -175,7 +175,9 @@ def test_a_model_saved_with_its_graph_needs_no_other(graph, saved, tmp_path):
 
 
 def test_a_model_that_grew_is_read_as_it_was_saved(tmp_path):
-    model = fitted("k1", training={"precision": 64})  # nearest centroids: means of training nodes in the larger graph
+    model = fitted(
+        "k1", training={"precision": 64}
+    )  # nearest centroids: means of training nodes in the larger graph
     grown = model.extend(None, CLUSTERS.features[:2], [(120, 0), (121, 120)])
     again = kn.load_model(grown.save(tmp_path / "m.safetensors", with_graph=True))
     assert again.graph_.n_nodes == 122

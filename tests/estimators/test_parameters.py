@@ -180,7 +180,12 @@ def test_flat_names_warn_and_are_the_same_parameters_as_parts(flat, parts):
 def test_flat_names_change_parts_that_are_given():
     with future_warnings(["margin", "dropout", "powers"]):
         model = classifier(
-            loss=Hinge(9), margin=0.5, training={"patience": 4}, dropout=0.2, map=HopMLP(hops=3), powers="last"
+            loss=Hinge(9),
+            margin=0.5,
+            training={"patience": 4},
+            dropout=0.2,
+            map=HopMLP(hops=3),
+            powers="last",
         )
     assert (model.loss, model.map) == (Hinge(9, 0.5), HopMLP(hops=3, powers="last"))
     assert model.training == {"patience": 4, "dropout": 0.2}
@@ -192,7 +197,11 @@ def test_flat_names_change_parts_that_are_given():
 
 def test_a_checkpoint_of_0_2_is_a_callback(tmp_path):
     own, other = kn.Checkpoint(tmp_path / "c.safetensors"), kn.Callback()
-    for given, expected in (({}, [own]), ({"callbacks": [other]}, [other, own]), ({"callbacks": other}, [other, own])):
+    for given, expected in (
+        ({}, [own]),
+        ({"callbacks": [other]}, [other, own]),
+        ({"callbacks": other}, [other, own]),
+    ):
         with future_warnings(["checkpoint"]):
             assert classifier(checkpoint=own, **given).callbacks == expected
 

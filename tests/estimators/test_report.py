@@ -63,7 +63,9 @@ def test_figures_are_means_over_the_replicas():
     ours = model.report()["test"]
     assert ours["accuracy_std"] > 0  # replicas differ, so that a mean is not any of them
     assert ours["accuracy_mean"] == pytest.approx(np.mean(ours["runs"]), abs=1e-3)
-    found = model.model_.on(CLUSTERS).probabilities(np.stack([split.test for split in splits])).argmax(axis=-1)
+    found = (
+        model.model_.on(CLUSTERS).probabilities(np.stack([split.test for split in splits])).argmax(axis=-1)
+    )
     counts = np.zeros((3, 3), int)
     for run, split in zip(found, splits, strict=True):
         for node, answer in zip(split.test, run, strict=True):
@@ -79,7 +81,9 @@ def test_a_split_is_named_read_or_given(tmp_path):
     path = tmp_path / "own.npz"
     np.savez(path, train=splits[0].train, validation=splits[0].validation, test=splits[0].test)
     fits = {
-        split_name: kn.NodeKernelClassifier("n1", epochs=2, replicas=2, device="cpu").fit(graph=CLUSTERS, split=split)
+        split_name: kn.NodeKernelClassifier("n1", epochs=2, replicas=2, device="cpu").fit(
+            graph=CLUSTERS, split=split
+        )
         for split_name, split in {"one": splits[0], "file": path, "each": splits}.items()
     }
     for name, model in fits.items():
@@ -100,7 +104,11 @@ def test_a_report_without_a_split_needs_nodes():
     truth = CLUSTERS.labels[SPLIT.test]
     found = model.report(SPLIT.test, truth)
     assert found["accuracy_mean"] == pytest.approx(100 * model.score(SPLIT.test, truth), abs=1e-3)
-    whole = kn.NodeKernelClassifier("n1", epochs=2, device="cpu").fit(graph=CLUSTERS, split=SPLIT).report()["test"]
+    whole = (
+        kn.NodeKernelClassifier("n1", epochs=2, device="cpu")
+        .fit(graph=CLUSTERS, split=SPLIT)
+        .report()["test"]
+    )
     assert (whole["accuracy_mean"], whole["confusion"]) == (found["accuracy_mean"], found["confusion"])
     with pytest.warns(kn.KernodeWarning, match="optimistic"):
         model.report(SPLIT.train, LABELS)
@@ -138,7 +146,9 @@ def test_all_labels_of_one_class_need_the_softmax_loss():
 
 
 def test_replicas_share_the_split_of_the_first_seed():
-    model = kn.LinkPredictor("gae", epochs=3, replicas=2, random_state=4, training={"precision": 64}, device="cpu")
+    model = kn.LinkPredictor(
+        "gae", epochs=3, replicas=2, random_state=4, training={"precision": 64}, device="cpu"
+    )
     model.fit(CLUSTERS)
     split = kn.split_edges(CLUSTERS, 4)
     assert np.array_equal(model.split_.validation, split.validation)

@@ -187,7 +187,10 @@ def test_vectors_of_other_kernels_are_what_they_compare():
 
 def test_vectors_have_names_precision_and_the_index_of_what_was_asked():
     for precision in (32, 64):
-        assert fitted(transformer, training={"precision": precision}).transform([0, 1]).dtype == f"float{precision}"
+        assert (
+            fitted(transformer, training={"precision": precision}).transform([0, 1]).dtype
+            == f"float{precision}"
+        )
     model = fitted(transformer, replicas=2).set_output(transform="pandas")
     names = [f"nodekerneltransformer{i}" for i in range(6)]
     assert model.get_feature_names_out().tolist() == names
@@ -219,7 +222,9 @@ def test_folds_and_searches_run_unchanged(nodes):
     assert scores.shape == (3,)
     assert scores.mean() > 0.7
     grid = {"hops": [1, 2], "kernel": [Normalized(Linear()), RBF()]}
-    search = GridSearchCV(classifier(variant="k3", loss={"triplets": 200}), grid, cv=2).fit(nodes, LABELS, graph=GRAPH)
+    search = GridSearchCV(classifier(variant="k3", loss={"triplets": 200}), grid, cv=2).fit(
+        nodes, LABELS, graph=GRAPH
+    )
     assert len(search.cv_results_["params"]) == 4
     assert search.best_estimator_.model_.method.map.hops == search.best_params_["hops"]
     assert search.best_estimator_.model_.method.kernel == search.best_params_["kernel"]

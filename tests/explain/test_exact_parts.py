@@ -14,7 +14,7 @@ from kernode.explain.pairs import Pairs
 from kernode.explain.parts import Parts, Row, distances, largest
 from kernode.explain.words import Words
 from kernode.maps import APPNP, HopMLP
-from kernode.maps.neighbour_sum import NeighbourSum
+from kernode.maps.base import NeighbourSum
 from refusals import refused
 from tasks import DOUBLE
 

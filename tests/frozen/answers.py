@@ -94,7 +94,7 @@ def links():
         "log-odds": model.decision_function(PAIRS),
         "missing": [model.missing_links(k=3), model.missing_links(5, k=3)],
         "gram": model.kernel_.gram(NODES),
-        "report": model.report(),
+        "report": model.report().to_json(),
     }
 
 

@@ -5,7 +5,16 @@ from pathlib import Path
 import numpy as np
 
 import kernode as kn
-from kernode.maps import APPNP, DiffusedComponents, Free, HopMLP, HopStages, SideBySide
+from kernode.maps import (
+    DiffusedComponents,
+    Diffusion,
+    Free,
+    HopMLP,
+    HopNet,
+    HopStages,
+    SideBySide,
+    Standardized,
+)
 
 HERE = Path(__file__).parent
 DATA = "synthetic:nodes=240,degree=6,classes=3,features=12,seed=1"
@@ -13,8 +22,8 @@ KEPT = 32  # numbers of each parameter, evenly spread, beside their sum
 
 # By name: the variant and what is changed.
 _VARIANTS_0_1_0 = (
-    *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "jk", "fastgcn", "sgc"),
-    *("appnp", "kled", "smoother", "k3-tuned"),
+    *("k3", "k1", "k2", "n1", "k1-gcn", "k2-gat", "presmoothed", "gcn", "gat", "sgc"),
+    *("appnp", "smoother", "k3-tuned"),
 )
 OWN_SETTINGS = {
     "margin": (0.1, 0.7), "kernel_weight": (0.1, 2.0), "learning_rate": (0.01, 0.02), "dropout": (0.2, 0.5),
@@ -22,7 +31,10 @@ OWN_SETTINGS = {
 }  # fmt: skip
 _NODES_0_1_0 = {
     **{name: (name, {}) for name in _VARIANTS_0_1_0},
-    "diffusion": ("k3", {"map": APPNP()}),  # a variant of that name, before "auto" had a family
+    "diffusion": (
+        "k3",
+        {"map": Diffusion(hop_weights="pagerank", biases=False)},
+    ),  # a variant of that name, before "auto" had a family
     "similarity": ("k1", {"margin": 0.5, "select_by": "map"}),  # what it was before it was a choice
     "k3-squared": ("k3", {"kernel_loss": "squared"}),
     "k1-logistic": ("k1", {"kernel_loss": "logistic", "hidden": 16}),
@@ -35,10 +47,7 @@ _NODES_0_1_0 = {
     "k2-learned-width": ("k2", {"kernel": kn.kernels.RBF(gamma=0.5, learned=True), "hidden": 16}),
     "free": ("k3", {"map": Free()}),
 }
-_NARROW = HopMLP((16,), 8, hops=4, powers="plain", hop_weights="pagerank", teleport=0.1, biases=True)
-_FAMILY = {
-    "self_term": "both", "per_hop": True, "biases": True, "norm": True, "residual": True, "standardize": True,
-}  # fmt: skip
+_NARROW = Diffusion((16,), 8, hops=4, hop_weights="pagerank")
 _NODES_0_2_0 = {
     **{
         name: (name, {"hidden": 16})
@@ -53,7 +62,7 @@ _NODES_0_2_0 = {
     "similarity-open": ("similarity-open", {"map": SideBySide(_NARROW, DiffusedComponents(6), share=0.5)}),
     "components": ("smoother", {"map": DiffusedComponents(6)}),
     "stages": ("k3", {"map": HopStages((16, 16), hops=2)}),
-    "family": ("k3", {"map": HopMLP((16, 16), **_FAMILY)}),
+    "family": ("k3", {"map": Standardized(HopNet((16, 16), residual=True, self_loop=True))}),
     "released": ("k3", {"powers": "released", "hops": 3}),
     "averaging": ("k3", {"averaging": 0.9}),
 }

@@ -15,15 +15,15 @@ import numpy as np
 import kernode as kn
 from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
-from kernode.data import Store, read_npz, write_npz, write_store
-from kernode.maps import DiffusedComponents, HopMLP, HopStages, SideBySide
-from kernode.studies.results import Results, digest_of
+from kernode.io import Store, read_npz, write_npz, write_store
+from kernode.maps import DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, SideBySide, Standardized
+from kernode.search.results import Results, digest_of
 
 PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
 ASKED = np.arange(0, 240, 12)
 
-_NARROW = HopMLP((8,), 4, hops=4, powers="plain", hop_weights="pagerank", teleport=0.1, biases=True)
-_STANDARDIZED = HopMLP((8,), per_hop=True, biases=True, norm=True, standardize=True, self_term="both")
+_NARROW = Diffusion((8,), 4, hops=4, hop_weights="pagerank")
+_STANDARDIZED = Standardized(HopNet((8,), self_loop=True))
 # Model files of 0.2.0: the variant and what is changed.
 MODELS = {
     "auto": ("auto", {"replicas": 1}),

@@ -17,6 +17,7 @@ SAVED = [
     (release, path.stem)
     for release in RELEASES
     for path in sorted((cases.HERE / release).glob("*.safetensors"))
+    if path.stem != "kled"  # in tests/experiments
 ]
 PRESENT = "0.2.0"
 
@@ -52,8 +53,7 @@ def test_in_float64_every_variant_trains_to_the_old_parameters(release, case):
 def test_old_model_files_load_and_answer_the_same(release, name):
     found, old = files.model_answers(cases.HERE / release, name), stored(release, "answers")[name]
     # float32: another processor may round otherwise. On the one that wrote them they are equal bit for bit.
-    # KLED's SVC stops at a tolerance of its own, which processors reach by other steps.
-    np.testing.assert_allclose(found, old, rtol=1e-3 if name == "kled" else 1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, old, rtol=1e-5, atol=1e-6)
     if found.ndim == 2:
         assert (found.argmax(axis=1) == old.argmax(axis=1)).all()
 

@@ -13,8 +13,15 @@ import kernode as kn
 from graphs import graphs
 from kernode.errors import InputError
 from kernode.graph import adjacency as module
-from kernode.graph.adjacency import checked_adjacency, from_keys, from_upper, mirrored, undirected
-from kernode.graph.verified import ADJACENCIES, FEATURES
+from kernode.graph.adjacency import (
+    ADJACENCIES,
+    FEATURES,
+    checked_adjacency,
+    from_keys,
+    from_upper,
+    mirrored,
+    undirected,
+)
 
 
 def slow_undirected(edges, weights, n):

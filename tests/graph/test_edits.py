@@ -56,5 +56,6 @@ def test_what_is_about_other_nodes_is_left_out():
 )
 def test_edges_that_cannot_be_are_refused_by_name(edit, words):
     trio = Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "bob", "eve"])
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         edit(trio)
+    assert caught.value.code == "conflict"

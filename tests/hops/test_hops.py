@@ -13,9 +13,6 @@ from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
 from kernode.compute.place import Place
-from kernode.data import Synthetic, load_graph
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import (
     HopOperator,
@@ -26,11 +23,15 @@ from kernode.hops import (
     masked_product,
     normalized_adjacency,
 )
-from kernode.hops import cache as hop_cache
+from kernode.hops import corrections as hop_cache
 from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step
+from kernode.io import load_graph
+from kernode.io.sizes import GraphSizes
+from kernode.io.synthetic import Synthetic
 from kernode.progress import heard_by
+from refusals import refused
 
 DOUBLE = Place.of(64)
 POWERS = st.sampled_from(["each", "last", "released", "plain"])
@@ -173,30 +174,6 @@ def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
         assert (one - other).norm() <= 1e-5 * one.norm()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "way", [masked_product.by_scipy, masked_product.by_graphblas, masked_product.looked_up]
-)
-@pytest.mark.parametrize("block", [400, 2**26])
-@given(st.integers(0, 100))
-def test_masked_products_equal_the_whole_product(way, block, seed):
-    step = neighbour_step(hub_graph(seed=seed))
-    square, mask = (step @ step).tocsr(), (step + sparse.eye_array(60)).tocsr().astype(bool)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked_product, "BLOCK_FLOPS", block)
-        for left, pattern in ((step, mask), (square, (square + mask).astype(bool).tocsr())):
-            ours = masked_product._in_blocks(way, left, step, pattern, "")
-            assert np.allclose(ours.toarray(), (left @ step).toarray() * pattern.toarray(), atol=1e-12)
-            assert ours.has_sorted_indices
-
-
-def test_masked_products_do_without_graphblas(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "graphblas", None)
-    assert masked_product._best_way(torch.device("cpu")) is masked_product.by_scipy
-
-
 def test_building_tells_how_far_it_is(monkeypatch):
     monkeypatch.setattr(masked_product, "BLOCK_FLOPS", 200)
     heard = []
@@ -215,12 +192,6 @@ def test_cost_counts_what_the_matrices_hold(graph, hops, powers):
     assert cost.within == tuple(float((distance <= h).sum()) for h in held)
     if powers != "plain":
         assert cost.explicit == sum(term.nnz for term in hop_matrices(graph, hops, powers))
-        assert cost.held_bytes("explicit", 8) == 12 * cost.explicit
-    if powers in ("last", "released"):  # nothing of them can be zero
-        for kind in ("explicit", "factored"):
-            operator = HopOperator.of(graph, hops, powers, DOUBLE, kind)
-            entries = operator.near if kind == "factored" else operator.terms
-            assert cost.held_bytes(kind, 8) == 12 * entries.values().numel()
 
 
 def test_cost_is_estimated_well_on_a_large_graph():
@@ -251,7 +222,7 @@ def test_cost_is_counted_once_for_each_graph_and_reading(monkeypatch):
     assert counted == [(2, "each"), (3, "last")]
     hop_cost(other, 2)
     assert counted[2:] == [(2, "each")]  # an equal graph is not the same one
-    with pytest.raises(InputError, match="hops must be an integer"):
+    with refused("setting", setting="hops"):
         hop_cost(graph, 0)
 
 
@@ -265,15 +236,16 @@ def test_a_counted_graph_is_not_kept_alive():
 
 
 @pytest.mark.parametrize("degree", [6, 20])
-def test_expected_cost_is_that_of_the_graph(degree):
+def test_cost_of_a_graph_that_is_not_in_memory_chooses_the_same_kind(degree):
     spec = Synthetic(nodes=4000, degree=degree)
     counted, expected = hop_cost(spec.graph(), 3), cost_of(GraphSizes.of_synthetic(spec), 3)
     assert expected.within[:2] == counted.within[:2]
-    assert np.allclose(expected.within, counted.within, rtol=0.15)  # classes hold walks together
+    assert np.allclose(expected.within, counted.within, rtol=0.3)
     assert not expected.exact
     assert expected.kind == counted.kind
+    assert expected.least_held_bytes(8) <= counted.least_held_bytes(8)
     assert cost_of(GraphSizes.of_synthetic(spec), 1).exact
-    with pytest.raises(InputError, match="powers must be"):
+    with refused("setting", setting="powers", value="none"):
         cost_of(GraphSizes.of_synthetic(spec), 2, "none")
 
 
@@ -300,7 +272,7 @@ def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(monkeypatch):
     HopCost(100_000, (1e5, 1.1e6, 1.45e8), False, "each").require_memory("factored")
     HopCost(100_000, (1e5, 1.1e6, 2e9, 2e10), False, "plain").require_memory("factored")
     monkeypatch.setattr("kernode.hops.cost.free_bytes", lambda: 5_000_000_000)
-    with pytest.raises(InputError, match=r"3 hops .* 7\.0 GB .* 5\.0 GB are free.*powers='plain'"):
+    with refused("too-large", need=12 * 4 * 1.45e8, free=5_000_000_000):
         cost.require_memory("factored")
 
 
@@ -313,20 +285,20 @@ def test_local_terms_are_kept_on_disk_and_a_damaged_file_is_computed_again(monke
         calls.append(1)
         return neighbour_step(graph)
 
-    first = hop_cache.kept(graph, "each-2", compute)
-    again = hop_cache.kept(graph, "each-2", compute)
+    first = hop_cache.cached(graph, "each-2", compute)
+    again = hop_cache.cached(graph, "each-2", compute)
     assert len(calls) == 1
     assert (first != again).nnz == 0
-    hop_cache.kept(hub_graph(seed=1), "each-2", compute)
+    hop_cache.cached(hub_graph(seed=1), "each-2", compute)
     assert len(calls) == 2  # another graph
     file = next(tmp_path.rglob(f"{graph.fingerprint[:32]}*"))
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    assert (hop_cache.kept(graph, "each-2", compute) != first).nnz == 0
+    assert (hop_cache.cached(graph, "each-2", compute) != first).nnz == 0
     assert len(calls) == 3
     file.write_bytes(content[: len(content) // 2])
-    hop_cache.kept(graph, "each-2", compute)
+    hop_cache.cached(graph, "each-2", compute)
     assert len(calls) == 4
 
 
@@ -334,15 +306,15 @@ def test_a_cache_that_cannot_be_written_costs_no_answer(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(hop_cache, "WORTH_KEEPING", 0)
-    with pytest.warns(UserWarning, match="is not kept"):
+    with pytest.warns(UserWarning, match="is not cached"):
         HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")
 
 
 def test_wrong_hops_and_powers_are_refused():
     graph = clustered_graph(n=6)
-    with pytest.raises(InputError, match=r"hops must be an integer ≥ 1. Got 0."):
+    with refused("setting", setting="hops", value=0):
         hop_matrices(graph, 0)
-    with pytest.raises(InputError, match="powers must be 'each', 'last', 'released' or 'plain'"):
+    with refused("setting", setting="powers", value="all"):
         hop_matrices(graph, 2, "all")
 
 

@@ -7,9 +7,9 @@ from torch.nn import functional
 
 from graphs import clustered_graph, dense_features, path_graph
 from kernode.compute.draws import Draws
-from kernode.errors import InputError
 from kernode.maps import GCN, ClassicGNN
 from kernode.maps.module import torch_geometric_nn
+from refusals import refused
 from tasks import DOUBLE
 
 SEEDS = torch.tensor([3, 4, 5])
@@ -118,14 +118,14 @@ def test_it_starts_as_pygs_and_torchs_layers_do():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "why"),
+    ("wrong", "setting"),
     [
-        ({"layer": "gin"}, "layer must be one of 'gcn', 'sage', 'gat'. Got 'gin'"),
-        ({"hidden": ()}, "at least one layer of message passing"),
-        ({"layer": "gat", "heads": 3}, "multiples of heads"),
-        ({"heads": 2}, "heads belong to layer='gat'"),
+        ({"layer": "gin"}, "layer"),
+        ({"hidden": ()}, "hidden"),
+        ({"layer": "gat", "heads": 3}, "hidden"),
+        ({"heads": 2}, "heads"),
     ],
 )
-def test_wrong_settings_are_refused(wrong, why):
-    with pytest.raises(InputError, match=why):
+def test_wrong_settings_are_refused(wrong, setting):
+    with refused("setting", setting=setting):
         ClassicGNN(**wrong)

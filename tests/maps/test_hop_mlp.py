@@ -1,5 +1,7 @@
 """HopMLP is Eq. 7, and starts as published."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 from graphs import clustered_graph, dense_features, graphs
 from kernode.compute.draws import Draws
 from kernode.errors import InputError
-from kernode.graph import Graph
 from kernode.hops import hop_matrices
-from kernode.maps import APPNP, HopMLP
+from kernode.maps import HopMLP
+from kernode.maps.hop_mlp import MOVED
+from refusals import refused
 from tasks import DOUBLE
 
 
@@ -53,77 +56,6 @@ def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize, powe
         assert np.allclose(ours[replica], expected, atol=1e-10)
 
 
-@given(
-    graphs(),
-    st.integers(1, 3),
-    st.sampled_from(["each", "plain", "last", "released"]),
-    st.sampled_from(["identity", "loop", "both"]),
-    st.booleans(),
-    st.booleans(),
-    st.sampled_from([{}, {"biases": True}, {"norm": True}, {"biases": True, "norm": True, "residual": True}]),
-    st.booleans(),
-)
-def test_the_family_is_what_it_says(graph, hops, powers, self_term, per_hop, teleport, layers, standardize):
-    """Every part that Eq. 7 can have beyond the paper, in plain dense numpy, with parameters anywhere."""
-    feature_map = HopMLP(
-        (4, 4), 2, hops, powers, teleport=0.3 if teleport else None, normalize_rows=False,
-        self_term=self_term, per_hop=per_hop, standardize=standardize, **layers,
-    )  # fmt: skip
-    prepared, parameters = start(feature_map, graph, torch.tensor([3, 4]))
-    first = {name: value.clone() for name, value in parameters.items()}
-    random = torch.Generator().manual_seed(0)
-    for name, value in parameters.items():
-        if not name.startswith("column"):
-            parameters[name] = value + torch.randn(value.shape, dtype=value.dtype, generator=random)
-    ours = feature_map(parameters, prepared)
-    for replica in range(2):
-        own = {name: value[replica].numpy() for name, value in parameters.items()}
-        x = dense_features(graph).astype(float)
-        if standardize:
-            spread = x.std(axis=0)
-            x = (x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, 1)
-        for layer in range(2):
-            before = x
-            x = before @ own[f"weight_{layer}"]
-            if layer and layers.get("residual"):
-                x = x + before
-            x = x + own.get(f"bias_{layer}", 0)
-            if "norm" in layers:
-                x = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
-                x = x * own[f"norm_scale_{layer}"] + own[f"norm_shift_{layer}"]
-            x = np.maximum(x, 0)
-        last, terms = own["weight_2"], [term.toarray() for term in hop_matrices(graph, hops, powers)]
-        loop = np.diag(1 / (1 + graph.adjacency.toarray().sum(axis=1)))
-        terms = {"identity": terms, "loop": [loop, *terms[1:]], "both": [*terms, loop]}[self_term]
-        layers_out = np.split(last, len(terms), axis=1) if per_hop else [last] * len(terms)
-        expected = sum(
-            w * term @ x @ out for w, term, out in zip(own["hop_weights"], terms, layers_out, strict=True)
-        )
-        assert np.allclose(ours[replica], expected, atol=1e-8)
-    if teleport:
-        weights = 0.3 * 0.7 ** np.arange(hops + 1)
-        weights[-1] = 0.7**hops
-        assert np.allclose(first["hop_weights"][0, : hops + 1], weights)
-
-
-def test_pagerank_weights_are_appnp():
-    graph = clustered_graph(n=30)
-    ours = HopMLP((4,), 3, 5, "plain", "pagerank", teleport=0.2)
-    prepared, parameters = start(ours, graph, torch.tensor([3, 4]))
-    theirs = APPNP((4,), 3, steps=5, teleport=0.2)
-    assert torch.allclose(ours(parameters, prepared), theirs(parameters, theirs.prepare(graph, DOUBLE)))
-
-
-def test_columns_are_standardised_as_on_the_graph_that_was_learned_from():
-    """Else a graph of other units would look the same."""
-    graph = clustered_graph(n=30)
-    feature_map = HopMLP((4,), 3, normalize_rows=False, standardize=True)
-    prepared, parameters = start(feature_map, graph, torch.tensor([3]))
-    other = Graph(graph.adjacency, graph.features * 7, graph.labels)
-    there = feature_map(parameters, feature_map.prepare(other, DOUBLE))
-    assert not torch.allclose(there, feature_map(parameters, prepared))
-
-
 def test_xavier_start_has_the_published_bound():
     _, parameters = start(HopMLP((64,), 3), clustered_graph(features=40), torch.tensor([0]))
     bound = 2**0.5 * (6 / (40 + 64)) ** 0.5
@@ -134,19 +66,17 @@ def test_xavier_start_has_the_published_bound():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"hops": 0},
-        {"powers": "none"},
-        {"hidden": (0,)},
-        {"hop_weights": "fixed"},
-        {"outputs": 0},
-        {"teleport": 0.0},
-        {"hop_weights": "pagerank"},
-        {"hop_weights": 0.5, "teleport": 0.1},
-        {"self_term": "none"},
-    ],
+    "settings", [{"hops": 0}, {"powers": "none"}, {"hidden": (0,)}, {"hop_weights": "fixed"}, {"outputs": 0}]
 )
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError):
         HopMLP(**settings)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_setting_of_another_map_is_refused_with_its_name(name):
+    with refused("setting", setting=name) as caught:
+        HopMLP((8,), **{name: True})
+    assert MOVED[name] in str(caught.value)
+    with refused("setting", setting=name):
+        replace(HopMLP(), **{name: True})

@@ -131,7 +131,7 @@ def test_training_moves_what_learns_and_leaves_what_does_not(cora):
 def test_no_class_scores_are_read_from_two_maps(cora):
     graph, split = cora
     model = kn.NodeKernelClassifier("n1", map=SideBySide(HopMLP((8,), 4)), epochs=1)
-    with pytest.raises(InputError, match="objective='kernel'"):
+    with pytest.raises(InputError, match="the objective kernel"):
         model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
 
 

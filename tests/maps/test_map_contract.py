@@ -20,8 +20,8 @@ from kernode.kernels import NodeKernel
 from kernode.maps import FeatureMap, SideBySide, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
-from kernode.maps.diffused_components import FIXED as AXES
-from kernode.maps.layers.columns import FIXED
+from kernode.maps.smoother import FIXED as AXES
+from kernode.maps.standardized import FIXED
 from parts import KERNELS, MAPS, over
 from tasks import DOUBLE, SINGLE
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import kernode as kn
+from experiments.rivals import JKConcat
 from graphs import CLUSTERS, clustered_graph
 from kernode.errors import InputError
 from kernode.kernels import Linear
 from kernode.losses import Softmax
-from kernode.maps import JKConcat, Wrapped
+from kernode.maps import Wrapped
 from kernode.tasks.classes.method import Method
-from kernode.node_classification.trainer import learners
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 from parts import Normed
@@ -75,7 +75,7 @@ def test_wrapped_modules_are_known_by_name_only():
     [
         (lambda: Wrapped.of(torch.nn.BatchNorm1d), "BatchNorm1d must take in_channels, out_channels and"),
         (lambda: Wrapped.of(Sums, width=3), "Sums must take .*unexpected keyword argument 'width'"),
-        (lambda: Wrapped.of(Sums(3, 2)), r"Wrapped\.of\(Sums, …\)\. Got an instance of Sums"),
+        (lambda: Wrapped.of(Sums(3, 2)), "Got an instance of Sums"),
         (lambda: Wrapped.of(kn.maps.GCN), "Wrapped.of takes a class of torch modules"),
         (lambda: Wrapped.of(type("Normed", (Sums,), {})), "'Normed' is the name of parts.Normed in files"),
     ],
@@ -113,7 +113,7 @@ def test_wrong_settings_are_refused():
 def by_hand(kind, seed, epochs, rate=0.05):
     """Plain torch: the module from the same start, Adam, every statistic the module's own."""
     method = Method(Wrapped.of(kind, outputs=3), Linear(), Softmax())
-    (learner,) = learners(node_task(seeds=(seed,)), method, Training(epochs=1))
+    (learner,) = node_task(seeds=(seed,)).begin(method, Training(epochs=1)).learners
     module = kind(CLUSTERS.n_features, 3).double()
     with torch.no_grad():
         for name, value in module.named_parameters():
@@ -164,16 +164,6 @@ def test_statistics_survive_an_interruption(tmp_path):
         trained(method, training, progress=cut_at(5), checkpoint=Checkpoint(tmp_path / "c", every=2))
     resumed = trained(method, training, checkpoint=Checkpoint(tmp_path / "c", resume=True))
     assert all(torch.equal(value, resumed.parameters[name]) for name, value in whole.parameters.items())
-
-
-def test_a_buffer_that_no_float_holds_is_refused():
-    class Large(Normed):
-        def __init__(self, in_channels, out_channels):
-            super().__init__(in_channels, out_channels)
-            self.register_buffer("key", torch.tensor(2**60 + 1))
-
-    with pytest.raises(InputError, match="has a buffer, key, that a float cannot hold"):
-        trained(Method(Wrapped.of(Large, outputs=3), Linear(), Softmax()))
 
 
 # ---- weights of edges

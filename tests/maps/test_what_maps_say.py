@@ -8,36 +8,36 @@ import torch
 from scipy import sparse
 from torch.autograd.graph import saved_tensors_hooks
 
+from experiments.rivals import FastGCN, JKConcat
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data import load_graph
-from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
+from kernode.io import load_graph
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.kernels import RBF, Linear
 from kernode.losses import Hinge, Softmax
 from kernode.maps import (
-    APPNP,
     GAT,
     GCN,
     GCNII,
     MLP,
     ClassicGNN,
-    FastGCN,
+    Diffusion,
     Free,
     HopMLP,
+    HopNet,
     HopStages,
-    JKConcat,
     Presmoothed,
     SideBySide,
     Smoother,
+    Standardized,
 )
-from kernode.maps.diffused_components import FIXED as AXES
-from kernode.node_classification.experiment import run_method
+from kernode.maps.smoother import FIXED as AXES
 from kernode.tasks.classes.method import Method
-from kernode.training.run import Run
 from kernode.training.settings import Training
 from parts import MAPS, BareMap
+from tasks import node_task, run_loop
 
 CPU = Place.of(32)
 GPU = Place(torch.float32, torch.device("cuda"))
@@ -144,6 +144,7 @@ def test_operator_is_a_word_and_why(feature_map):
 
 @every_map
 def test_search_space_is_of_the_maps_own_fields(feature_map):
+    feature_map = feature_map.unwrapped
     names = {field.name for field in fields(feature_map)}
     assert set(feature_map.search_space) <= names
     for name, choices in feature_map.search_space.items():
@@ -156,8 +157,8 @@ def test_search_space_is_of_the_maps_own_fields(feature_map):
 def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
     assert with_space == {
-        HopMLP, HopStages, Presmoothed, GCN, FastGCN, APPNP, GAT, ClassicGNN, GCNII, MLP, JKConcat,
-        SideBySide,
+        HopMLP, Diffusion, HopNet, Standardized, HopStages, Presmoothed, GCN, FastGCN, GAT, ClassicGNN, GCNII,
+        MLP, JKConcat, SideBySide,
     }  # fmt: skip
     assert not BareMap.search_space
 
@@ -179,8 +180,7 @@ def method_of(feature_map):
 
 
 def learned(feature_map, training):
-    run = Run((0, 1), Place.of(64))
-    return run_method(clustered_graph(), method_of(feature_map), training, run).model.parameters
+    return run_loop(node_task(clustered_graph(), (0, 1)), method_of(feature_map), training).parameters
 
 
 def same(one, other):

@@ -10,13 +10,14 @@ from sklearn.metrics import log_loss
 
 from kernode.metrics.calibration import (
     BINS,
+    THRESHOLDS,
     brier,
     calibration_error,
+    coverage,
     error_by_chance,
     negative_log_likelihood,
     reliability,
 )
-from kernode.metrics.coverage import THRESHOLDS, coverage
 
 answers = st.lists(st.tuples(st.floats(0.01, 1.0), st.booleans()), min_size=1, max_size=80)
 

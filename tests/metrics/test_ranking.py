@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kernode.errors import InputError
 from kernode.metrics.ranking import auc, hits_at, link_metrics, mean_reciprocal_rank
+from refusals import refused
 
 
 def names(negative):
@@ -161,26 +161,26 @@ def test_a_million_scores_are_ranked_without_a_matrix_of_them():
 
 @pytest.mark.parametrize("measure", [link_metrics, mean_reciprocal_rank, lambda p, q: hits_at(5, p, q)])
 @pytest.mark.parametrize(
-    ("scores", "sentence"),
+    ("scores", "code"),
     [
-        (np.array([]), "holds no scores"),
-        (np.array([0.5, np.nan]), r"\[1\] is nan. Scores must be finite"),
-        (np.array([np.inf, 0.5]), r"\[0\] is inf. Scores must be finite"),
-        (np.array([[0.5]]), r"must be a list of scores. Got float64 of shape \(1, 1\)"),
-        (np.array(["high"]), "must be a list of scores"),
-        (0.5, "must be a list of scores"),
+        (np.array([]), "too-few"),
+        (np.array([0.5, np.nan]), "not-finite"),
+        (np.array([np.inf, 0.5]), "not-finite"),
+        (np.array([[0.5]]), "shape"),
+        (np.array(["high"]), "shape"),
+        (0.5, "shape"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(measure, scores, sentence):
-    with pytest.raises(InputError, match=f"positive ?{sentence}"):
+def test_what_cannot_be_ranked_is_refused(measure, scores, code):
+    with refused(code, setting="positive"):
         measure(scores, np.array([0.5]))
-    with pytest.raises(InputError, match=f"negative ?{sentence}"):
+    with refused(code, setting="negative"):
         measure(np.array([0.5]), scores)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, None])
 def test_k_is_a_whole_number(k):
-    with pytest.raises(InputError, match="k must be an integer ≥ 1"):
+    with refused("setting", setting="k", value=k):
         hits_at(k, np.array([0.5]), np.array([0.5]))
 
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from kernode.kernels import RBF, Linear, NodeKernel, Normalized
-from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
-from kernode.metrics.retrieval import retrieval
+from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
+from kernode.metrics.ranking import retrieval
 
 few_values = st.sampled_from([-1.0, -0.5, -0.0, 0.0, 0.25, 2.0])  # so that ties are common
 any_value = st.floats(width=32, allow_nan=False)
@@ -76,7 +76,7 @@ def test_replicas_at_once_equal_one_by_one_and_repeat():
 def test_rows_ranked_in_blocks_give_the_same(monkeypatch, numbers):
     similarity, labels = data()
     expected = retrieval(similarity, labels)
-    monkeypatch.setattr("kernode.metrics.retrieval._NUMBERS_ON_CPU", numbers)
+    monkeypatch.setattr("kernode.metrics.ranking._NUMBERS_ON_CPU", numbers)
     for figure, other in zip(retrieval(similarity, labels), expected, strict=True):
         assert torch.allclose(figure, other, atol=1e-12)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
+from kernode.io.sizes import GraphSizes
 from kernode.models import halving
 from kernode.models.fit import checkpoint_parts, fit_candidates
 from kernode.models.halving import JUDGES, RUNGS, choose, reached, rungs, survivors
@@ -25,7 +25,18 @@ from kernode.training.checkpoint import Checkpoint
 from kernode.training.memory import least_needed
 from parts import LINK_METHODS, METHODS
 from refusals import refused
-from tasks import LABELS, NO_NODES, SHORT, SPLIT, CutAt, PowerCutError, fit, labelled_nodes, link_task, node_task
+from tasks import (
+    LABELS,
+    NO_NODES,
+    SHORT,
+    SPLIT,
+    CutAt,
+    PowerCutError,
+    fit,
+    labelled_nodes,
+    link_task,
+    node_task,
+)
 
 THREE = {
     "one": (METHODS["sum"], SHORT),

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 import worker
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.node_classification.experiment import run_variant
 from launch import HERE, together
 from scipy import sparse
 
@@ -13,8 +13,8 @@ from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
-from kernode.hops import normalized_adjacency, share_terms
-from kernode.hops.local_terms import local_terms
+from kernode.hops import corrections, masked_product, normalized_adjacency
+from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.maps import GCN
 
@@ -55,8 +55,8 @@ def test_so_does_every_part_of_the_family(tmp_path):
 
 @pytest.mark.slow
 def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
-    assert shared["few"].tolist() == [True, False]
-    assert shared["most"].tolist() == [True, True]
+    assert shared["few"]
+    assert shared["most"]
     assert shared["few-counted"]
     assert shared["most-counted"]
     expected = np.zeros((61, 10))
@@ -109,13 +109,13 @@ def test_rows_of_the_corrections_are_those_of_the_whole_graph(graph, reading, gr
     step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
     pattern = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool).tocsr()
     STEPS.update({"f": step, "b": pattern})
-    local = local_terms(graph, step, hops, powers, torch.device("cpu"))
+    local = local_terms(graph, step, hops, powers)
     expected = [step] if local is None else [step, *(local[i : i + n] for i in range(0, local.shape[0], n))]
     bounds = np.unique([0, n // 3, n // 3 + n // 2, n])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(share_terms, "find_spec", lambda name: graphblas or None)
+        patch.setattr(masked_product, "find_spec", lambda name: graphblas or None)
         for one in shares(graph, bounds):
             rows = one.stop - one.start
-            found = share_terms.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)
+            found = corrections.near_rows(one, hops, powers).toarray().reshape(-1, rows, n)
             for term, whole in zip(found, expected, strict=True):
                 np.testing.assert_allclose(term, whole.toarray()[one.start : one.stop], atol=1e-12)

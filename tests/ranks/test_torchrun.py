@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from launch import environment, free_port, torchrun
 
-from kernode.data import load_graph, write_store
+from kernode.io import load_graph, write_store
 from kernode.tasks.classes.model import NodeModel
 
 pytestmark = pytest.mark.slow

@@ -36,9 +36,9 @@ def test_names_0_and_1_are_an_edge_or_asked_about(desk):
     desk.table("edges.csv", (0, 1), [(1, 2), (2, 0)])
     facts = desk.kernode("data info edges.csv --json").json
     assert facts["edges"] == 3
-    assert any("it is an edge; pass --header if 0 and 1 are names" in note for note in facts["notes"])
+    assert any("it is an edge (a header, if 0 and 1 are names)" in note for note in facts["notes"])
     desk.table("vectors.csv", (0, 1, 2), [(1, 5, 7), (2, 6, 8)])
-    assert "--header or --no-header" in desk.kernode("data info edges.csv --nodes vectors.csv").refusal
+    assert "(--header/--no-header)" in desk.kernode("data info edges.csv --nodes vectors.csv").refusal
     assert desk.kernode("data info edges.csv --header --json").json["edges"] == 2
     assert desk.kernode("data info edges.csv --no-header --json").json["edges"] == 3
     with_names = "data info edges.csv --nodes people.csv --label team --no-header --json"
@@ -80,7 +80,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
     desk.table("people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))])
     facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
     notes = " | ".join(facts["notes"])
-    assert "people.csv: row 1 is data, for --no-header says so, though it looks like names" in notes
+    assert "people.csv: row 1 is data, for it is to be data, though it looks like names" in notes
     assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
 
 
@@ -88,7 +88,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
 def test_numbers_over_words_are_asked_about(desk, header):
     """Years as names of columns, or ids of two kinds?"""
     desk.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
-    assert "Pass --header or --no-header" in desk.kernode("data info edges.csv").refusal
+    assert "(--header/--no-header)" in desk.kernode("data info edges.csv").refusal
 
 
 def test_a_table_with_a_very_long_header_is_read(desk):

@@ -44,7 +44,7 @@ def test_what_excel_saves_in_germany_is_read_as_it_is_meant(desk, shop):
     assert set(classes.values()) == {"Tee", "Kaffee", "Süßes"}
     assert shop.right(classes) > 0.95
     notes = " | ".join(report["notes"])
-    assert "customers.csv: is not UTF-8, read as Windows-1252 (" in notes
+    assert "customers.csv: is not UTF-8, read as Windows-1252" in notes
     assert "Alter: numbers with decimal comma" in notes
     assert "Umsatz: numbers with decimal comma, points between thousands and €" in notes
     assert "Kunde seit: dates with the day first" in notes
@@ -115,7 +115,7 @@ def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
     extend = (
         "extend edges.safetensors --graph edges.csv --graph-nodes customers.csv --nodes new.csv -o more.csv"
     )
-    assert "Pass --encoding" in desk.kernode(extend).refusal
+    assert "--encoding" in desk.kernode(extend).refusal
     assert desk.kernode(f"{extend} --encoding cp1250").status == 0
     assert desk.classes("more.csv") == {"Ťapa": "Süßes"}
 
@@ -128,7 +128,7 @@ def test_a_comma_that_may_mean_two_things_is_asked_about(desk, shop):
     command = "fit edges.csv --nodes people.csv --label taste"
     refusal = desk.kernode(command).refusal
     assert "'spent'" in refusal
-    assert '--decimal ","' in refusal
+    assert "(--decimal)" in refusal
     report = desk.kernode(f"{command} --decimal . {TRAIN}").json
     assert "spent: numbers with commas between thousands" in report["notes"]
     mean = sum(round(x) for x in shop.spent) / 60
@@ -141,7 +141,7 @@ def test_a_day_that_may_be_a_month_is_asked_about(desk):
     desk.table("edges.csv", ("source", "target"), [("a", "b")])
     refusal = desk.kernode("data info edges.csv --nodes people.csv").refusal
     assert "'joined'" in refusal
-    assert '--dates "dmy"' in refusal
+    assert "(--dates)" in refusal
     facts = desk.kernode("data info edges.csv --nodes people.csv --dates mdy --json").json
     assert "joined: dates with the month first" in facts["notes"]
 
@@ -166,7 +166,7 @@ def test_one_slip_of_the_pen_does_not_turn_a_column(desk):
     info = "data info edges.csv --nodes parcels.csv"
     refusal = desk.kernode(info).refusal
     assert "only a few values, like 1,5, show the decimal sign" in refusal
-    assert '--decimal ","' in refusal
+    assert "(--decimal)" in refusal
     notes = " | ".join(desk.kernode(f"{info} --decimal . --json").json["notes"])
     assert "mean 1.21" in notes
     assert "took 'kg' as missing in 1 row that had no number there but '1,5' (row 22)" in notes

@@ -6,7 +6,7 @@ import pytest
 
 import kernode as kn
 from kernode.errors import InputError
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, 
     def fails(*_):
         raise ends
 
-    monkeypatch.setattr("kernode.tasks.classes.evaluation.judge_outcome", fails)
+    monkeypatch.setattr("kernode.tasks.classes.evaluation.evaluate", fails)
     monkeypatch.setattr("kernode.tasks.links.evaluation.link_metrics", fails)
     line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 3 --replicas 1"
     answer = desk.kernode(f"{line} -q -o m.safetensors --predictions p.csv")

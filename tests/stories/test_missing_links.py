@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.data.edge_split import EdgeSplit, split_edges
+from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.tasks.links import missing
 
 LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o links.safetensors"

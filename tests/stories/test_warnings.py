@@ -7,8 +7,7 @@ import pytest
 
 import kernode as kn
 from kernode.errors import KernodeWarning
-from kernode.training.advice import advise_more_epochs
-from kernode.training.settings import Training
+from kernode.training.settings import Training, advise_more_epochs
 
 WORDS = "fit edges.csv --nodes words.csv --label language --replicas 1 --epochs 3 --split 0.9/0.05/0.05"
 LONELY = ("Lao", "Latvian", "Irish", "Maltese", "Basque", "Welsh")
@@ -73,7 +72,11 @@ def test_in_python_the_warning_points_at_her_line(shop):
 def test_the_best_epoch_being_the_last_is_said_of_what_was_kept(shop):
     """Ilze trained for three epochs, and wondered about the accuracy."""
     graph, some = graph_of(shop), np.arange(6, 60)
-    slow = {"epochs": 2, "learning_rate": 1e-3, "precision": 64}  # in float32 rounding may order the ranks
+    slow = {
+        "epochs": 2,
+        "learning_rate": 1e-3,
+        "training": {"precision": 64},
+    }  # in float32 rounding may order the ranks
     said = r"the best epoch was the last \(2 of 2\): training longer may help, e\.g\. 4 epochs\."
     with pytest.warns(KernodeWarning, match=said) as caught:
         kn.NodeKernelClassifier(**slow).fit(some, graph.labels[some], graph=graph)

@@ -42,7 +42,7 @@ def test_an_edge_list_may_begin_with_0_and_1(desk):
     desk.write("friends.txt", "0 1\n0 2\n1 2\n")
     graph = kn.read_table("friends.txt")
     assert graph.n_edges == 3
-    assert any("it is an edge; pass header=True" in note for note in graph.notes)
+    assert any("it is an edge (a header, if" in note for note in graph.notes)
 
 
 def test_three_decimals_between_commas_are_decimals(desk):

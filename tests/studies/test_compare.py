@@ -9,23 +9,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernode.node_classification.experiment import run_method
+from kernode.studies.compare.contest import contest
+from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
+from kernode.studies.compare.matches import Match, play
+from kernode.studies.compare.report import report
 from scipy import stats
 
 from graphs import clustered_graph
 from kernode.cli.compare import KNOWN
-from kernode.data import split_nodes
 from kernode.errors import InputError
+from kernode.io import split_nodes
 from kernode.metrics.significance import holm, paired
-from kernode.node_classification.experiment import run_method
-from kernode.tasks.classes.method import PER_REPLICA
+from kernode.search.compare import stored_settings
+from kernode.search.compare_report import differences
+from kernode.search.results import Results
+from kernode.search.trials import candidates_of
 from kernode.tasks.classes.configure import candidates, configure
-from kernode.studies.compare.candidates import candidates_of
-from kernode.studies.compare.contest import contest
-from kernode.studies.compare.contestants import BUDGET, CONTESTANTS, Contestant, contestant
-from kernode.studies.compare.matches import Match, play
-from kernode.studies.compare.report import differences, report
-from kernode.studies.compare.stored_settings import stored_settings
-from kernode.studies.results import Results
+from kernode.tasks.classes.method import PER_REPLICA
 from kernode.training.run import Run
 from tasks import DOUBLE, SINGLE
 

@@ -7,21 +7,21 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-
-from graphs import clustered_graph
-from kernode.data import split_nodes
-from kernode.errors import InputError
-from kernode.maps import HopMLP
 from kernode.node_classification import halving
-from kernode.tasks.classes.variants import CANDIDATES
 from kernode.studies.compare import choice, trials
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
 from kernode.studies.compare.choice import choose
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
 from kernode.studies.compare.matches import Match, play
 from kernode.studies.compare.report import report
-from kernode.studies.results import Results
+
+from graphs import clustered_graph
+from kernode.errors import InputError
+from kernode.io import split_nodes
+from kernode.maps import HopMLP
+from kernode.search.results import Results
+from kernode.search.trials import by_structure, candidates_of, stacked
+from kernode.tasks.classes.variants import CANDIDATES
 from tasks import DOUBLE, SINGLE
 
 pytestmark = pytest.mark.slow  # they train, over and over

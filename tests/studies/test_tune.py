@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernode.link_prediction.experiment import run_link_variant
+from kernode.node_classification.experiment import run_variant
+from kernode.studies.tune import search as searching
+from kernode.studies.tune.problem import LinkProblem, NodeProblem
+from kernode.studies.tune.search import search
+from kernode.studies.tune.space import link_space, node_space
 
 from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.cli.settings_file import read_settings, write_settings
-from kernode.data import load_graph, split_nodes, write_npz
 from kernode.errors import InputError, KernodeError
-from kernode.link_prediction.experiment import run_link_variant
-from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
-from kernode.node_classification.experiment import run_variant
+from kernode.io import load_graph, split_nodes, write_npz
+from kernode.search.space import fold_splits
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import VARIANTS
-from kernode.studies.tune import search as searching
-from kernode.studies.tune.folds import fold_splits
-from kernode.studies.tune.problem import LinkProblem, NodeProblem
-from kernode.studies.tune.search import search
-from kernode.studies.tune.space import link_space, node_space
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from tasks import DOUBLE, SINGLE
@@ -296,7 +296,7 @@ def test_wrong_options_end_in_one_sentence(kernode):
         (("--metric", "loss"), "--metric must be one of"), (("--trials", 0), "--trials must be"),
         (("--folds", -1), "--folds must be"), (("--folds", 1), "--folds must be"),
         (("--metric", "auc", "--folds", 2), "Leave them out"), (("--variant", "k9"), "not a variant"),
-        (("--variant", "kled"), "nothing to search"), (("--split", "60/0/30"), "needs validation nodes"),
+        (("--variant", "smoother"), "nothing to search"), (("--split", "60/0/30"), "needs validation nodes"),
         (("--metric", "auc", "--variant", "k3"), "not a link variant"),
         (("--epochs", 0), "nothing to search"),
     ]:  # fmt: skip

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 
-from kernode.studies.tune.owners import is_gone, this_process
+from kernode.studies.tune.owners import is_gone
+
+from kernode.search.tune import this_process
 
 
 def test_a_process_that_lives_keeps_its_trials_until_it_is_gone():

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from test_loop import same
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
@@ -16,7 +17,6 @@ from kernode.training.run import Run
 from parts import LINK_METHODS, METHODS
 from refusals import refused
 from tasks import DOUBLE, SHORT, CutAt, PowerCutError, labelled_nodes, link_task, run_loop, trained
-from test_loop import same
 
 JOINT = METHODS["joint"]
 

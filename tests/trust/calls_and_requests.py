@@ -6,11 +6,8 @@ import numpy as np
 from scipy import sparse
 
 import kernode as kn
-from kernode.compute.place import Place
-from kernode.data.registry import data_set
-from kernode.link_prediction.experiment import embed_links
-from kernode.maps.layers.widths import width_of
-from kernode.training.run import Run
+from kernode.io.registry import data_set
+from kernode.maps.layers.sizes import width_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ CALLS = (
     _edges("no nodes", np.zeros((0, 2), int), "a graph needs nodes and features", features=np.zeros((0, 2))),
     _edges("labels for some", PAIR, "one class per node (3)", labels=[0, 1]),
     _edges("labels of halves", PAIR, "labels must be integers", labels=[0, 0.5, 1]),
-    _edges("labels below −1", PAIR, "−1 (not known) or at least 0", labels=[0, -2, 1]),
+    _edges("labels below −1", PAIR, "−1 where the class is not known", labels=[0, -2, 1]),
     _edges("names twice", PAIR, "unique", node_names=["a", "a", "b"]),
     _edges("weights for some", PAIR, "one number per edge (2)", weights=[1.0]),
     _edges("a weight of zero", PAIR, "edge 1 has weight 0", "drop the row", weights=[1.0, 0.0]),
@@ -65,7 +62,7 @@ CALLS = (
     Call("an array as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph=np.eye(3)),
          ("from_scipy",)),
     Call("a name as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph="cora"), ("kernode.load",)),
-    Call("no graph", lambda: kn.NodeKernelClassifier().fit([0], [0]), ("graph=",)),
+    Call("no graph", lambda: kn.NodeKernelClassifier().fit([0], [0]), ("give the graph",)),
     _edges("features for some", PAIR, "one row per node (3)", features=EYE[:, 0]),
     _edges("names for some", PAIR, "one name per node (3)", node_names=["a"]),
     Call("a number as graph", lambda: kn.NodeKernelClassifier().fit([0], [0], graph=7), ("kernode.Graph",)),
@@ -77,11 +74,11 @@ CALLS = (
     Call("ragged new edges", lambda: kn.extend(_graph(), np.eye(3)[:1], edges=[(3, 0), (1,)]), ("m × 2",)),
     Call("new edges by name", lambda: kn.extend(_graph(), EYE[:1], edges=[("x", "y")]), ("have no names",)),
     Call("new edges to nobody", lambda: kn.extend(_graph(node_names="abc"), np.eye(3)[:1], edges=[("d", "z")],
-         names=["d"]), ("'z'", "names=")),
+         names=["d"]), ("'z'", "in names")),
     Call("a data set in capitals", lambda: data_set("Mine"), ("'Mine' cannot name a data set", "small")),
     Call("a map without a width", lambda: width_of(kn.maps.HopMLP()), ("HopMLP", "pass outputs=")),
-    Call("patience without validation", lambda: embed_links(_graph(), "embedding", Run((0,), Place.of(32)),
-         changes={"patience": 5}), ("patience has no effect",)),
+    Call("patience without validation", lambda: kn.LinkKernelTransformer(training={"patience": 5}).fit(_graph()),
+         ("patience has no effect",)),
     _fit("a node beyond the graph", [0, 9], [0, 1], "node 9 is not in the graph"),
     _fit("a node without a class", [0, 1, 2], [0, 1, -1], "node 2 has no label"),
     _fit("fewer classes than nodes", [0, 1, 2], [0, 1], "3", "2"),

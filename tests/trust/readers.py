@@ -19,18 +19,18 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.cli.parts import parse_part
 from kernode.cli.settings_file import read_settings
-from kernode.data import kernode_npz, read_npz, read_table, write_npz
-from kernode.data.archive import write_archive
-from kernode.data.split_file import read_split
-from kernode.data.store import Store, write_store
-from kernode.data.unpickle import unpickle
+from kernode.io import npz, read_npz, read_table, write_npz
+from kernode.io.archive import write_archive
+from kernode.io.planetoid import unpickle
+from kernode.io.split_file import read_split
+from kernode.io.store import Store, write_store
 from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
-from kernode.link_prediction.model_file import read_link_model
 from kernode.maps import FeatureMap
-from kernode.node_classification.model_file import read_model
+from kernode.models.file import read_model
+from kernode.search.results import read_record
 from kernode.storage import read_tensors, write_tensors
-from kernode.studies.results import read_record
+from kernode.tasks.links.model import LinkModel
 from kernode.training.checkpoint import Checkpoint
 
 GRAPH = clustered_graph(n=24, features=4)
@@ -143,8 +143,8 @@ def sealed(path, kind, read):
 
 def sealed_graph(folder):
     """The same of a graph's .npz file."""
-    packed = kernode_npz.pack(GRAPH)
-    header = json.loads(packed.pop(kernode_npz.MARK).tobytes())
+    packed = npz.pack(GRAPH)
+    header = json.loads(packed.pop(npz.MARK).tobytes())
 
     def change(content):
         choices = Choices(content)
@@ -158,10 +158,8 @@ def sealed_graph(folder):
         about = about if isinstance(about, dict) else header
         about.pop("sha256", None)
         plain = {name: value.numpy() for name, value in arrays.items()} | names
-        text = json.dumps(about | {"sha256": kernode_npz._digest(about, plain)}, sort_keys=True)
-        write_archive(
-            folder / "changed.npz", {kernode_npz.MARK: np.frombuffer(text.encode(), np.uint8), **plain}
-        )
+        text = json.dumps(about | {"sha256": npz._digest(about, plain)}, sort_keys=True)
+        write_archive(folder / "changed.npz", {npz.MARK: np.frombuffer(text.encode(), np.uint8), **plain})
         return read_npz(folder / "changed.npz")
 
     return change
@@ -302,7 +300,7 @@ def _trained(folder):
     return {
         "model": sealed(model.save(folder / "model"), "model", read_model),
         "model with its graph": sealed(model.save(folder / "held", with_graph=True), "model", read_model),
-        "links": sealed(links.save(folder / "links"), "link predictor", read_link_model),
+        "links": sealed(links.save(folder / "links"), "link predictor", LinkModel.load),
         "checkpoint": sealed(checkpoint, "checkpoint", restored),
         "index": sealed(
             index.save(folder / "index", owner), "index", lambda path: _searched(path, kernel, owner)

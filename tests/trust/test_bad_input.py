@@ -14,9 +14,9 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli import main
-from kernode.data import load_graph, write_npz
+from kernode.io import load_graph, write_npz
 from kernode.tasks.classes.model import NodeModel
-from kernode.show.explorer import app
+from kernode.viz.explorer import app
 
 HERE = "http://127.0.0.1:8765"
 TRAINED = "--epochs 2 --replicas 1 --quiet"

@@ -15,15 +15,14 @@ from readers import small_index
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.data import read_npz, write_npz
-from kernode.hops import cache
+from kernode.hops import corrections as cache
 from kernode.hops.matrices import normalized_adjacency
+from kernode.io import read_npz, write_npz
 from kernode.kernels.index import NodeIndex
-from kernode.link_prediction.model_file import read_link_model, write_link_model
-from kernode.node_classification.model_file import read_model, write_model
-from kernode.show import layout
+from kernode.models.file import read_model, write_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
+from kernode.viz import layout
 from parts import METHODS
 from tasks import SHORT, trained
 
@@ -96,7 +95,7 @@ def kinds(tmp_path_factory):
             ),
             "link model": Kind(
                 links.save(folder / "links").read_bytes(),
-                _rewritten(read_link_model, write_link_model, folder),
+                _rewritten(read_model, write_model, folder),
             ),
             "checkpoint": Kind((folder / "checkpoint").read_bytes(), _checkpoint),
             "index": Kind(
@@ -248,7 +247,7 @@ def test_what_claims_terabytes_is_refused_before_memory_is_taken(kinds, tmp_path
 
 def test_a_model_that_lacks_something_is_refused_by_its_name(kinds, tmp_path):
     """The checksum is right, for some program has written it: what is missing is said."""
-    for name, read in (("model", read_model), ("link predictor", read_link_model)):
+    for name, read in (("model", read_model), ("link predictor", read_model)):
         path = write_tensors(tmp_path / "short.safetensors", name, {}, {"variant": "k3"})
         with pytest.raises(kn.FileError, match=r"short.safetensors lacks '\w+'"):
             read(path)

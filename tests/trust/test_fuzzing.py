@@ -146,7 +146,7 @@ def _toml(value):
 
 @settings(FEW, max_examples=25)
 @given(
-    st.sampled_from(("k1", "k3", "n1", "gat", "kled", "smoother", "auto", "x")),
+    st.sampled_from(("k1", "k3", "n1", "gat", "label-propagation", "smoother", "auto", "x")),
     st.dictionaries(
         st.sampled_from([*NAMES, "epochs", "more"]),
         st.sampled_from([value for value in LITERALS if value is not None]),

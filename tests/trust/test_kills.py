@@ -11,7 +11,7 @@ import pytest
 from trainings import GRAPH
 
 import kernode as kn
-from kernode.data import write_npz
+from kernode.io import write_npz
 from kernode.storage import read_tensors
 
 KILLS, SEED = 30, 20

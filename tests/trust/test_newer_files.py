@@ -6,7 +6,7 @@ import cases
 import pytest
 
 import kernode as kn
-from kernode.data import Store, write_npz, write_store
+from kernode.io import Store, write_npz, write_store
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
 
@@ -67,7 +67,7 @@ def test_another_calibration_is_not_passed_over(tmp_path):
 def test_a_file_of_another_format_says_which_and_what_to_do(name, tmp_path, monkeypatch):
     kind = {"checkpoint": "checkpoint", "diffusion.index": "index"}.get(name, "model")
     tensors, facts = read_tensors(GOLDEN / name, kind)
-    monkeypatch.setattr("kernode.storage.tensor_files.FORMAT", 2)
+    monkeypatch.setattr("kernode.storage.FORMAT", 2)
     path = write_tensors(tmp_path / name, kind, tensors, facts)
     monkeypatch.undo()
     with pytest.raises(
@@ -86,7 +86,7 @@ def test_a_store_and_a_graph_of_another_format_say_which(tmp_path, monkeypatch):
     ):
         Store.open(tmp_path / "store")
     with monkeypatch.context() as patch:
-        patch.setattr("kernode.data.kernode_npz._LAYOUT", "kernode graph 2")
+        patch.setattr("kernode.io.npz._LAYOUT", "kernode graph 2")
         write_npz(graph, tmp_path / "graph.npz")
     with pytest.raises(kn.FileError, match=r"has the layout 'kernode graph 2'.*Update"):
         kn.load(str(tmp_path / "graph.npz"))

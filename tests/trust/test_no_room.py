@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from trainings import GRAPH
 
-from kernode.data import write_npz
+from kernode.io import write_npz
 
 pytestmark = pytest.mark.slow
 
@@ -219,14 +219,14 @@ def test_a_folder_that_cannot_be_written_to_is_a_wrong_call_and_called_by_its_na
 def test_a_folder_that_vanished_while_it_trained_is_made_again_or_said(around):
     gone = (
         "import shutil, os\n"
-        "from kernode.node_classification import experiment\n"
-        "whole = experiment.run_variant\n"
+        "from kernode import NodeKernelClassifier\n"
+        "whole = NodeKernelClassifier.fit\n"
         "def run(*given, **more):\n"
         "    found = whole(*given, **more)\n"
         "    shutil.rmtree('out')\n"
         "    {}\n"
         "    return found\n"
-        "experiment.run_variant = run\n"
+        "NodeKernelClassifier.fit = run\n"
     )
     line = f"{FIT} -o out/m.safetensors"
     (around.folder / "out").mkdir()
@@ -238,7 +238,7 @@ def test_a_folder_that_vanished_while_it_trained_is_made_again_or_said(around):
 def test_a_cache_that_takes_nothing_costs_time_but_no_answer(small_disk, how):
     cache = small_disk.folder / "cache"
     before = f"import os; os.environ['KERNODE_CACHE'] = {str(cache)!r}; "
-    before += "import kernode.hops.cache; kernode.hops.cache.WORTH_KEEPING = 1; "
+    before += "import kernode.hops.corrections; kernode.hops.corrections.WORTH_KEEPING = 1; "
     if how == "read-only":
         subprocess.run(["mount", "-o", "remount,ro", str(small_disk.folder)], check=True)
     elif how == "a file":
@@ -249,7 +249,7 @@ def test_a_cache_that_takes_nothing_costs_time_but_no_answer(small_disk, how):
             f"{fit} -o {small_disk.folder.parent}/m2.safetensors", before=before
         )
         assert status == 0, err
-        assert any("is not kept" in said for said in json.loads(out)["warnings"])
+        assert any("is not cached" in said for said in json.loads(out)["warnings"])
         status, _, err = small_disk.run(
             f"plot {MODEL} embedding --plane pca -o {small_disk.folder.parent}/pictures", before=before
         )

@@ -9,8 +9,8 @@ from contextlib import closing
 import pytest
 from trainings import GRAPH, without_times
 
-from kernode.data import write_npz
-from kernode.studies.results import read_record
+from kernode.io import write_npz
+from kernode.search.results import read_record
 
 AT_ONCE = 3
 _WRITER = """
@@ -73,7 +73,7 @@ def together(warm, tmp_path):
 def test_they_share_a_cache(together):
     cache = together.folder / "cache"
     before = f"import os; os.environ['KERNODE_CACHE'] = {str(cache)!r}; "
-    before += "import kernode.hops.cache; kernode.hops.cache.WORTH_KEEPING = 1"
+    before += "import kernode.hops.corrections; kernode.hops.corrections.WORTH_KEEPING = 1"
     fit = "fit cora --variant k3 --hidden 8 --epochs 2 --replicas 1 --threads 1 --json -o {}.safetensors"
     for _ in range(2):  # into an empty cache, and out of a full one
         together.run(fit, before)
@@ -98,7 +98,7 @@ def test_they_share_a_search(together):
 
 @pytest.mark.slow
 def test_they_share_a_folder_of_results(together):
-    line = "compare clusters.npz --variants label-propagation,kled,smoother --splits 3 --results r --json"
+    line = "compare clusters.npz --variants label-propagation,sgc,smoother --splits 3 --results r --json"
     reports = together.run(f"{line} --split 0.5/0.25/0.25 --threads 1")
     files = sorted((together.folder / "r" / "compare").iterdir())
     assert len(files) == 3

@@ -82,11 +82,12 @@ def test_every_strange_graph_trains_or_is_refused_with_defaults(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "variant"), [("one node", "gat"), ("huge weights", "kled"), ("tiny features", "smoother")]
+    ("name", "variant"),
+    [("one node", "gat"), ("huge weights", "label-propagation"), ("tiny features", "smoother")],
 )
 def test_other_methods_answer_in_numbers_too(name, variant):
     graph = GRAPHS[name]()
-    settings = {} if variant in ("kled", "smoother") else {"epochs": EPOCHS}
+    settings = {} if variant in ("label-propagation", "smoother") else {"epochs": EPOCHS}
     train = np.arange(max(1, graph.n_nodes // 2))
     model = kn.NodeKernelClassifier(variant, **settings)
     with warnings.catch_warnings():

@@ -16,7 +16,7 @@ from commands import fails
 from kernode import storage
 from kernode.cli.console import data_name
 from kernode.cli.settings_file import read_settings
-from kernode.data import read_split
+from kernode.io import read_split
 
 PACKAGE = Path(kernode.__file__).parent
 # Whose open is another one.
@@ -30,7 +30,7 @@ import os, signal, socket, sys
 def refuse(*_, **__):
     raise SystemExit("something asked for the network")
 socket.socket.connect = socket.socket.bind = socket.getaddrinfo = refuse
-for name in ("fcntl", "resource", "uvloop", "triton", "pwd", "grp"):
+for name in ("fcntl", "uvloop", "triton", "pwd", "grp"):
     sys.modules[name] = None
 for owner, names in {
     os: ("fork", "sched_getaffinity", "getuid", "O_DIRECTORY"),
@@ -76,7 +76,7 @@ def run(lines, folder, utf_8):
     [("Müllers Daten (2026)", True), pytest.param("My data (2026)", False, marks=pytest.mark.slow)],
 )
 def test_commands_do_without_the_network_what_windows_lacks_and_utf_8(tmp_path, place, utf_8):
-    """No fork, fcntl, resource, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
+    """No fork, fcntl, uvloop, Triton or POSIX signals; a locale of ASCII; odd folders."""
     edges, nodes = tables(tmp_path / place)
     model, out = edges.with_name("my model.safetensors"), edges.with_name("predicted.csv")
     options = (edges, "--nodes", nodes, "--label", "farbe")
@@ -145,14 +145,6 @@ def test_nothing_asks_for_fork():
     ] == []
 
 
-def test_the_cache_is_where_windows_keeps_such_things(monkeypatch, tmp_path):
-    windows = SimpleNamespace(name="nt", environ={"LOCALAPPDATA": str(tmp_path / "AppData" / "Local")})
-    monkeypatch.setattr("kernode.storage.cache.os", windows)
-    assert storage.cache_folder() == tmp_path / "AppData" / "Local" / "kernode"
-    windows.environ["KERNODE_CACHE"] = str(tmp_path / "own")
-    assert storage.cache_folder() == tmp_path / "own"
-
-
 @pytest.mark.parametrize("refusals", [1, 3])
 def test_a_file_that_is_being_read_on_windows_is_replaced_a_moment_later(monkeypatch, tmp_path, refusals):
     path, asked, replace = tmp_path / "model", [], Path.replace
@@ -169,7 +161,7 @@ def test_a_file_that_is_being_read_on_windows_is_replaced_a_moment_later(monkeyp
         storage.write_whole(path, b"after")
     assert path.read_bytes() == b"before"
     asked.clear()
-    monkeypatch.setattr("kernode.storage.whole_files.os", SimpleNamespace(**{**vars(os), "name": "nt"}))
+    monkeypatch.setattr("kernode.storage.os", SimpleNamespace(**{**vars(os), "name": "nt"}))
     storage.write_whole(path, b"after")
     assert path.read_bytes() == b"after"
     assert [one.name for one in tmp_path.iterdir()] == ["model"]

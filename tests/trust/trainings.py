@@ -19,22 +19,25 @@ from pathlib import Path
 
 import torch
 
+import kernode as kn
 from graphs import clustered_graph
 from kernode.cli import main as kernode
 from kernode.compute.place import Place
-from kernode.data import load, random_split, write_npz
-from kernode.data.edge_split import split_edges
-from kernode.tasks.links.evaluation import link_baselines
-from kernode.link_prediction.experiment import embed_links, run_link_variant
-from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.io import load, random_split, write_npz
+from kernode.io.edge_split import split_edges
+from kernode.models.fit import fit_candidates
+from kernode.search.baselines import METHODS
+from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.tasks.classes.baselines import baselines
-from kernode.node_classification.experiment import fit_all_labels, run_candidates
-from kernode.node_classification.fitting import fit_method
-from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.evaluation import fit_report
+from kernode.tasks.classes.folds import fit_all_labels
+from kernode.tasks.classes.labels import split_labels
+from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
-from kernode.studies.compare.candidates import by_structure, candidates_of, stacked
-from kernode.studies.compare.contestants import CONTESTANTS
+from kernode.tasks.links.evaluation import link_baselines
+from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.training.callbacks import Callback
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from tasks import PowerCutError
@@ -42,7 +45,19 @@ from tasks import PowerCutError
 GRAPH = clustered_graph(n=60)
 SPLIT = "0.5/0.25/0.25"
 EPOCHS, TO_THE_LAST_RUNG = 5, 124
-TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb", "profile")
+TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "peak_memory_mb")
+
+
+class _PowerCut(Callback):
+    """End a run after so many epochs of whatever trains."""
+
+    def __init__(self, way):
+        self.way = way
+
+    def on_epoch_end(self, loop):
+        self.way.told += 1
+        if self.way.told == self.way.cut_after:
+            raise PowerCutError
 
 
 @dataclass
@@ -57,12 +72,12 @@ class Way:
 
     def run(self, seeds=(3, 4), **more):
         """What a training needs."""
-        return Run(seeds, Place.of(self.bits), lambda epochs, name: self._tell, self.checkpoint, **more)
+        return Run(seeds, Place.of(self.bits), self.callbacks, **more)
 
-    def _tell(self, epoch, values):
-        self.told += 1
-        if self.told == self.cut_after:
-            raise PowerCutError
+    @property
+    def callbacks(self):
+        """The checkpoint, if there is one, and what ends a run."""
+        return (*(() if self.checkpoint is None else (self.checkpoint,)), _PowerCut(self))
 
     def write(self, model, report=None, graph=None, name="model"):
         """The files that are compared."""
@@ -76,37 +91,46 @@ def variant(name, way):
     epochs = TO_THE_LAST_RUNG if name == AUTO else EPOCHS
     methods = {one: _shorter(*parts, epochs) for one, parts in candidates(name, tuned=False).items()}
     run = way.run()
-    outcome = run_candidates(GRAPH, methods, run, split=SPLIT)
-    way.write(outcome.model, outcome.report)
-    way.write(fit_all_labels(GRAPH, outcome.model, run).model, graph=GRAPH, name="all-labels")
+    splits, _ = split_labels(GRAPH, SPLIT, run.seeds)
+    task = NodeTask.of_splits(GRAPH, splits, run)
+    on = fit_candidates(task, methods, split=SPLIT)
+    way.write(on.model, fit_report(on, splits, task.nodes).figures)
+    way.write(fit_all_labels(GRAPH, on.model, run).model, graph=GRAPH, name="all-labels")
 
 
 def link_variant(name, way):
     """A variant of the link predictors, on most edges or on all."""
-    outcome = run_link_variant(GRAPH, name, way.run(), changes={"epochs": EPOCHS})
-    way.write(outcome.model, outcome.report)
+    links = _links(kn.LinkPredictor, name, way)
+    way.write(links.model_, links.report().figures)
 
 
 def all_edges(name, way):
     """The same on all edges, for vectors of nodes."""
-    way.write(embed_links(GRAPH, name, way.run(), changes={"epochs": EPOCHS}).model, graph=GRAPH)
+    way.write(_links(kn.LinkKernelTransformer, name, way).model_, graph=GRAPH)
+
+
+def _links(kind, name, way):
+    settings = {"epochs": EPOCHS, "replicas": 2, "random_state": 3, "device": "cpu"}
+    return kind(name, **settings, training={"precision": way.bits}, callbacks=way.callbacks).fit(GRAPH)
 
 
 def threads(name, way):
     """A variant on a graph that is large enough for two threads to share its work."""
     graph, _ = load("cora")
     methods = {name: _shorter(*candidates(name)[name], 2)}
-    way.write(run_candidates(graph, methods, way.run((0,), threads=2)).model)
+    splits, _ = split_labels(graph, None, (0,))
+    task = NodeTask.of_splits(graph, splits, way.run((0,), threads=2))
+    way.write(fit_candidates(task, methods).model)
 
 
 def contestant(name, way):
     """What a method of ``kernode compare`` may choose from, in stacks as they are trained there."""
-    members = candidates_of(CONTESTANTS[name], GRAPH)
+    members = candidates_of(METHODS[name], GRAPH)
     for stack, numbers in enumerate(by_structure(members)):
         seeds = tuple(range(len(numbers)))
         task = NodeTask.of_splits(GRAPH, [_split(seed) for seed in seeds], way.run(seeds))
         method, training = _shorter(*stacked([members[number] for number in numbers]))
-        way.write(fit_method(task, method, training, variant=name).model, name=f"model-{stack}")
+        way.write(fit_candidates(task, {name: (method, training)}).model, name=f"model-{stack}")
 
 
 def figures_beside(way):
@@ -159,7 +183,7 @@ LINKS: dict[str, Training] = {
     **{f"links {name}": partial(link_variant, name) for name in LINK_VARIANTS},
     **{f"links {name} --all-edges": partial(all_edges, name) for name in LINK_VARIANTS},
 }
-RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in CONTESTANTS}
+RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in METHODS}
 _FIT = "fit {}/clusters.npz --epochs 5 --replicas 2 --split 0.5/0.25/0.25 --threads 1 -o {}/m.safetensors"
 COMMANDS: dict[str, Training] = {
     f"kernode {name}": partial(command, line)

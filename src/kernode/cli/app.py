@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,15 +18,13 @@ from rich.markup import escape
 from kernode.cli import data
 from kernode.cli.commands import COMMANDS
 from kernode.cli.console import warned
-from kernode.cli.graph_source import as_typed
 from kernode.cli.log_file import log_file
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
 from kernode.cli.streams import harmless, whole_output
-from kernode.ctrl_c import Interrupted, kept, pressed, said
-from kernode.errors import KernodeError
+from kernode.descriptions import DESCRIPTIONS
+from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, noting_files
-from kernode.tasks.classes.descriptions import DESCRIPTIONS
 from kernode.version import __version__
 
 app = typer.Typer(
@@ -69,12 +67,22 @@ def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
     try:
         take_place(sys.argv[1:])
-        with noting_files() as files, kept(lambda: _said_of(files())), whole_output():
-            status = _run()
+        with (
+            noting_files() as files,
+            kept(lambda: _said_of(files())),
+            whole_output(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")
+            warned.begin()
+            warnings.showwarning = warned.hear
+            status: int = app(prog_name="kernode", standalone_mode=False) or 0
+            if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
+                raise KeyboardInterrupt
         log_file.end(status)
         raise SystemExit(status)
     except KernodeError as error:
-        _fail(as_typed(str(error)), error.exit_status)
+        _fail(with_option(error), error.exit_status)
     except (KeyboardInterrupt, typer.Abort):
         _fail(str(Interrupted()), Interrupted.exit_status)
     except BrokenPipeError:  # whoever was reading has enough
@@ -96,21 +104,23 @@ def main() -> None:
         _fail(sentence, 1, error)
 
 
-def _run() -> int:
-    """The command's exit status, with warnings as they are shown to users."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warned.begin()
-        warnings.showwarning = warned.hear
-        try:
-            status: int = app(prog_name="kernode", standalone_mode=False) or 0
-        except Exception as error:
-            if pressed() and not isinstance(error, Interrupted):  # a library made another error of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
-    if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
-        raise KeyboardInterrupt
-    return status
+def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
+    """The sentence of an error, with the option of the command for the setting that it is about.
+
+    >>> with_option(KernodeError("hops must be an integer ≥ 1. Got 0.", setting="hops"), ["fit", "cora"])
+    'hops must be an integer ≥ 1. Got 0. (--hops)'
+    """
+    command: Any = typer.main.get_command(app)
+    for word in sys.argv[1:] if words is None else words:
+        command = getattr(command, "commands", {}).get(word, command)
+    setting = error.fields.get("setting", ())
+    settings = (setting,) if isinstance(setting, str) else setting
+    named = [one for name in settings for one in command.params if one.name == name]
+    options = [
+        "/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0].startswith("--")
+    ]
+    shown = ", ".join(option for option in options if option not in str(error))
+    return f"{error} ({shown})" if shown else str(error)
 
 
 def _said_of(files: Collection[Path]) -> str:
@@ -133,8 +143,6 @@ def _said_of_a_name() -> str:
 
 def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
     """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
-    if status == Interrupted.exit_status:
-        said()
     log_file.end(status, " ".join(sentence.split()), error)
     who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
     if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernode.cli.console import check_writable
-from kernode.compute.free_memory import readable
+from kernode.compute.machine import readable
 from kernode.errors import InputError
 
 if TYPE_CHECKING:

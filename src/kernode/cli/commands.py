@@ -3,5 +3,5 @@
 COMMANDS: tuple[str, ...] = (
     *("fit", "predict", "similar", "explain", "what_if", "extend", "embed", "gram"),
     *("plot", "report", "serve", "links", "missing"),
-    *("tune", "compare", "estimate", "reproduce", "bench"),
+    *("tune", "compare", "estimate"),
 )

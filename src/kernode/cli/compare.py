@@ -15,22 +15,19 @@ from kernode.cli.jobs import JobOptions
 from kernode.cli.options import (
     DATA_HELP,
     OutputOptions,
-    ProfileOption,
     ResultsOption,
     TableOptions,
     TensorBoardOption,
 )
 from kernode.cli.reports.compare import print_report
-from kernode.cli.reports.profile import print_profile, profile_of
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
-from kernode.progress import Stopwatch, timed, timed_by
+from kernode.errors import InputError, kept
+from kernode.progress import timed
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.graph import Graph
-    from kernode.studies.compare.matches import Match
-    from kernode.studies.results import Results
+    from kernode.search.compare import Comparison
+    from kernode.search.results import Results
 
 VARIANTS = "default,k3,n1,gcn,gat,sgc,appnp"
 # Known before torch is imported; a test compares them with what there is.
@@ -69,19 +66,17 @@ def compare(
     ] = "5",
     results: ResultsOption = None,
     tensorboard: TensorBoardOption = None,
-    profile: ProfileOption = False,
     device: JobOptions,
     output: OutputOptions,
 ) -> None:
-    """Find out which variant is really better on your graphs, and by how much.
+    """Compare variants on the same random splits of your graphs, with paired tests.
 
-    Every variant is trained on the same random splits. Of its candidate settings validation picks one on the
-    first five splits, and that one is trained on all; the default picks on each split anew, as it does for
-    you. Test nodes are scored once. A candidate that diverges or does not fit into memory is lost, and the
-    others go on. Differences are tested in pairs (Nadeau and Bengio's correction for overlapping splits,
-    Holm's for the number of tests). Interrupt it at any time: the same command goes on.
+    Validation picks one of a variant's candidate settings on the first five splits, and that one is trained on all;
+    the default picks on each split anew. Test nodes are scored once. A candidate that diverges or does not fit into
+    memory is left out. Differences are tested in pairs (Nadeau and Bengio's correction for overlapping splits, Holm's
+    for the number of tests). After an interrupt the same command goes on.
 
-    Options about tables are about each table among the DATA.
+    Options about tables apply to each table among the DATA.
 
     Example: [bold]kernode compare cora my-graph.npz --variants k3,gcn,gat --splits 30[/]
 
@@ -89,102 +84,113 @@ def compare(
 
     Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
     """
-    watch = Stopwatch()
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
-    if len(names) < 2:
-        raise InputError(f"--variants must name two or more, such as {VARIANTS}. Got {variants!r}.")
-    against = (against or names[0]).lower()
-    if against not in names:
-        raise InputError(f"--against must be one of the variants {', '.join(names)}. Got {against!r}.")
-    if not 2 <= splits <= 1000:
-        raise InputError(f"--splits must be an integer from 2 to 1000. Got {splits}.")
-    if results is not None and results.exists() and not results.is_dir():
-        raise InputError(f"{results} is not a folder. Give another --results.")
-    _check_split(split)
+    against = (against or names[0]).lower() if names else ""
+    _check(names, against, splits, split)
     choosing = _choosing(choose_on)
+    if results is not None:
+        check_folder(results)
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
-    with timed_by(watch):
-        with timed("imports"):
-            from kernode.studies.compare.contestants import contestant
-            from kernode.studies.compare.matches import matches
-            from kernode.studies.compare.report import report
-            from kernode.studies.results import Results
+    with timed("imports"):
+        from kernode.search.baselines import compared_method
+        from kernode.search.compare import Comparison
+        from kernode.search.compare_report import report
+        from kernode.search.results import Results
 
-        chosen = {name: contestant(name) for name in names}
-        place, store = device.place(), Results.of(results)
-        todo = list(matches(_read(tables, data), list(chosen.values()), splits, split, choosing))
-        if any(store.find(match) is None for match in todo):
-            check_folder(store.folder)
-        with device.computing():
-            played = _played(todo, store, place, device, output.silent, board)
+    methods = {name: compared_method(name) for name in names}
+    place, store = device.place(), Results.of(results)
+    todo = [
+        Comparison(graph, method, splits, split, choosing)
+        for graph in _read(tables, data)
+        for method in methods.values()
+    ]
+    if any(store.find(one) is None for one in todo):
+        check_folder(store.folder)
+    with device.computing():
+        found = _run(todo, store, place, device, output.silent, board)
     figures: dict[str, dict[str, Any]] = {}
-    for match, found in zip(todo, played, strict=True):
-        figures.setdefault(match.graph.name, {})[match.method.name] = found
-    values = report(figures, chosen, against)
-    if profile:
-        values["profile"] = profile_of(watch)
+    for one, result in zip(todo, found, strict=True):
+        figures.setdefault(one.graph.name, {})[one.method.name] = result
+    values = report(figures, methods, against)
     print_json(values) if output.json else print_report(values)
-    if profile and not output.json:
-        print_profile(values["profile"])
 
 
 def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
-    """The graphs, if they can be compared on."""
     with timed("reading the graph"):
         graphs = tables.graphs(data)
     for graph in graphs:
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
-        raise InputError("two graphs have the same name. Rename one of the files, or name it once.")
+        raise InputError(
+            "two graphs have the same name. Rename one of the files, or name it once.", "duplicate"
+        )
     return graphs
 
 
-def _played(
-    todo: list[Match], store: Results, place: Place, device: JobOptions, quiet: bool, board: Any
+def _run(
+    todo: list[Comparison], store: Results, place: Place, device: JobOptions, quiet: bool, board: Any
 ) -> list[dict[str, Any]]:
-    """All figures, with a bar for each match that is played here, or one for all where others play."""
+    """Run comparisons with a bar for each, or one for all where workers run them."""
     from kernode.cli.progress_bar import ProgressBar
-    from kernode.studies.compare.matches import play_all
+    from kernode.search.compare import run_comparisons
 
     @contextmanager
-    def here(title: str) -> Iterator[dict[str, Any]]:
+    def local(title: str) -> Iterator[dict[str, Any]]:
         with progress(title, quiet=quiet) as begin:
             yield {"callbacks": (ProgressBar(begin), *(() if board is None else (board,)))}
 
-    def in_store() -> str:
-        done = sum(store.find(match) is not None for match in todo)
+    def stored() -> str:
+        done = sum(store.find(one) is not None for one in todo)
         return f"{done} of {len(todo)} comparisons are stored; the same command goes on from there."
 
-    missing, threads = sum(store.find(match) is None for match in todo), device.threads_each
-    with kept(in_store):
+    missing, threads = sum(store.find(one) is None for one in todo), device.threads_each
+    with kept(stored):
         if not missing or not device.elsewhere:
-            return play_all(todo, store, place, threads=threads, here=here)
+            return run_comparisons(todo, store, place, threads=threads, local=local)
         with device.workers(), progress("compare", quiet=quiet) as begin, timed("waiting for workers"):
-            return play_all(todo, store, place, threads=threads, watch=begin(missing))
+            return run_comparisons(todo, store, place, threads=threads, progress=begin(missing))
 
 
-def _check_split(split: str) -> None:
-    """Only random splits can be compared in pairs, and every part of them has a use."""
-    from kernode.data.node_split import is_per_class, parse_per_class, parse_sizes
+def _check(names: list[str], against: str, splits: int, split: str) -> None:
+    from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
-    sizes: tuple[float, ...]
+    if len(names) < 2:
+        raise InputError(
+            f"the variants must be two or more, such as {VARIANTS}. Got {', '.join(names) or 'none'}.",
+            "setting", setting="variants", value=names,
+        )  # fmt: skip
+    if against not in names:
+        raise InputError(
+            f"the variant that others are compared with must be one of {', '.join(names)}. Got {against!r}.",
+            "setting", setting="against", value=against,
+        )  # fmt: skip
+    if not 2 <= splits <= 1000:
+        raise InputError(
+            f"splits must be an integer from 2 to 1000. Got {splits}.",
+            "setting",
+            setting="splits",
+            value=splits,
+        )
+    sizes: tuple[float, ...] = (0.6, 0.2, 0.2)
     if is_per_class(split):
-        sizes = parse_per_class(split)  # the rest is tested
-    else:
-        sizes = (0.6, 0.2, 0.2) if split == "jk" else parse_sizes(split)
+        sizes = parse_per_class(split)  # the others are tested
+    elif split != "jk":
+        sizes = parse_sizes(split)
     if not all(size > 0 for size in sizes):
-        raise InputError(f"--split must have training, validation and test nodes. Got {split!r}.")
+        raise InputError(
+            f"a split must have training, validation and test nodes. Got {split!r}.",
+            "setting", setting="split", value=split,
+        )  # fmt: skip
 
 
 def _choosing(given: str) -> int:
-    """How many splits choose; 0 where each does for itself."""
+    """The number of splits that choose; 0: each for itself."""
     if given.strip().lower() == "all":
         return 0
-    try:
-        found = int(given)
-    except ValueError:
-        found = 0
-    if found < 1:
-        raise InputError(f"--choose-on must be a number of splits, 1 or more, or all. Got {given!r}.")
-    return found
+    if not given.strip().isdecimal() or int(given) < 1:
+        raise InputError(
+            f"a candidate is chosen on a number of splits, 1 or more, or on all. Got {given!r}.",
+            "setting", setting="choose_on", value=given,
+        )  # fmt: skip
+    return int(given)

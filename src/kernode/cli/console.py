@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernode.cli.streams import harmless, write_data
-from kernode.compute.free_memory import peak_at
+from kernode.compute.machine import peak_at
 from kernode.errors import InputError, KernodeWarning
 from kernode.progress import Listener, heard_by, note
 
@@ -255,7 +255,7 @@ def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None
 
 
 def _is_store(folder: Path) -> bool:
-    from kernode.data.store import is_store
+    from kernode.io.store import is_store
 
     return is_store(str(folder))
 

@@ -38,7 +38,7 @@ def list_(*, output: OutputOptions) -> None:
 
     Example: [bold]kernode data list[/]
     """
-    from kernode.data import datasets
+    from kernode.io import datasets
 
     if output.json:
         print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
@@ -125,7 +125,7 @@ def convert(
 
     Example: [bold]kernode data convert edges.csv --nodes nodes.csv --label topic -o graph.npz[/]
     """
-    from kernode.data import write_npz
+    from kernode.io import write_npz
 
     if out.suffix.lower() != ".npz":
         raise InputError(f"{out}: a graph is written as FILE.npz.")
@@ -172,8 +172,8 @@ def fetch(
 
     Example: [bold]kernode data fetch citeseer[/]
     """
-    from kernode.data import datasets
-    from kernode.data.fetch import fetch as fetch_data
+    from kernode.io import datasets
+    from kernode.io.fetch import fetch as fetch_data
 
     name = name.lower()
     if not output.silent and any(name == entry.name for entry in datasets()):

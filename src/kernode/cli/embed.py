@@ -89,8 +89,8 @@ class _Source:
 
 def _vectors_of(model: ModelOptions) -> _Source:
     from kernode.compute.place import Place
-    from kernode.data.tables import is_table
     from kernode.graph import positions
+    from kernode.io.tables import is_table
     from kernode.models.file import read_model
     from kernode.tasks.links.model import LinkModel
 

@@ -9,10 +9,10 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
-from kernode.compute.free_memory import readable
+from kernode.compute.machine import readable
 
 if TYPE_CHECKING:
-    from kernode.studies.cost import Estimate
+    from kernode.search.estimate import Estimate
 
 
 def estimate(
@@ -44,9 +44,9 @@ def estimate(
     changes = method.changes() | training.changes()
 
     from kernode.cli.progress_bar import ProgressBar
-    from kernode.data.sizes import GraphSizes, look_up
+    from kernode.io.sizes import GraphSizes, look_up
     from kernode.models.halving import rungs
-    from kernode.studies import cost
+    from kernode.search.estimate import estimate as estimate_run
     from kernode.tasks.classes.configure import candidates
     from kernode.tasks.classes.variants import WORDS
     from kernode.training.run import Run
@@ -60,12 +60,12 @@ def estimate(
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
         found = {
-            name: cost.estimate(sizes, *settings, one_run, try_it=measure is not False)
+            name: estimate_run(sizes, *settings, one_run, measured=measure is not False)
             for name, settings in tried.items()
         }
         if measure and sizes.graph is None and not any(one.fits is False for one in found.values()):
             sizes = GraphSizes.of(graph.graph())
-            found = {name: cost.estimate(sizes, *settings, one_run) for name, settings in tried.items()}
+            found = {name: estimate_run(sizes, *settings, one_run) for name, settings in tried.items()}
     if output.json:
         first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
         print_json(first | ({"then": others} if others else {}))
@@ -80,25 +80,25 @@ def estimate(
 
 
 def _print(estimated: Estimate, variant: str) -> None:
-    sizes, tried, replicas = estimated.sizes, estimated.measured, estimated.replicas
+    sizes, measured, replicas = estimated.sizes, estimated.measured, estimated.run.replicas
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
     say(
         f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
-        f"{sizes.features:,} features · {runs} · {estimated.place.device.type}"
+        f"{sizes.features:,} features · {runs} · {estimated.run.place.device.type}"
     )
     say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
     say(f"  {'memory, at least':<18} {readable(estimated.least)}")
-    if tried is not None:
-        if tried.peak is not None:
-            say(f"  {'memory, measured':<18} {readable(tried.peak)} for all that the program holds")
-        count = {2: "two"}.get(tried.epochs, str(tried.epochs))
-        epochs = f"{estimated.epochs:,} epochs of {_time(tried.epoch)}"
-        most = "at most " * (estimated.patience is not None)
+    if measured is not None:
+        if measured.peak is not None:
+            say(f"  {'memory, measured':<18} {readable(measured.peak)} for all that the program holds")
+        count = {2: "two"}.get(measured.epochs, str(measured.epochs))
+        epochs = f"{estimated.training.epochs:,} epochs of {_time(measured.epoch)}"
+        most = "at most " * (estimated.training.patience is not None)
         say(
-            f"  {'time':<18} [bold]{most}{_time(tried.total(estimated.epochs))}[/], {epochs}: "
+            f"  {'time':<18} [bold]{most}{_time(measured.total(estimated.training.epochs))}[/], {epochs}: "
             f"predicted from {count} measured epochs"
         )
-    elif not estimated.epochs:
+    elif not estimated.training.epochs:
         say(f"  {'time':<18} not predicted, since there are no epochs to measure")
     verdict = escape(estimated.verdict())
     say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)

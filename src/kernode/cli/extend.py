@@ -142,7 +142,7 @@ def _learned_from(
 
 def _read_again(model: NodeModel, path: Path, data: str, nodes: Path | None, encoding: str | None) -> Graph:
     """What the model learned from; ``encoding`` may be of these tables, or only of those that arrive."""
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
 
     if not is_table(data) or model.encoding is None:
         return graph_at(model, path, data, nodes)

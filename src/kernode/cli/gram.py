@@ -12,7 +12,7 @@ from kernode.cli.chosen_nodes import OnlyOption, check_place, check_room, chosen
 from kernode.cli.console import check_apart, print_json, progress, say
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.compute.free_memory import readable
+from kernode.compute.machine import readable
 from kernode.errors import InputError
 
 if TYPE_CHECKING:

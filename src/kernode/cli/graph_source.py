@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,15 +21,12 @@ if TYPE_CHECKING:
 def graph_from(data: str, nodes: Path | None = None, **columns: Any) -> Graph:
     """The graph that a data argument and the table options name."""
     from kernode.cli.ranks import loaded, several
-    from kernode.data import read_table
-    from kernode.data.tables import is_table
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
 
     given = {name: value for name, value in columns.items() if value is not None}
     if is_table(data) and not several():
-        try:
-            return read_table(data, nodes, **table_options(given))
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+        return read_table(data, nodes, **table_options(given))
     if nodes is not None or given:
         option = "nodes" if nodes is not None else next(iter(given))
         option = "no-header" if given.get(option) is False else option
@@ -47,45 +43,6 @@ def table_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "unknown": lambda text: text.split(","),
     }
     return {name: parsers[name](value) if name in parsers else value for name, value in given.items()}
-
-
-def as_options(sentence: str) -> str:
-    """Python's keywords as the options of a command.
-
-    >>> as_options("there is no column 'x' for label=. Pass id= and source=.")
-    "there is no column 'x' for --label. Pass --id and --source."
-    >>> as_options('Pass decimal="," or header=False.')
-    'Pass --decimal "," or --no-header.'
-    """
-    sentence = sentence.replace("header=False", "--no-header").replace("header=True", "--header")
-    return re.sub(rf"\b({'|'.join(_KEYWORDS)})=(?=([\"']?))", _as_option, sentence)
-
-
-_KEYWORDS = (
-    "nodes", "id", "source", "target", "weight", "label", "features", "positions",
-    "unknown", "decimal", "dates", "encoding", "header",
-)  # fmt: skip
-
-
-def _as_option(found: re.Match[str]) -> str:
-    return f"--{found[1]}{' ' if found[2] else ''}"
-
-
-def as_typed(sentence: str) -> str:
-    """Advice about settings in Python as one types it after a command.
-
-    >>> as_typed("no CUDA device is available here. Pass device='cpu' or device='auto'.")
-    'no CUDA device is available here. Pass --device cpu or --device auto.'
-    >>> as_typed("Give another class for against=.")
-    'Give another class for --against.'
-    """
-    return re.sub(
-        r"(?<![\w=(-])(device|selection|objective|against)=(?:'(\w+)')?(?=[\s.,;]|$)", _typed, sentence
-    )
-
-
-def _typed(found: re.Match[str]) -> str:
-    return f"--{found[1]}{f' {found[2]}' if found[2] else ''}"
 
 
 def parse_features(text: str) -> dict[str, str | None]:
@@ -115,8 +72,8 @@ def require_labels(graph: Graph, label: str | None) -> None:
 
 
 def notes_of(read: Graph | Opened) -> list[str]:
-    """What was done to tables on the way in, with options where Python has keywords."""
-    return [as_options(note) for note in read.notes]
+    """What was assumed about tables and done to them."""
+    return list(read.notes)
 
 
 def print_notes(read: Graph | Opened) -> None:
@@ -130,4 +87,4 @@ def print_notes_on_rows(read: Graph | Opened, graph: Graph) -> None:
     usual = {"made undirected", *(graph.encoding.describe() if graph.encoding else ())}
     for note in read.notes:
         if note not in usual:
-            sys.stderr.write(f"kernode: on the way in: {harmless(as_options(note))}\n")
+            sys.stderr.write(f"kernode: on the way in: {harmless(note)}\n")

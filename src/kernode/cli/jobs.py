@@ -44,28 +44,34 @@ class JobOptions(RepeatableOptions):
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
-            raise InputError(f"--jobs must be an integer ≥ 1, or -1 for one per core. Got {self.jobs}.")
+            raise InputError(
+                f"jobs must be an integer ≥ 1, or -1 for one per core. Got {self.jobs}.",
+                "setting", setting="jobs", value=self.jobs,
+            )  # fmt: skip
         if self.backend is not None and self.backend not in BACKENDS:
-            raise InputError(f"--backend must be one of {', '.join(BACKENDS)}. Got {self.backend!r}.")
+            raise InputError(
+                f"backend must be one of {', '.join(BACKENDS)}. Got {self.backend!r}.",
+                "setting", setting="backend", value=self.backend,
+            )  # fmt: skip
         if self.backend == "loky" and self.jobs is None:
-            raise InputError("--backend loky needs --jobs N, the number of processes.")
+            raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 
     @property
     def elsewhere(self) -> bool:
-        """Whether trainings are in other processes, which tell nobody of their epochs."""
+        """Whether trainings run in other processes, whose epochs are not seen here."""
         return self.backend in ("dask", "ray") or self.jobs not in (None, 1)
 
     @property
     def threads_each(self) -> int | None:
-        """Of a training: as asked for, one where --jobs or --backend is named, else as many as torch has.
+        """Threads of a training: --threads, or one with --jobs or --backend, else torch's number.
 
-        The number of jobs has no part in it: with another number of threads results have other bits.
+        Not by the number of jobs: with another number of threads results have other bits.
         """
         return 1 if self.threads is None and (self.jobs or self.backend) else self.threads
 
     @contextmanager
     def workers(self) -> Iterator[None]:
-        """While this lasts joblib has the workers that were asked for."""
+        """Give joblib its workers."""
         if self.jobs is None and self.backend is None:
             yield
             return
@@ -83,7 +89,7 @@ class JobOptions(RepeatableOptions):
             import dask
             from distributed import Client, LocalCluster
         except ImportError:
-            raise MissingExtraError("--backend dask needs Dask: pip install 'kernode[dask]'.") from None
+            raise _missing("Dask", "dask") from None
         address = dask.config.get("scheduler-address", None)  # DASK_SCHEDULER_ADDRESS, or Dask's own files
         if address is None:
             cores = os.cpu_count() if self.jobs in (None, -1) else self.jobs
@@ -91,17 +97,22 @@ class JobOptions(RepeatableOptions):
                 n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
             )
         elif self.jobs is not None:
-            raise InputError(f"the Dask cluster at {address} has workers of its own. Leave out --jobs.")
+            raise InputError(
+                f"the Dask cluster at {address} has workers of its own. Leave out their number.",
+                "conflict", setting="jobs",
+            )  # fmt: skip
         else:
             cluster = nullcontext(address)
         with cluster as found:
             try:
                 client = Client(found)
             except (OSError, ValueError) as error:
-                raise KernodeError(f"no Dask scheduler answers at {address} ({error}).") from None
+                raise KernodeError(
+                    f"no Dask scheduler answers at {address} ({error}).", "unreachable"
+                ) from None
             with client:
                 if any(threads > 1 for threads in client.nthreads().values()):
-                    warn("a Dask worker trains one at a time: start workers with --nthreads 1.")
+                    warn("a Dask worker trains one model at a time: start workers with one thread each.")
                 yield
 
     @contextmanager
@@ -110,7 +121,7 @@ class JobOptions(RepeatableOptions):
             import ray
             from ray.util.joblib import register_ray
         except ImportError:
-            raise MissingExtraError("--backend ray needs Ray: pip install 'kernode[ray]'.") from None
+            raise _missing("Ray", "ray") from None
         quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         address = os.environ.get("RAY_ADDRESS")
         try:
@@ -120,14 +131,24 @@ class JobOptions(RepeatableOptions):
             else:
                 ray.init(**quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise KernodeError(f"Ray does not start, or not at {address} ({error}).") from None
+            raise KernodeError(f"Ray does not start, or not at {address} ({error}).", "unreachable") from None
         try:
             cores = int(ray.cluster_resources().get("CPU", 0))
             if self.jobs is not None and self.jobs > cores:
-                raise InputError(f"Ray has {cores} CPUs. Give --jobs {cores} at most.")
+                raise InputError(
+                    f"Ray has {cores} CPUs, for as many jobs at most. Got {self.jobs}.",
+                    "setting", setting="jobs", value=self.jobs,
+                )  # fmt: skip
             register_ray()
-            with redirect_stdout(io.StringIO()):  # where Ray tells of lost workers, of which a warning tells
+            with redirect_stdout(io.StringIO()):  # Ray prints lost workers, of which a warning tells
                 yield
         finally:
-            with redirect_stdout(io.StringIO()):  # and tells what it has kept back until now
+            with redirect_stdout(io.StringIO()):  # it prints the rest here
                 ray.shutdown()
+
+
+def _missing(library: str, extra: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"the backend {extra} needs {library}: pip install 'kernode[{extra}]'.",
+        "extra", package=library, extra=extra, setting="backend",
+    )  # fmt: skip

@@ -126,20 +126,10 @@ def links(
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    from kernode.tasks.links.evaluation import NAMES
+    from kernode.tasks.links.evaluation import lines
 
-    r = report["replicas"]
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
-    titles = {"auc": "AUC", "ap": "AP", "hits_at_50": "Hits@50", "mrr": "MRR"}
-    for name, title in titles.items() if "test" in report else ():
-        if f"{name}_mean" not in report["test"]:
-            say(f"  {'test ' + title:<20} none: there are too few non-edges to rank among")
-            continue
-        spread = f" ± {report['test'][f'{name}_std']:.2f}" if r > 1 else ""
-        say(f"  {'test ' + title:<20} [bold]{report['test'][f'{name}_mean']:.2f}{spread} %[/]")
-        for which, values in report["baselines"].items() if name == "auc" else ():
-            ahead = values[name] - report["test"][f"{name}_mean"]
-            colour, note = ("bold yellow", f": ahead by {ahead:.2f}") if ahead > 0 else ("dim", "")
-            say(f"  {'':<20} [{colour}]{values[name]:.2f} % {NAMES[which]}{note}[/]")
+    for line in lines(report) if "test" in report else ():
+        say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
     say(f"  {'time':<20} {report['seconds_total']:.1f} s{said_threads(report)}")
     say(f"  {'model':<20} {escape(report['model'])}{said_replaced(report)}")

@@ -18,8 +18,7 @@ from typing import Any
 
 from kernode.cli.console import warned
 from kernode.cli.ranks import rank
-from kernode.ctrl_c import STATUS, before_leaving
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError, InputError, Interrupted
 from kernode.progress import log
 from kernode.version import versions
 
@@ -65,7 +64,7 @@ class LogFile(logging.Handler):
         }
         if error is not None:
             facts |= {"error": type(error).__name__, "traceback": "".join(traceback.format_exception(error))}
-        level = "info" if status == 0 else "warning" if status == STATUS else "error"
+        level = "info" if status == 0 else "warning" if status == Interrupted.exit_status else "error"
         self.write(level, "end", sentence or ("done" if status == 0 else f"ended with {status}"), **facts)
         self._close()
 
@@ -162,4 +161,3 @@ def _plain(value: Any) -> Any:
 
 
 log_file = LogFile()
-before_leaving(lambda sentence: log_file.end(STATUS, sentence))

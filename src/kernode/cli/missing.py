@@ -55,7 +55,7 @@ def missing(
     check_apart((out,), (model, data, nodes))
     if count < 1:
         raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
 
     with progress("missing", quiet=output.silent):
         on, whole = _opened(model, data, nodes, encoding, device)

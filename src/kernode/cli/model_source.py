@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernode.cli.graph_source import as_options
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def open_model(
 ) -> Opened:
     """The model of a file on the graph that is named, on its own, or on what tables make of its own."""
     from kernode.compute.place import Place
-    from kernode.data.tables import is_table
+    from kernode.io.tables import is_table
     from kernode.tasks.classes.model import NodeModel
 
     model = NodeModel.load(path)
@@ -60,9 +59,9 @@ def graph_of(
     if data is not None:
         return graph_at(model, path, data, nodes, encoding)
     if nodes is not None:
-        raise InputError("--nodes is for a table of edges. Give that one, too, after the model.")
+        raise InputError("--nodes is for a table of edges. Give that one, too.", "missing", setting="data")
     if encoding is not None:
-        raise InputError("--encoding is for tables. Give them, too, after the model.")
+        raise InputError("--encoding is for tables. Give them, too.", "missing", setting="data")
     return _own_graph_of(model, path)
 
 
@@ -73,8 +72,10 @@ def _own_graph_of(model: NodeModel | LinkModel, path: Path) -> Graph:
     own = own_graph(model)
     if own is None:
         raise InputError(
-            f"{path} was trained on {model.dataset!r}: give that graph's file after the model, or train it "
-            "with --with-graph."
+            f"{path} was trained on {model.dataset!r}: give that graph's file, too, or train it with "
+            "--with-graph.",
+            "missing",
+            setting="data",
         )
     return own
 
@@ -84,14 +85,11 @@ def graph_at(
 ) -> Graph:
     """The graph of a name, a file or tables; these are read as those were that the model learned from."""
     from kernode.cli.ranks import loaded
-    from kernode.data import read_table
-    from kernode.data.tables import is_table
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
 
     if is_table(data) and model.encoding is not None:
-        try:
-            return read_table(data, nodes, like=model.encoding, encoding=encoding)
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+        return read_table(data, nodes, like=model.encoding, encoding=encoding)
     for option, value in (("nodes", nodes), ("encoding", encoding)):
         if value is not None:
             other = path if is_table(data) else data
@@ -103,13 +101,10 @@ def extended(
     model: NodeModel, graph: Graph, nodes: Any, edges: Any, device: str, encoding: str | None = None
 ) -> Opened:
     """The model on its graph after tables arrived, asked about the nodes that did."""
-    from kernode.data.tables import extend
     from kernode.graph import positions
+    from kernode.io.tables import extend
 
-    try:
-        larger = extend(graph, nodes, edges, encoding=encoding)
-    except InputError as error:
-        raise InputError(as_options(str(error))) from error
+    larger = extend(graph, nodes, edges, encoding=encoding)
     arrived = positions(range(graph.n_nodes, larger.n_nodes))
     notes, repairs = larger.notes[len(graph.notes) :], larger.repairs[len(graph.repairs) :]
     return Opened(model.on(graph, device).extended(larger), arrived, notes, repairs, from_tables=True)
@@ -125,9 +120,9 @@ def _of_tables(
     encoding: str | None,
 ) -> Opened:
     """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
-    from kernode.data import read_table
-    from kernode.data.tables.files import read_like
-    from kernode.data.tables.overlap import Overlap
+    from kernode.io import read_table
+    from kernode.io.tables.files import read_like
+    from kernode.io.tables.growth import Overlap
 
     assert model.encoding is not None
     own, name = model.graph, Path(data).name.split(".")[0] or "edges"

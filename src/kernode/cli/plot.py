@@ -11,6 +11,7 @@ from rich.markup import escape
 from kernode.cli.console import check_folder, print_json, progress, say
 from kernode.cli.graph_source import notes_of, print_notes
 from kernode.cli.options import AskedModelOptions, OutputOptions
+from kernode.viz.pictures import NAMES
 
 
 def plot(
@@ -19,7 +20,7 @@ def plot(
     pictures: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Of embedding, gram, hop-weights, losses, validation, confusion, reliability, coverage.",
+            help=f"Of {', '.join(NAMES)}.",
             show_default="all that apply",
         ),
     ] = None,
@@ -43,21 +44,21 @@ def plot(
     """
     folder = out or model.model.with_name(f"{model.model.stem}-pictures")
     check_folder(folder)
-    from kernode.show.evidence import Evidence
-    from kernode.show.layout import checked_plane
-    from kernode.show.plots.pictures import write_pictures
+    from kernode.viz.evaluation import EvaluationData
+    from kernode.viz.layout import checked_plane
+    from kernode.viz.pictures import write_pictures
 
     found_by = checked_plane(plane)
     with progress("plot", quiet=output.silent):
         opened = model.open()
-        evidence = Evidence.of(opened.on)
-        found = dict(write_pictures(evidence, folder, pictures or (), found_by))
+        evaluation = EvaluationData.of(opened.on, plane=found_by)
+        found = dict(write_pictures(evaluation, folder, pictures or ()))
     written = {name: files for name, files in found.items() if not isinstance(files, str)}
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}
     if output.json:
         report = {
             "model": str(model.model),
-            "dataset": evidence.graph.name,
+            "dataset": evaluation.graph.name,
             "pictures": {name: [str(path) for path in files] for name, files in written.items()},
             "left_out": left_out,
             "notes": notes_of(opened),

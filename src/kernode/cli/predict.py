@@ -11,11 +11,9 @@ from rich.markup import escape
 
 from kernode.cli.console import check_apart, check_writable, print_json, progress, say
 from kernode.cli.graph_source import print_notes, print_notes_on_rows
-from kernode.cli.options import ModelOptions, OutputOptions, ProfileOption
+from kernode.cli.options import ModelOptions, OutputOptions
 from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_table
-from kernode.cli.reports.profile import print_profile, profile_of
 from kernode.cli.streams import write_data
-from kernode.progress import Stopwatch, timed, timed_by
 
 if TYPE_CHECKING:
     from kernode.cli.model_source import Opened
@@ -32,13 +30,12 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
-    profile: ProfileOption = False,
     output: OutputOptions,
 ) -> None:
     """Write node, class, the class that the data gives and the probability of each, for every node.
 
     Probabilities are those of all runs of the model together, calibrated on the nodes that validated them.
-    Methods that learn nothing by gradients (kled, label-propagation, correct-and-smooth), models that fewer
+    Methods that learn nothing by gradients (label-propagation, correct-and-smooth), models that fewer
     than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
     node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
 
@@ -50,7 +47,6 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
-    watch = Stopwatch()
     check_suffix(out)
     check_writable(out)
     check_apart((out,), (model.model, model.data, model.nodes))
@@ -58,25 +54,18 @@ def predict(
         from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
         checked_threshold(abstain)
-    with timed_by(watch), progress("predict", quiet=output.silent):
-        with timed("reading model and graph"):
-            opened = model.open()
+    with progress("predict", quiet=output.silent):
+        opened = model.open()
         if abstain is not None:
             warn_of_uncalibrated(opened.on.model)
-        with timed("predicting"):
-            table = predictions(opened.on, opened.nodes, abstain)
+        table = predictions(opened.on, opened.nodes, abstain)
         if out is not None:
-            with timed("saving"):
-                write_table(out, table)
+            write_table(out, table)
     facts = _facts(model.model, opened, table, abstain)
-    if profile:
-        facts["profile"] = profile_of(watch)
     if output.json:
         print_json(report_of(facts, opened, table, out, "predictions"))
         return
     _show(opened, table, facts, out, quiet=output.quiet)
-    if profile:
-        print_profile(facts["profile"])
 
 
 def _facts(model: Path, opened: Opened, table: Table, abstain: float | None) -> dict[str, Any]:

@@ -81,13 +81,13 @@ def _ended(number: int, frame: FrameType | None) -> None:
 
 def loaded(data: str) -> Graph:
     """A graph by its name or file; of several processes each gets its share of a store."""
-    from kernode.data import load_graph
+    from kernode.io import load_graph
 
     if not several():
         return load_graph(data)
     from kernode.compute.ranks import join
-    from kernode.data.store import Store, is_store
-    from kernode.data.store.share import read_share
+    from kernode.io.store import Store, is_store
+    from kernode.io.store.store import read_share
 
     if not is_store(data):
         raise InputError(

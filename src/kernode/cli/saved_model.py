@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernode.ctrl_c import kept
-from kernode.errors import KernodeError
+from kernode.errors import KernodeError, kept
 
 
 @contextmanager

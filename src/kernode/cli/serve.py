@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import errno
-import gc
 import ipaddress
 import json
 import os
 import secrets
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,9 +24,10 @@ from kernode.errors import InputError, KernodeError, MissingExtraError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-_SETTINGS = "KERNODE_SERVE"  # what a worker process reads: the parent's options
-_LONGEST_END = 1  # seconds that answers have left after Ctrl-C
-_MOST_WORKERS = 256
+_SETTINGS = "KERNODE_SERVE"  # environment variable with the options, for worker processes
+_MOST_CONNECTIONS = 500  # more are answered with 503
+
+_MOST_WORKERS = 64
 
 
 def serve(
@@ -41,7 +41,7 @@ def serve(
         str | None,
         typer.Option(
             envvar="KERNODE_TOKEN",
-            help="Who asks must have it.",
+            help="Required of every request.",
             show_default="none on this machine, elsewhere a random one",
         ),
     ] = None,
@@ -54,26 +54,34 @@ def serve(
     plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
-    """Explore a trained model in the browser: its nodes, their classes, who is alike, and why.
+    """Explore a trained model in the browser: nodes, classes, similar nodes and explanations.
 
     Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
-    takes minutes for 20,000 nodes and is kept in the cache folder; --plane pca takes a moment. The
+    takes minutes for 20,000 nodes and is cached; --plane pca takes a moment. The
     same answers are JSON under /api, described at /docs. Ctrl-C ends it.
 
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
     _require_extra()
-    from kernode.show.explorer.guard import can_be_sent
+    from kernode.viz.explorer.middleware import is_valid_token
 
-    if not 1 <= workers <= _MOST_WORKERS:
-        raise InputError(f"--workers must be an integer from 1 to {_MOST_WORKERS}. Got {workers}.")
+    if not 1 <= workers <= _MOST_WORKERS:  # each is a process with the model in memory
+        raise InputError(
+            f"workers must be an integer from 1 to {_MOST_WORKERS}. Got {workers}.",
+            "setting", setting="workers", value=workers,
+        )  # fmt: skip
     if root_path and not root_path.startswith("/"):
-        raise InputError(f"--root-path must begin with a slash, as /kernode does. Got {root_path!r}.")
+        raise InputError(
+            f"the root path must begin with a slash, as /kernode does. Got {root_path!r}.",
+            "setting",
+            setting="root_path",
+        )
     local = _is_loopback(host)
     if not local and not token:
         token = secrets.token_urlsafe(24)
-    if token is not None and not can_be_sent(token):
-        raise InputError("--token must be of letters, digits and -._~, at least 8 of them.")
+    if token is not None and not is_valid_token(token):
+        sentence = "the token must be at least 8 letters, digits and -._~."
+        raise InputError(sentence, "setting", setting="token")
     with _bound(host, port) as listening:
         settings: dict[str, Any] = {
             "model": {one.name: getattr(model, one.name) for one in fields(model)},
@@ -83,7 +91,7 @@ def serve(
             "root_path": root_path.rstrip("/"),
         }
         with progress("serve", quiet=output.silent):
-            app = _application(settings)  # with several workers, too: what is wrong is said once, here
+            app = _application(settings)  # with several workers, too: errors are raised here, once
         url = _url(host, listening.getsockname()[1], token)
         if output.json:
             print_json({"url": url, "model": str(model.model), "workers": workers})
@@ -93,64 +101,55 @@ def serve(
 
 
 def application() -> FastAPI:
-    """What a worker process serves: made of the options that its parent has written down."""
+    """Return the application of a worker process."""
     return _application(json.loads(os.environ[_SETTINGS]))
 
 
 def _application(settings: Mapping[str, Any]) -> FastAPI:
-    from kernode.show.explorer import app
+    from kernode.viz.explorer import app
 
     given = settings["model"] | {
         name: None if settings["model"][name] is None else Path(settings["model"][name])
         for name in ("model", "nodes")
     }
     on = AskedModelOptions(**given).open().on
-    served = app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
-    # What is there by now stays: looking through it for garbage would hold up an answer every now and then.
-    gc.collect()
-    gc.freeze()
-    return served
+    return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
 
 
 def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int) -> None:
-    """Answer until Ctrl-C, which is how it is meant to end."""
+    """Serve until Ctrl-C."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from kernode.cli.shared_port import COUNTS, Counts
-
-    about: dict[str, Any] = {
+    options: dict[str, Any] = {
         "log_level": "warning",
         "access_log": False,
         "root_path": settings["root_path"],
-        "timeout_graceful_shutdown": _LONGEST_END,
+        "timeout_graceful_shutdown": 1,  # second
+        "limit_concurrency": _MOST_CONNECTIONS,
         "server_header": False,
     }
-    try:
+    with suppress(KeyboardInterrupt):
         if workers == 1:
-            uvicorn.Server(uvicorn.Config(app, **about)).run(sockets=[listening])
+            uvicorn.Server(uvicorn.Config(app, **options)).run(sockets=[listening])
             return
         os.environ[_SETTINGS] = json.dumps(settings, default=str)
-        with TemporaryDirectory(prefix="kernode-") as folder:
-            if os.name == "posix":
-                os.environ[COUNTS] = str(Path(folder) / "connections")
-                Counts.create(Path(os.environ[COUNTS]), workers)
-                about["loop"] = "kernode.cli.shared_port:loop"
-            config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **about)
-            Multiprocess(config, sockets=[listening]).run()
-    except KeyboardInterrupt:
-        return
+        config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **options)
+        Multiprocess(config, sockets=[listening]).run()
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket on an address, taken before anything long is computed."""
+    """Bind the address before anything long is computed."""
     if not 0 <= port <= 65535:
-        raise InputError(f"--port must be from 0 to 65535. Got {port}.")
+        raise InputError(f"the port must be from 0 to 65535. Got {port}.", "setting", setting="port")
+    no_address = InputError(
+        f"{host} is not an address of this machine. Try 127.0.0.1 or 0.0.0.0.", "setting", setting="host"
+    )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
     except OSError:
-        raise InputError(f"--host {host} is no address of this machine. Try 127.0.0.1 or 0.0.0.0.") from None
+        raise no_address from None
     if os.name == "posix":  # elsewhere it would let two servers have the same port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -159,16 +158,18 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise KernodeError(f"port {port} of {host} is taken. Give another with --port, or 0.") from None
+            sentence = f"port {port} of {host} is taken. Give another, or 0."
+            raise KernodeError(sentence, "conflict", setting="port", value=port) from None
         if error.errno == errno.EACCES:
-            raise KernodeError(f"port {port} needs more rights. Give one above 1023 with --port.") from None
-        raise InputError(f"--host {host} is no address of this machine. Try 127.0.0.1 or 0.0.0.0.") from None
+            sentence = f"port {port} needs more rights. Give one above 1023."
+            raise KernodeError(sentence, "setting", setting="port", value=port) from None
+        raise no_address from None
     listening.set_inheritable(True)
     return listening
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine can ask.
+    """Return whether only this machine can connect.
 
     >>> _is_loopback("127.0.0.1"), _is_loopback("localhost"), _is_loopback("0.0.0.0"), _is_loopback("::1")
     (True, True, False, True)
@@ -180,14 +181,14 @@ def _is_loopback(host: str) -> bool:
 
 
 def _names(host: str, others: list[str]) -> list[str]:
-    """Names under which a server of this machine answers."""
-    from kernode.show.explorer import LOOPBACK
+    """Host names under which the server answers."""
+    from kernode.viz.explorer import LOOPBACK
 
     return [*LOOPBACK, f"[{host}]" if ":" in host else host, *others]
 
 
 def _url(host: str, port: int, token: str | None) -> str:
-    """What to open.
+    """The address to open.
 
     >>> _url("127.0.0.1", 8765, None), _url("::1", 80, "secret")
     ('http://127.0.0.1:8765/', 'http://[::1]:80/?token=secret')
@@ -198,10 +199,11 @@ def _url(host: str, port: int, token: str | None) -> str:
 
 
 def _require_extra() -> None:
-    """Say before a model is read that there is no server."""
+    """Check for the server before a model is read."""
     try:
         import fastapi
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(f"serve needs {error.name}: pip install 'kernode[serve]'.") from None
+        sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
+        raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None
     del fastapi

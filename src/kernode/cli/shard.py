@@ -9,13 +9,12 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import check_folder, print_json, progress, say
-from kernode.cli.graph_source import as_options, table_options
+from kernode.cli.graph_source import table_options
 from kernode.cli.options import GraphOptions, OutputOptions
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
-    from kernode.data.store import Store
+    from kernode.io.store import Store
 
 
 def shard(
@@ -25,10 +24,6 @@ def shard(
         int, typer.Option(help="How many: at least as many as processes will read it.", show_default=False)
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
-    order: Annotated[
-        str,
-        typer.Option(help="given, or metis: renumber nodes so that few edges join different parts."),
-    ] = "given",
     bounded: Annotated[
         bool,
         typer.Option(
@@ -39,53 +34,42 @@ def shard(
 ) -> None:
     """Write a graph as a folder of parts, of which each process reads its own.
 
-    Each part has a checksum. Interrupted, the same command goes on where it stopped. Parquet tables whose
-    features are numbers are sharded without holding their graph.
+    Each part has a checksum. Parquet tables whose features are numbers are sharded without holding the graph.
 
     Example: [bold]kernode data shard cora --parts 4 -o cora-parts[/]
 
     Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic --parts 16 -o graph[/]
     """
-    from kernode.data.store import NotBoundedError, require_free, write_store
+    from kernode.io.store import NotBoundedError, require_free, write_store
 
     check_folder(out)
     require_free(out)
     why_not = None
-    with kept(lambda: _in_folder(out)), progress("shard", quiet=output.silent):
+    with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
         try:
-            store = _bounded(graph, out, parts, order) if bounded or _is_parquet(graph.data) else None
+            store = _bounded(graph, out, parts) if bounded or _is_parquet(graph.data) else None
         except NotBoundedError as error:
-            why_not, store = as_options(str(error)), None
+            why_not, store = str(error), None
             if bounded:
-                raise InputError(f"--bounded cannot be: {why_not}") from error
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+                raise InputError(f"--bounded cannot be: {why_not}", error.code, **error.fields) from error
         is_bounded = store is not None
-        store = store or write_store(graph.graph(), out, parts, order)
+        store = store or write_store(graph.graph(), out, parts)
     _report(store, output, bounded=is_bounded, why_not=why_not)
-
-
-def _in_folder(out: Path) -> str:
-    if not out.is_dir() or not any(out.iterdir()):
-        return "Nothing was written."
-    return f"What is done is in {out}; the same command goes on from there."
 
 
 def _is_parquet(data: str) -> bool:
     return Path(data).suffix.lower() in (".parquet", ".pq")
 
 
-def _bounded(graph: GraphOptions, out: Path, parts: int, order: str) -> Store:
+def _bounded(graph: GraphOptions, out: Path, parts: int) -> Store:
     """The store of Parquet tables, made without holding their graph."""
-    from kernode.data.store import NotBoundedError, Roles, shard_tables
+    from kernode.io.store import Roles, shard_tables
 
-    if order != "given":
-        raise NotBoundedError(f"the order {order} needs all of the graph. Take the given order.")
     return shard_tables(Roles.of(graph.data, **table_options(graph.columns())), out, parts)
 
 
 def _report(store: Store, output: OutputOptions, *, bounded: bool, why_not: str | None) -> None:
-    notes = [as_options(note) for note in store.notes]
+    notes = list(store.notes)
     facts: dict[str, Any] = {
         "dataset": store.name,
         "nodes": store.nodes,

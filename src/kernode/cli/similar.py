@@ -17,7 +17,7 @@ from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.kernels.similar import SimilarNodes
+    from kernode.kernels.node_kernel import SimilarNodes
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 

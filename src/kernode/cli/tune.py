@@ -24,12 +24,11 @@ from kernode.cli.reports.tune import (
     report_of,
     validated_on,
 )
-from kernode.ctrl_c import kept
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, kept
 
 if TYPE_CHECKING:
-    from kernode.studies.tune.problem import Problem
-    from kernode.studies.tune.search import Found
+    from kernode.search.space import Problem
+    from kernode.search.tune import Found
 
 
 def tune(
@@ -66,7 +65,7 @@ def tune(
 ) -> None:
     """Search for good settings, many trials at a time; no test label is read.
 
-    Interrupt it at any time: the same command goes on, and one with more --trials goes further.
+    After an interrupt the same command goes on, and one with more --trials goes further.
 
     Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --settings
     cora-k3-accuracy.toml[/]
@@ -85,28 +84,23 @@ def tune(
     check_apart((study, out), (graph.data, graph.nodes, split))
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
-    from kernode.studies.tune.problem import LinkProblem, NodeProblem
-    from kernode.studies.tune.search import search
-    from kernode.studies.tune.study import import_optuna
+    from kernode.search.space import Problem
+    from kernode.search.tune import search
 
-    import_optuna()  # what is missing is said before a graph is fetched
     place = device.place()
     with progress(f"tune {graph.name} {variant}", quiet=output.silent) as begin:
         read = graph.graph()
-        problem: Problem
-        if metric == "auc":
-            problem = LinkProblem(read, variant, metric, replicas, seed, epochs)
-        else:
+        problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
+        if not problem.of_links:
             require_labels(read, graph.label)
-            problem = NodeProblem(read, variant, metric, replicas, seed, epochs, split, folds)
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
                 problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
-                watch=begin(trials), callbacks=() if board is None else (board,),
+                progress=begin(trials), callbacks=() if board is None else (board,),
             )  # fmt: skip
     if not found.trials:
-        raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}")
+        raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
     following = next_command(problem, graph.words, out)
     _write(out, problem, found, following)
     report = report_of(problem, found) | {
@@ -122,19 +116,27 @@ def _check(metric: str, counts: dict[str, int], folds: int, split: str | None, s
     from kernode.compute.replicas import seeds_from
 
     if metric not in METRICS:
-        raise InputError(f"--metric must be one of {', '.join(METRICS)}. Got {metric!r}.")
-    for name, count in counts.items():
-        if count < 1:
-            raise InputError(f"--{name} must be an integer ≥ 1. Got {count}.")
+        raise InputError(
+            f"metric must be one of {', '.join(METRICS)}. Got {metric!r}.",
+            "setting",
+            setting="metric",
+            value=metric,
+        )
+    for name, (count, least) in {**{name: (n, 1) for name, n in counts.items()}, "folds": (folds, 0)}.items():
+        if count < least:
+            raise InputError(
+                f"{name} must be an integer ≥ {least}. Got {count}.", "setting", setting=name, value=count
+            )
     seeds_from(seed, 1)
-    if folds < 0:
-        raise InputError(f"--folds must be an integer ≥ 0. Got {folds}.")
     if metric == "auc" and (folds or split is not None):
-        raise InputError("--folds and --split are of nodes. Leave them out with --metric auc.")
+        raise InputError(
+            "folds and splits are of nodes. Leave them out for the AUC of links.",
+            "conflict", setting="folds" if folds else "split",
+        )  # fmt: skip
 
 
 def _write(out: Path, problem: Problem, found: Found, following: str) -> None:
-    """The settings of the best trial, and beside them where they come from."""
+    """Write the settings of the best trial, with comments on their origin."""
     from kernode.cli.settings_file import write_settings
 
     best = found.trials[0]

@@ -102,8 +102,8 @@ def _settings(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[st
 
 def _setting(graph: Graph, text: str) -> tuple[str, str, bool]:
     """A name, its value, and whether it is a column of a table, all of whose features change with it."""
-    from kernode.data.tables.conditions import column_named
     from kernode.explain.explain import feature_names
+    from kernode.io.tables.conditions import column_named
 
     feature, sign, number = text.rpartition("=")
     if graph.encoding is None:

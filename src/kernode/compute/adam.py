@@ -1,11 +1,11 @@
-"""Adam on a stack: every replica with its own learning rate and weight decay."""
+"""Adam on a stack, each replica with its own learning rate and weight decay; and a moving average."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.stack import Parameters
 
 
@@ -68,6 +68,24 @@ class Adam:
             self.flat.addcdiv_(self._first, scale, value=-self._one_rate / (1 - 0.9**steps))
         else:
             self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
+
+
+_BEGIN = 10  # after t steps the average keeps at most t / (t + 9) of itself, so that it forgets its start
+
+
+class Average:
+    """θ̄ ← β θ̄ + (1 − β) θ after every step (Polyak and Juditsky's averaging, with forgetting)."""
+
+    def __init__(self, adam: Adam, share: float) -> None:
+        self.adam, self.share = adam, share
+        self.flat = adam.flat.detach().clone()
+        self.parameters: Parameters = adam.views(self.flat)
+
+    @torch.no_grad()
+    def update(self, steps: int | Tensor) -> None:
+        """Average in the parameters after the ``steps``-th step."""
+        kept = torch.as_tensor(steps / (steps + _BEGIN - 1), dtype=self.flat.dtype, device=self.flat.device)
+        self.flat.lerp_(self.adam.flat.detach(), 1 - kept.clamp_max(self.share))
 
 
 def _buffer(parameters: Parameters) -> Tensor:

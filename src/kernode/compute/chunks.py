@@ -1,4 +1,4 @@
-"""Long arrays a piece at a time, so that what is computed of them needs no copy of the whole."""
+"""Long arrays a block at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def chunks(length: int, size: int) -> Iterator[slice]:
     >>> list(chunks(7, 3))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
     """
-    # Alike, because numpy adds up a row that stands alone in another order than one among others.
+    # Equal lengths: numpy sums a single row in another order than a row of several.
     count = -(-length // size)
     for i in range(count):
         yield slice(i * length // count, (i + 1) * length // count)
@@ -30,7 +30,7 @@ def row_chunks(array: np.ndarray) -> Iterator[slice]:
 
 
 def is_mapped(array: Any) -> bool:
-    """Whether an array's memory is a mapped file: a ``np.memmap``, or a view of one."""
+    """Return whether an array is memory-mapped from a file, or a view of one that is."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, mmap.mmap)

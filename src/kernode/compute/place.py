@@ -1,74 +1,84 @@
-"""Where and how precisely numbers are held."""
+"""Device, dtype and CPU threads of a computation."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from kernode.errors import InputError
+from kernode.compute.replicas import whole
+from kernode.errors import InputError, bad_setting
 
-MOST_THREADS = 1024  # of a million the process dies
+MOST_THREADS = 1024  # with a million the process dies
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how precisely numbers are held."""
+    """Device and dtype."""
 
     dtype: torch.dtype
     device: torch.device
 
     @classmethod
     def of(cls, precision: int = 32, device: str | torch.device = "cpu") -> Place:
-        """``precision`` 32 or 64; ``device`` "cpu", "cuda", one GPU of several ("cuda:1"), or "auto".
+        """``precision`` 32 or 64; ``device`` "cpu", "cuda", one of several GPUs ("cuda:1"), or "auto".
 
-        "auto" is a GPU where there is one. A GPU that is named becomes torch's current one.
+        "auto" is a GPU where there is one. A GPU with a number becomes torch's current device.
         """
         if precision not in (32, 64):
-            raise InputError(f"precision must be 32 or 64. Got {precision}.")
+            raise bad_setting("precision", "32 or 64", precision)
         return cls(torch.float64 if precision == 64 else torch.float32, _found(device))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """From a pickle: on a machine without its device, the CPU."""
+        """Restore from a pickle; without that device on this machine, on the CPU."""
         if state["device"].type == "cuda" and (state["device"].index or 0) >= torch.cuda.device_count():
             state = state | {"device": torch.device("cpu")}
         self.__dict__.update(state)
 
 
 def _found(device: str | torch.device) -> torch.device:
-    """A device of this machine, or a sentence."""
+    """Return a device of this machine, or raise."""
     name = str(device).lower() if isinstance(device, str | torch.device) else ""
     kind, _, number = name.partition(":")
-    if kind == "mps":
-        raise InputError(f"device {name!r} is not supported. Pass device='cpu' or device='auto'.")
-    if name not in ("auto", "cpu", "cuda") and not (kind == "cuda" and number.isdecimal()):
-        raise InputError(
-            "device must be 'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'. "
-            f"Got {device!r}."
+    known = name in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
+    if not known:
+        raise bad_setting(
+            "device", "'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'", device
         )
     if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError("no CUDA device is available here. Pass device='cpu' or device='auto'.")
+        sentence = "no CUDA device is available here. Choose the device 'cpu' or 'auto'."
+        raise InputError(sentence, "setting", setting="device", value=device)
     if name == "auto":
         name = kind = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and "LOCAL_RANK" in os.environ:  # of several processes each has a GPU
+    if name == "cuda" and "LOCAL_RANK" in os.environ:  # one GPU per process
         number = str(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
         name = f"cuda:{number}"
     if number:
         if int(number) >= torch.cuda.device_count():
             last = torch.cuda.device_count() - 1
-            raise InputError(f"there is no {name} here: GPUs run from cuda:0 to cuda:{last}.")
-        torch.cuda.set_device(int(number))  # fused kernels and captured epochs run on the current one
+            sentence = f"there is no {name} here: GPUs run from cuda:0 to cuda:{last}."
+            raise InputError(sentence, "setting", setting="device", value=device)
+        torch.cuda.set_device(int(number))  # fused kernels and captured epochs run on the current device
     return torch.device(name)
 
 
 def set_threads(threads: int | None) -> None:
-    """Use so many CPU threads; results repeat bit for bit only for the same number."""
-    if threads is None:
-        return
-    if threads < 1:
-        raise InputError(f"threads must be an integer ≥ 1. Got {threads}.")
-    if threads > MOST_THREADS:
-        raise InputError(f"threads must be an integer up to {MOST_THREADS:,}. Got {threads}.")
-    torch.set_num_threads(threads)
+    """Set the number of CPU threads; results repeat bit for bit only for the same number."""
+    if threads is not None:
+        torch.set_num_threads(whole("threads", threads, 1, MOST_THREADS))
+
+
+@contextmanager
+def cpu_threads(threads: int | None) -> Iterator[int]:
+    """Set the number of CPU threads for a while; None leaves torch's own. Gives the number in use."""
+    before = torch.get_num_threads()
+    set_threads(threads)
+    try:
+        yield torch.get_num_threads()
+    finally:
+        if threads is not None:
+            torch.set_num_threads(before)

@@ -1,4 +1,4 @@
-"""Processes that compute as one, over torch.distributed: what they tell each other, and how much it is."""
+"""Ranks of torch.distributed: collectives, the bytes they receive, and the exchange of matrix rows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ _PATIENCE = timedelta(minutes=30)
 class LostRankError(KernodeError):
     """Another process of the job has ended, and this one cannot go on without it."""
 
+    code = "lost-rank"
+
 
 class Ranks:
-    """This process, ``rank`` of ``size`` that began together. Every method must be called by all of them.
+    """Process ``rank`` of ``size``. Every method must be called by all of them.
 
-    ``received``: bytes that came from other ranks, by what they were for.
+    ``received``: bytes received from other ranks, by purpose.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
@@ -38,102 +40,89 @@ class Ranks:
 
     @property
     def alone(self) -> bool:
-        """Whether there is nobody to tell anything."""
+        """True where this is the only process."""
         return self.size == 1
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that speaks and writes."""
+        """True on rank 0, which prints and writes files."""
         return self.rank == 0
 
     def add(self, values: Tensor, what: str) -> Tensor:
-        """The sum over all ranks, in place."""
+        """Sum over all ranks, in place."""
         if not self.alone:
-            with _telling():
+            with _lost_ranks():
                 torch.distributed.all_reduce(values)
             # A ring passes each number on twice, but for the share that a rank begins and ends with.
             self.received[what] += 2 * (self.size - 1) * values.nbytes // self.size
         return values
 
     def total(self, values: np.ndarray, what: str = "beginning") -> np.ndarray:
-        """The same of an array, as a new one."""
+        """Sum an array over all ranks; returns a new one."""
         return self.add(torch.from_numpy(np.array(values)), what).numpy()
 
     def told(self, values: Tensor, what: str, first: int = 0) -> Tensor:
-        """What one rank has, for all, in place."""
+        """Broadcast a tensor from one rank, in place."""
         if not self.alone:
-            with _telling():
+            with _lost_ranks():
                 torch.distributed.broadcast(values, first)
             self.received[what] += values.nbytes if self.rank != first else 0
         return values
 
     def told_value(self, value: T, first: int = 0) -> T:
-        """The same of anything that can be pickled, for what is said once."""
+        """Broadcast any object that can be pickled."""
         if self.alone:
             return value
         values = [value if self.rank == first else None]
-        with _telling():
+        with _lost_ranks():
             torch.distributed.broadcast_object_list(values, first)
         found: Any = values[0]
         return found
 
     def of_all(self, value: T) -> list[T]:
-        """What every rank has, in their order, for what is said once."""
+        """Gather an object of every rank, in their order."""
         if self.alone:
             return [value]
         values: list[Any] = [None] * self.size
-        with _telling():
+        with _lost_ranks():
             torch.distributed.all_gather_object(values, value)
         return values
 
-    def gathered(self, rows: Tensor, what: str) -> Tensor:
-        """Rows (m × w) of all ranks, which have as many each, on top of each other: size·m × w."""
-        out = rows.new_empty(self.size * len(rows), rows.shape[1])
-        with _telling():
-            _all_gather(out, rows.contiguous())
-        self.received[what] += (self.size - 1) * rows.nbytes
-        return out
-
     def exchanged(self, rows: Tensor, to: list[int], of: list[int], what: str) -> Tensor:
-        """The first ``to[0]`` rows go to rank 0, the next to rank 1 …; ``of[k]`` come from rank k."""
+        """Send the first ``to[0]`` rows to rank 0, the next to rank 1 …; ``of[k]`` come from rank k."""
+        if self.alone:
+            return rows
         out = rows.new_empty(sum(of), rows.shape[1])
-        with _telling():
+        with _lost_ranks():
             torch.distributed.all_to_all_single(out, rows.contiguous(), of, to)
         foreign = sum(of) - of[self.rank]
         self.received[what] += foreign * rows.shape[1] * rows.element_size()
         return out
 
 
-def _all_gather(out: Tensor, rows: Tensor) -> None:
-    """By the name that torch has for it."""
-    distributed: Any = torch.distributed
-    gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
-    gather(out, rows)
-
-
 ALONE = Ranks()
 
 
 def launched() -> int:
-    """How many processes torchrun, or something that says so in the same way, began together; else 1."""
+    """Return the number of processes that torchrun started; else 1."""
     return int(os.environ["WORLD_SIZE"]) if "RANK" in os.environ and "WORLD_SIZE" in os.environ else 1
 
 
 def own_rank() -> int:
-    """Which of them this one is."""
+    """Rank of this process."""
     return int(os.environ["RANK"]) if launched() > 1 else 0
 
 
 def join() -> Ranks:
-    """The processes that began together, as one group until this one ends."""
+    """Join the process group, until this process ends."""
     global _joined
     if launched() == 1:
         return ALONE
     if _joined is None:
-        with _telling():  # gloo for what is on a CPU, nccl for what is on a GPU
+        with _lost_ranks():  # gloo for what is on a CPU, nccl for what is on a GPU
             distributed: Any = torch.distributed
             store, rank, size = next(distributed.rendezvous("env://", timeout=_PATIENCE))
-            # Begun again, processes must not find the addresses of those that are gone.
+            # Restarted processes must not find the addresses of those that are gone.
             store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
             distributed.init_process_group(store=store, rank=rank, world_size=size, timeout=_PATIENCE)
         _joined = Ranks(own_rank(), launched())
@@ -142,7 +131,7 @@ def join() -> Ranks:
 
 
 def leave() -> None:
-    """Go out of the group."""
+    """Leave the group."""
     global _joined
     if _joined is not None:
         _joined = None
@@ -153,13 +142,13 @@ _joined: Ranks | None = None
 
 
 def has_joined() -> bool:
-    """Whether this process is in a group."""
+    """Return whether this process is in a group."""
     return _joined is not None
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
-    """What torch says when another rank is gone, as a sentence."""
+def _lost_ranks() -> Iterator[None]:
+    """Turn torch's errors about a lost rank into :class:`LostRankError`."""
     try:
         yield
     except (RuntimeError, ValueError) as error:
@@ -169,5 +158,69 @@ def _telling() -> Iterator[None]:
         reason = said[0].strip().lower() if said else (str(error).splitlines() or [type(error).__name__])[0]
         raise LostRankError(
             f"another process of this job has ended, and the others cannot go on without it ({reason}). "
-            "Start the job again; with the same --checkpoint and --resume it goes on from there."
+            "Start the job again; with a checkpoint it resumes from there."
         ) from error
+
+
+class Exchange:
+    """Rows of x that this rank needs, of which rank k holds rows ``bounds[k]`` … ``bounds[k + 1]``.
+
+    Planned once. Called with a rank's own rows (n_k × w), it returns the wanted rows of all (all-to-all).
+    """
+
+    def __init__(
+        self, ranks: Ranks, bounds: np.ndarray, wanted: np.ndarray, device: torch.device, what: str
+    ) -> None:
+        self.ranks, self.what = ranks, what
+        self.wanted = np.unique(wanted)
+        self.start, self.stop = int(bounds[ranks.rank]), int(bounds[ranks.rank + 1])
+        of = np.diff(np.searchsorted(self.wanted, bounds)).tolist()  # how many come from each rank
+        self.of, self.to = of, [one[ranks.rank] for one in ranks.of_all(of)]  # and how many go to each
+        first = sum(of[: ranks.rank])
+        own = np.arange(first, first + of[ranks.rank])  # among the returned rows
+        self.own_at = torch.from_numpy(own).to(device)
+        self.own = torch.from_numpy(self.wanted[own] - self.start).to(device)
+        asked = torch.from_numpy(self.wanted)[:, None].to(device)  # each rank learns its wanted rows
+        self.picked = ranks.exchanged(asked, of, self.to, "beginning")[:, 0] - self.start
+
+    def at(self, nodes: np.ndarray) -> np.ndarray:
+        """Positions of wanted nodes among the returned rows."""
+        return np.searchsorted(self.wanted, nodes)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that this rank holds."""
+        return self.stop - self.start
+
+    @property
+    def given(self) -> int:
+        """Number of rows returned."""
+        return len(self.wanted)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the wanted rows, without a gradient: n_k × w → m × w."""
+        return self.ranks.exchanged(x.index_select(0, self.picked), self.to, self.of, self.what)
+
+
+def rows_for_all(exchange: Exchange, g: Tensor) -> Tensor:
+    """Return the rows of g (r × n_k × d) that all ranks need for the same computation: r × m × d.
+
+    All ranks compute the same with them, so each already knows the whole gradient of its own rows.
+    """
+    out: Tensor = _ForAll.apply(exchange, g)
+    return out
+
+
+class _ForAll(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, exchange: Exchange, g: Tensor) -> Tensor:
+        r, n, d = g.shape
+        ctx.exchange, ctx.rows = exchange, n
+        return exchange(g.transpose(0, 1).reshape(n, r * d)).view(-1, r, d).transpose(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor]:
+        r, m, d = upstream[0].shape
+        own = upstream[0].transpose(0, 1).reshape(m, r * d).index_select(0, ctx.exchange.own_at)
+        gradient = own.new_zeros(ctx.rows, r * d).index_copy_(0, ctx.exchange.own, own)
+        return None, gradient.view(ctx.rows, r, d).transpose(0, 1)

@@ -1,24 +1,26 @@
-"""Settings that may differ between the replicas of a stack: one number for all, or one for each."""
+"""Settings of a stack of replicas: one number for all of them, or one for each; integers and seeds."""
 
 from __future__ import annotations
 
 import operator
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 PerReplica = float | tuple[float, ...]
 
 
 def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
-    """A setting as plain numbers, so that it can be compared and stored; a rate is below 1.
+    """Return a setting as Python floats, one or one per replica, all ≥ 0; a rate is below 1.
 
     >>> import numpy as np
     >>> plain_numbers("margin", np.float32(0.5)), plain_numbers("dropout", [0, 0.5], rate=True)
@@ -26,49 +28,50 @@ def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
     """
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.ndim > 1:
-        raise InputError(f"{name} must be a number, or one per replica. Got {value!r}.")
+        sentence = f"{name} must be a number, or one per replica. Got {value!r}."
+        raise InputError(sentence, "setting", setting=name, value=value)
     plain = tuple(array.astype(float).tolist()) if array.ndim else float(array)
     values = np.atleast_1d(plain)
     if not (np.isfinite(values) & (values >= 0)).all() or (rate and (values >= 1).any()):
         bound = "in [0, 1)" if rate else "finite and ≥ 0"
-        raise InputError(f"{name} must be {bound}. Got {plain}.")
+        raise bad_setting(name, bound, plain)
     return plain
 
 
 def one_each(name: str, value: PerReplica, replicas: int, place: Place) -> Tensor:
-    """A setting as a tensor with one number for each of r replicas."""
+    """Return a setting as a tensor of r numbers, one per replica."""
     values = torch.as_tensor(value, dtype=torch.float64).reshape(-1)
     if len(values) not in (1, replicas):
-        raise InputError(f"{name} must be one number or one per replica ({replicas}). Got {len(values)}.")
+        raise InputError(
+            f"{name} must be one number or one per replica ({replicas}). Got {len(values)}.",
+            "shape", setting=name, expected=replicas, found=len(values),
+        )  # fmt: skip
     return values.expand(replicas).to(place.dtype).to(place.device)
 
 
 def whole(name: str, value: Any, lowest: int | None = None, highest: int | None = None) -> int:
-    """An integer as Python's own, within bounds where there are some, or a sentence; True is none.
+    """Return an integer within bounds as Python's own, or raise; a bool is not an integer.
 
-    A ``highest`` is where more could only be a slip of the hand: it would hang, or overflow.
+    ``highest`` is where more could only be a mistake: it would hang, or overflow.
 
     >>> whole("epochs", np.int64(5)), whole("hops", 2, 1, 1000)
     (5, 2)
     """
     try:
-        found = operator.index(value)
+        found = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         found = None
-    if found is None or isinstance(value, bool):
-        raise InputError(f"{name} must be an integer. Got {value!r}.")
-    if lowest is not None and found < lowest:
-        raise InputError(f"{name} must be an integer ≥ {lowest}. Got {found}.")
-    if highest is not None and found > highest:
-        raise InputError(f"{name} must be an integer up to {highest:,}. Got {found}.")
-    return found
+    too_large = found is not None and highest is not None and found > highest
+    if found is not None and not too_large and (lowest is None or found >= lowest):
+        return found
+    bound = f" up to {highest:,}" if too_large else "" if found is None else f" ≥ {lowest}"
+    raise bad_setting(name, f"an integer{bound}", value)
 
 
 def seed_from(random_state: Any) -> int:
-    """The seed that a ``random_state`` stands for, as scikit-learn has it.
+    """Return the seed of a ``random_state`` as scikit-learn takes it.
 
-    An integer is the seed itself. A generator of numpy's gives one, and moves on; None takes a fresh one
-    from the system, a different one each time.
+    An integer is the seed itself. A generator of numpy's draws one; None takes a fresh one from the system.
 
     >>> seed_from(7), seed_from(np.random.RandomState(0)), seed_from(np.random.default_rng(0))
     (7, 209652396, 1826701615)
@@ -83,10 +86,6 @@ def seed_from(random_state: Any) -> int:
 
 
 def seeds_from(seed: Any, replicas: Any) -> tuple[int, ...]:
-    """The seeds S, S + 1, … of some replicas."""
-    seed, replicas = whole("the seed", seed), whole("replicas", replicas)
-    if not 1 <= replicas <= 10_000:
-        raise InputError(f"replicas must be an integer from 1 to 10,000. Got {replicas}.")
-    if not 0 <= seed < 2**62:
-        raise InputError(f"the seed must be an integer from 0 to 2⁶² − 1. Got {seed}.")
-    return tuple(range(seed, seed + replicas))
+    """Return the seeds S, S + 1, … of the replicas."""
+    first, count = whole("seed", seed, 0, 2**62 - 1), whole("replicas", replicas, 1, 10_000)
+    return tuple(range(first, first + count))

@@ -1,4 +1,4 @@
-"""What several trainings on one graph need alike, made once: features at their place, the hop operator."""
+"""A cache of what several trainings on one graph share, such as the hop operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _made: ContextVar[dict[Hashable, tuple[Any, Any]] | None] = ContextVar("made", d
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """While this lasts, :func:`shared` makes nothing twice; afterwards it lets go of all of it."""
+    """Let :func:`shared` cache what it makes; the cache ends with the context."""
     token = _made.set({} if _made.get() is None else _made.get())
     try:
         yield
@@ -22,7 +22,7 @@ def sharing() -> Iterator[None]:
 
 
 def shared(of: Any, what: Hashable, make: Callable[[], T]) -> T:
-    """What ``make`` makes of an object, which nobody may write to."""
+    """Return ``make()``, cached for an object and a key; the result must not be changed."""
     made = _made.get()
     if made is None:
         return make()

@@ -1,11 +1,10 @@
-"""One sparse matrix times one dense matrix, with its gradient, on CPU and GPU.
+"""Sparse products with gradients on CPU and GPU, dot products of pairs of rows, and rows of unit length.
 
-A stack of r models needs no other product: it multiplies n × (r·d).
+A stack of r models multiplies a sparse matrix with n × (r·d).
 """
 
 from __future__ import annotations
 
-import threading
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,16 +15,14 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.place import Place
+from kernode.compute.stack import flat_rows, stacked_rows, take
 
 
 @dataclass(frozen=True)
 class SparseMatrix:
-    """A constant sparse matrix together with its transpose, both ready to multiply.
-
-    The transpose is held because the gradient of ``M @ z`` is ``Mᵀ @ upstream``.
-    """
+    """A constant sparse matrix with its transpose: the gradient of ``M @ z`` is ``Mᵀ @ upstream``."""
 
     matrix: Tensor
     transpose: Tensor
@@ -54,7 +51,7 @@ class SparseMatrix:
 def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tensor:
     """Multiply a CSR tensor with a dense one, without a gradient: (m × n) @ (n × d) → m × d.
 
-    What is given as ``minus`` (m × d) is subtracted, and its memory holds the result.
+    ``minus`` (m × d) is subtracted, and its memory holds the result.
     """
     if gpu := fused(dense):
         return gpu.spmm(matrix, dense, minus)
@@ -100,7 +97,7 @@ def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     """A scipy matrix as a CSR tensor at a place."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-    return quiet_csr(
+    return unchecked_csr(
         torch.from_numpy(matrix.indptr.astype(index)).to(place.device),
         torch.from_numpy(matrix.indices.astype(index)).to(place.device),
         torch.from_numpy(np.array(matrix.data)).to(place.dtype).to(place.device),
@@ -112,7 +109,7 @@ def top_rows(matrix: Tensor, rows: int) -> Tensor:
     """The first rows of a CSR tensor, in the same memory."""
     starts = matrix.crow_indices()[: rows + 1]
     end = int(starts[-1])
-    return quiet_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
+    return unchecked_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
 
 
 def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
@@ -122,7 +119,9 @@ def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
     for first in range(0, matrix.shape[0], rows):
         own = starts[first : first + rows + 1]
         entries = slice(int(own[0]), int(own[-1]))
-        blocks.append(quiet_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], shape))
+        blocks.append(
+            unchecked_csr(own - own[0], matrix.col_indices()[entries], matrix.values()[entries], shape)
+        )
     return blocks
 
 
@@ -132,24 +131,96 @@ def with_values(pattern: Tensor, values: Tensor) -> Tensor:
 
 
 def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A CSR tensor of parts that fit together, quickly: for those that are made anew in every step."""
+    """A CSR tensor of parts that fit together."""
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
-_FILTERS = (
-    threading.Lock()
-)  # they are the process's: of two that put them back, one would put back the other's
+with warnings.catch_warnings():  # torch warns once in a process that CSR tensors are in beta
+    warnings.simplefilter("ignore")
+    unchecked_csr(
+        torch.zeros(2, dtype=torch.int64), torch.empty(0, dtype=torch.int64), torch.empty(0), (1, 1)
+    )
 
 
-def quiet_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The same, where it may be the first that a process holds."""
-    with _FILTERS, warnings.catch_warnings():
-        # Two notices that torch gives once to everyone who holds a CSR tensor, whatever they do with it.
-        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks)")
-        return torch.sparse_csr_tensor(
-            starts,
-            columns,
-            values,
-            size=shape,
-            check_invariants=False,  # scipy has sorted and checked it
-        )
+def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
+    """⟨x_u, x_v⟩ for pairs (u, v): (r × n × d), (q × t × 2; q = 1 where all replicas have the same) → r × t.
+
+    On a CPU the pairs are the entries of a sparse matrix S, in both directions: the dot products are
+    computed where S has entries, and the gradient of x is S x with the pairs' gradients as values. Taking,
+    multiplying and summing rows would write and read t × d numbers several times.
+    """
+    replicas, nodes, _ = x.shape
+    fit = 0 < 2 * pairs.shape[1] <= replicas * nodes**2  # torch has no matrix with more entries than places
+    if x.device.type != "cpu" or not fit:
+        return (take(x, pairs[..., 0]) * take(x, pairs[..., 1])).sum(-1)
+    return _PairProducts.apply(x, pairs)
+
+
+@dataclass(frozen=True)
+class _BothWays:
+    """Pairs of m rows as the pattern of a sparse matrix, m × m: entry i and entry t + i are pair i."""
+
+    starts: Tensor
+    columns: Tensor
+    order: Tensor  # of the 2t entries, by row
+
+    @classmethod
+    def of(cls, u: Tensor, v: Tensor, rows: int) -> _BothWays:
+        row, column = torch.cat([u, v]).numpy(), torch.cat([v, u])
+        index = torch.int32 if max(rows, len(row)) < 2**31 else torch.int64  # as in to_torch
+        entries = np.arange(len(row))
+        by_row = sparse.coo_array((entries, (row, entries)), shape=(rows, len(row))).tocsr()  # stable
+        order = torch.from_numpy(by_row.data)
+        return cls(torch.from_numpy(by_row.indptr).to(index), column[order].to(index), order)
+
+    def with_values(self, values: Tensor) -> Tensor:
+        """The matrix whose entries are in order of row."""
+        m = len(self.starts) - 1
+        return unchecked_csr(self.starts, self.columns, values, (m, m))
+
+
+class _PairProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, pairs: Tensor) -> Tensor:
+        r = len(x)
+        flat = stacked_rows(x)  # n·r × d
+        u, v = (flat_rows(pairs[..., end].expand(r, -1), r) for end in (0, 1))
+        pattern = _BothWays.of(u, v, len(flat))
+        zeros = pattern.with_values(flat.new_zeros(2 * len(u)))
+        by_row = torch.sparse.sampled_addmm(zeros, flat, flat.T, beta=0).values()
+        ctx.save_for_backward(flat)
+        ctx.pattern, ctx.shape = pattern, x.shape
+        both = torch.empty_like(by_row).index_copy_(0, pattern.order, by_row)
+        return both[: len(u)].view(-1, r).T.contiguous()
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None]:
+        (flat,) = ctx.saved_tensors
+        r, n, d = ctx.shape
+        values = upstream[0].T.reshape(-1)
+        both = torch.cat([values, values]).index_select(0, ctx.pattern.order)
+        return product(ctx.pattern.with_values(both), flat).view(n, r, d).transpose(0, 1), None
+
+
+def unit_rows(x: Any) -> Any:
+    """Divide every row (m × f, dense or sparse) by its length; zeros stay, and so does the float type.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    x = sparse.csr_array(x, dtype=kind) if sparse.issparse(x) else np.asarray(x, kind)
+    largest: Any = abs(x).max(axis=1) if sparse.issparse(x) else np.maximum(x.max(axis=1), -x.min(axis=1))
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    # Rows are first divided by a power of 2, which is exact, so that squares neither overflow nor vanish.
+    power = np.ldexp(np.ones(len(largest), kind), np.frexp(largest)[1] - 1)
+    if sparse.issparse(x):
+        counts = np.diff(x.indptr)
+        x = sparse.csr_array((x.data / np.repeat(power, counts), x.indices, x.indptr), shape=x.shape)
+        lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
+        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), counts)
+        return x
+    x = x / power[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
+    x /= np.where(lengths > 0, lengths, 1)[:, None]
+    return x

@@ -118,8 +118,8 @@ class KernelEstimator(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
-        A part is never changed in place: one with the new setting replaces it. Without a part, the variant's own
-        is changed.
+        A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
+        own is changed.
         """
         own = {name: value for name, value in params.items() if "__" not in name and name not in _FORMER}
         super().set_params(**own)  # a part that is given together with its settings is set first

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
-from kernode.tasks.classes.evaluation import Report, evaluate, fit_report
+from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, require_classes
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -99,8 +99,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
         nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
-        of it), and, on the graph that was learned from, what the commonest class, features alone and edges alone
-        reach with the same training nodes. These choose their settings by the validation nodes of ``fit``.
+        of it), and, on the graph that was learned from, what the commonest class, features alone and edges
+        alone reach with the same training nodes. These choose their settings by the validation nodes.
 
         Without X the report is that of the whole fit on a split, with the test figures under "test".
         """
@@ -112,7 +112,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
                     "missing",
                     setting="X",
                 )
-            return Report(fit_report(known, self._splits, self._given))
+            return fit_report(known, self._splits, self._given)
         require_aligned(X, y=y)
         nodes, y = self._truth(known, X, y)
         if nodes.shape != y.shape or not len(nodes):
@@ -126,7 +126,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         numbers = {name: number for number, name in enumerate(names)}
         truth = np.array([numbers[one] for one in y.tolist()])
         figures = evaluate(known, np.asarray(nodes)[None], truth[None], names, self._given)
-        return Report(figures | {"versions": versions()})
+        return Report(figures | {"versions": versions()}, lines)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
         """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.
@@ -172,10 +172,7 @@ def checked_threshold(abstain: Any) -> float:
     except (TypeError, ValueError):
         threshold = float("nan")
     if isinstance(abstain, bool) or not 0 < threshold <= 1:
-        raise InputError(
-            f"abstain must be a probability above 0 and up to 1, such as 0.9. Got {abstain!r}.",
-            "setting", setting="abstain", value=abstain,
-        )  # fmt: skip
+        raise bad_setting("abstain", "a probability above 0 and up to 1, such as 0.9", abstain)
     return threshold
 
 

@@ -9,16 +9,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.data.edge_split import EdgeSplit
-from kernode.data.exchange import is_foreign_graph, require_graph
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_nodes, as_pairs
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
+from kernode.io.edge_split import EdgeSplit
+from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.evaluation import Report
+from kernode.models.model import Report
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModelOnGraph
 from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
@@ -83,7 +82,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
     :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
-    :class:`~kernode.data.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
+    :class:`~kernode.io.edge_split.EdgeSplit` of your own does in its place. Held-out edges never reach
     the operator.
 
     ``fit(pairs, y, graph=graph)`` is scikit-learn's form, for cross_val_score and GridSearchCV: the pairs
@@ -128,9 +127,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
 
     def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:
         if isinstance(X, str):
-            raise InputError(
-                f"X must be a kernode.Graph or an EdgeSplit, or pairs. Got {X!r}.", "setting", setting="X"
-            )
+            raise bad_setting("X", "a kernode.Graph or an EdgeSplit, or pairs", X)
         if graph is None and is_foreign_graph(X):
             require_graph(X)
         require_aligned(X, y=y)
@@ -195,7 +192,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
         edges and learn nothing.
         """
-        return Report(link_report(self._fitted(), self.split_))
+        return link_report(self._fitted(), self.split_)
 
     def __sklearn_tags__(self) -> Any:
         """Two columns of names or indices, from 0 on; two classes, and y may be missing."""
@@ -274,7 +271,7 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
 
     def report(self) -> Report:
         """What was trained; no edge is left to score."""
-        return Report(link_report(self._fitted(), self.split_))
+        return link_report(self._fitted(), self.split_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""

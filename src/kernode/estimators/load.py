@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernode.compute.place import Place
-from kernode.data import load_graph
-from kernode.data.exchange import require_graph
-from kernode.data.registry import is_registered
 from kernode.errors import InputError
 from kernode.estimators.base import settings_of
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
 from kernode.graph import Graph
+from kernode.io import load_graph
+from kernode.io.exchange import require_graph
+from kernode.io.registry import is_registered
 from kernode.models.file import read_model
 from kernode.models.model import Model
 from kernode.tasks.classes.model import NodeModel

@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.data import Split
-from kernode.data.exchange import require_graph
-from kernode.data.tables import extend
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, heard_by_verbose
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.row_labels import require_aligned
+from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.io import Split
+from kernode.io.exchange import require_graph
+from kernode.io.tables import extend
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.configure import candidates, settings_key

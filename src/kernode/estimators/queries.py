@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import NodeExplanation, PairExplanation
 from kernode.explain.similar import load_index, outlier_scores, restricted, save_index
@@ -88,11 +88,11 @@ class NodeQueries:
         make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
-        Exact for maps that are a sum over neighbours (HopMLP with all its settings, APPNP, Smoother) and, of
+        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet, Smoother) and, of
         two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
         """
         if top < 1:
-            raise InputError(f"top must be an integer ≥ 1. Got {top}.", "setting", setting="top", value=top)
+            raise bad_setting("top", "an integer ≥ 1", top)
         known = self._on(graph)
         if other is None:
             (u,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
@@ -143,7 +143,7 @@ class NodeQueries:
         """
         on = self._on(graph)
         if k < 1:
-            raise InputError(f"k must be an integer ≥ 1. Got {k}.", "setting", setting="k", value=k)
+            raise bad_setting("k", "an integer ≥ 1", k)
         if not on.model.method.has_kernel:
             raise InputError(f"{on.model.method.title} has no kernel that compares nodes.", "unsupported")
         if not on.has_training_nodes:

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
-from kernode.compute.threads import cpu_threads
 from kernode.errors import InputError
 from kernode.explain.explanation import (
     Features,
@@ -305,9 +305,9 @@ def _numbered(columns: int) -> tuple[str, ...]:
 def _held(method: Method, *, of_kernel: bool) -> str:
     """What is held fixed, in a sentence; empty where nothing is."""
     held = ["the length of g"] if of_kernel and "Normalized" in repr(method.kernel) else []
-    if getattr(method.map, "hidden", ()):
+    if getattr(method.map.unwrapped, "hidden", ()):
         held.append("the active units of the MLP")
-    if getattr(method.map, "norm", False):
+    if getattr(method.map.unwrapped, "norm", False):
         held.append("the deviations of LayerNorm")
     if not held:
         return ""

@@ -16,7 +16,7 @@ from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps import FeatureMap
-from kernode.maps.neighbour_sum import NeighbourSum
+from kernode.maps.base import NeighbourSum
 
 _NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
 _MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept
@@ -64,10 +64,11 @@ class NodeOutputs:
 
 def require_sum(feature_map: FeatureMap) -> NeighbourSum:
     """The map as a sum over neighbours, or a sentence where it is none."""
-    if isinstance(feature_map, NeighbourSum):
-        return feature_map
+    if isinstance(feature_map.unwrapped, NeighbourSum):
+        return feature_map.unwrapped
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
-        "others, and there is no exact explanation. Train with HopMLP (the default, k3, n1, k1, k2) or APPNP.",
+        "others, and there is no exact explanation. Train with HopMLP, Diffusion or HopNet, as the default "
+        "and the paper's variants do.",
         "unsupported", map=type(feature_map).__name__,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernode.explain.node_outputs import NodeOutputs
 from kernode.graph.neighbourhoods import spheres
-from kernode.maps.neighbour_sum import Shares
+from kernode.maps.base import Shares
 
 
 @dataclass(frozen=True)

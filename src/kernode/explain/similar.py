@@ -1,4 +1,4 @@
-"""Similar nodes: which nodes are searched, a model's index file, and how unlike the training nodes a node is."""
+"""Similar nodes: which are searched, a model's index file, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 import torch
 
 from kernode.compute.stack import part, replica
-from kernode.data.tables.conditions import nodes_where
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import Positions, as_nodes
+from kernode.io.tables.conditions import nodes_where
 from kernode.kernels.index import NodeIndex
 from kernode.kernels.normalized import normalized
+from kernode.maps.former import former_json
 from kernode.tasks.classes.centroids import GRAM_BLOCK
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -91,7 +91,7 @@ def load_index(on: NodeModelOnGraph, path: str | Path) -> None:
 def owner(on: NodeModelOnGraph) -> dict[str, str]:
     """Which model and which graph something was made of: digests of both."""
     model = on.model
-    digest = hashlib.sha256(json.dumps(model.method.to_json(), sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(former_json(model.method.to_json()), sort_keys=True).encode())
     for name, value in sorted(model.parameters.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())

@@ -13,15 +13,15 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
-from kernode.compute.threads import cpu_threads
-from kernode.data.tables.new_values import as_features
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
+from kernode.io.tables.conditions import as_features
 from kernode.progress import heard_by, tell
 from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method
@@ -197,9 +197,7 @@ def _few(candidates: list[int]) -> Iterator[tuple[int, ...]]:
 def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
     """A node's own edges or features, those first that add most to its lead."""
     if what not in ("edges", "features"):
-        raise InputError(
-            f"what must be 'edges' or 'features'. Got {what!r}.", "setting", setting="what", value=what
-        )
+        raise bad_setting("what", "'edges' or 'features'", what)
     lead = Lead.of(on, node)
     if what == "edges":
         adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))

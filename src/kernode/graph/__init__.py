@@ -1,4 +1,4 @@
-"""A graph as a value: checked once at the door. Its adjacency, neighbourhoods, names and growth."""
+"""Graph, a value that is checked once: adjacency, node lookup, neighbourhoods, edits and shares."""
 
 from kernode.graph.graph import Graph, typed_names
 from kernode.graph.lookup import Lookup, checked_nodes, positions

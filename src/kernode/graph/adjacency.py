@@ -1,19 +1,55 @@
-"""Edges as a symmetric CSR matrix: built and checked in little more memory than the matrix takes."""
+"""Edges as a symmetric CSR matrix, built and checked in little more memory than the matrix takes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import chunks
 from kernode.errors import InputError
-from kernode.graph.verified import ADJACENCIES, buffers
 
 MAX_NODES = 2**31  # so that a pair of nodes and its direction fit in 63 bits
 
 _ROWS = 2**16  # edges at a time: the temporaries of a block stay in the processor's cache
+
+
+class Verified:
+    """Read-only matrices of one kind that were checked, and that a Graph takes without a copy or a check.
+
+    Adding a matrix vouches for it, and hands over the only reference to its memory. Matrices are known by
+    identity: an equal one, or one that was changed since, is not verified.
+
+    >>> known, matrix = Verified(), np.eye(2)
+    >>> matrix in known, known.add(matrix) in known, np.eye(2) in known
+    (False, True, False)
+    """
+
+    def __init__(self) -> None:
+        self._matrices: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    def add(self, matrix: Any) -> Any:
+        """Make a matrix read-only and remember it."""
+        for array in buffers(matrix):
+            array.setflags(write=False)
+        self._matrices[id(matrix)] = matrix
+        return matrix
+
+    def __contains__(self, matrix: Any) -> bool:
+        known = self._matrices.get(id(matrix)) is matrix
+        # scipy can put new arrays into an old matrix, by setdiag for one
+        return known and not any(array.flags.writeable for array in buffers(matrix))
+
+
+ADJACENCIES = Verified()  # symmetric, no loops, weights above 0
+FEATURES = Verified()  # finite floats
+
+
+def buffers(matrix: Any) -> tuple[np.ndarray, ...]:
+    """Return the arrays that hold a dense or a CSR matrix."""
+    return (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
 
 
 def undirected(
@@ -21,8 +57,8 @@ def undirected(
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
     """Make edges (m × 2, indices in range) undirected: each pair once, with its largest weight, no loops.
 
-    Returns the matrix, verified, and a note on all that was done. Without weights every edge has weight 1,
-    and the most memory held beside the edges is little above the result's and one int64 for each of them.
+    Returns the verified matrix and notes on what was done. Without weights every edge has weight 1, and the
+    peak memory is little above that of the result and one int64 per edge.
     """
     keys = _directed_keys(edges, n)
     listed = len(keys)
@@ -36,7 +72,7 @@ def undirected(
     first = _is_first(keys)
     if weights is not None:
         weights = np.maximum.reduceat(weights, np.flatnonzero(first)) if listed else weights
-    keys = _kept(keys, first)
+    keys = keys[first]
     notes = notes_on_edges(listed, directed, len(keys), loops=len(edges) - listed)
     upper = _upper(keys, weights, n)
     del keys, first
@@ -44,7 +80,7 @@ def undirected(
 
 
 def from_keys(keys: np.ndarray, n: int) -> sparse.csr_array:
-    """Edges of weight 1 as keys low · n + high (int64, low < high, ascending, distinct); verified.
+    """Build the verified matrix of edges of weight 1 from keys low · n + high (int64, ascending, distinct).
 
     >>> from_keys(np.array([0 * 3 + 1, 1 * 3 + 2]), 3).toarray()
     array([[0., 1., 0.],
@@ -55,7 +91,7 @@ def from_keys(keys: np.ndarray, n: int) -> sparse.csr_array:
 
 
 def from_upper(upper: sparse.csr_array) -> sparse.csr_array:
-    """A + Aᵀ of an upper triangle, checked and verified.
+    """Return A + Aᵀ of an upper triangle, checked and verified.
 
     >>> from_upper(sparse.csr_array([[0, 2.0], [0, 0]])).toarray()
     array([[0., 2.],
@@ -68,116 +104,83 @@ def from_upper(upper: sparse.csr_array) -> sparse.csr_array:
     _require_weights(upper.data)
     rows = np.flatnonzero(np.diff(upper.indptr))
     if (upper.indices[upper.indptr[rows]] <= rows).any():
-        raise InputError("an upper triangle must have no entries on or below the diagonal. Drop them.")
+        _refuse("an upper triangle must have no entries on or below the diagonal. Drop them.")
     return ADJACENCIES.add(mirrored(upper))
 
 
 def checked_adjacency(matrix: Any) -> sparse.csr_array:
-    """A matrix from anywhere as a verified one of our own, or a sentence about what is wrong with it."""
+    """Return a verified copy of a matrix, or raise."""
     if not sparse.issparse(matrix) or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"adjacency must be a square scipy sparse matrix. Got {_kind(matrix)}.")
+        shape = getattr(matrix, "shape", None)
+        kind = type(matrix).__name__ + (f" of shape {shape}" if shape is not None else "")
+        sentence = f"adjacency must be a square scipy sparse matrix. Got {kind}."
+        raise InputError(sentence, "shape", setting="adjacency", found=shape)
     if matrix in ADJACENCIES:
         return matrix
     matrix = _own_csr(matrix)
     _require_weights(matrix.data)
     if matrix.diagonal().any():
-        raise InputError("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
+        _refuse("adjacency must have no self-loops. Build the graph with Graph.from_edges.")
     columns = matrix.tocsc()  # its arrays are those of the transpose in CSR
     if not all(map(np.array_equal, buffers(matrix), buffers(columns))):
-        raise InputError("adjacency must be symmetric. Build the graph with Graph.from_edges.")
+        _refuse("adjacency must be symmetric. Build the graph with Graph.from_edges.")
     return ADJACENCIES.add(matrix)
 
 
 def mirrored(upper: sparse.csr_array) -> sparse.csr_array:
-    """A + Aᵀ of a strictly upper triangle, n × n in canonical form: each row its smaller neighbours first.
-
-    Boolean entries become weights of 1.
-    """
-    n = upper.shape[0]
-    columns = upper.tocsc()  # its arrays are those of the transpose in CSR: the smaller neighbours
-    index = _index_type(n, 2 * upper.nnz)
-    indptr = upper.indptr.astype(index) + columns.indptr
-    # Row r holds its smaller neighbours after the larger ones of rows before r, and then its larger ones.
-    parts = ((columns, upper.indptr[:-1]), (upper, columns.indptr[1:]))
-    indices = np.empty(2 * upper.nnz, index)
-    for matrix, shift in parts:
-        _spread(matrix.indices, matrix.indptr, shift, indices)
-    if upper.dtype == bool:
-        del columns, parts, matrix
-        data = np.ones(len(indices), np.float32)
-    else:
-        data = np.empty(len(indices), np.float32)
-        for matrix, shift in parts:
-            _spread(matrix.data, matrix.indptr, shift, data)
-    return sparse.csr_array((data, indices, indptr), shape=(n, n))
-
-
-def _spread(values: np.ndarray, indptr: np.ndarray, shift: np.ndarray, out: np.ndarray) -> None:
-    """Copy a matrix's values to where they stand in another: those of row r, ``shift[r]`` further on."""
-    n = len(indptr) - 1
-    for rows in chunks(n, max(1, _ROWS * n // max(1, len(values)))):
-        start, stop = indptr[rows.start], indptr[rows.stop]
-        where = np.repeat(shift[rows], np.diff(indptr[rows.start : rows.stop + 1])).astype(np.int64)
-        where += np.arange(start, stop)
-        out[where] = values[start:stop]
+    """Return A + Aᵀ of a strictly upper triangle in canonical form; boolean entries become weights of 1."""
+    index = _index_type(upper.shape[0], 2 * upper.nnz)
+    both = (upper + upper.T).tocsr()
+    parts = (
+        both.data.astype(np.float32, copy=False),
+        both.indices.astype(index, copy=False),
+        both.indptr.astype(index, copy=False),
+    )
+    return sparse.csr_array(parts, shape=upper.shape)
 
 
 def require_indices(edges: np.ndarray, n: int) -> None:
     """Raise unless every entry of the edges (m × 2) is a node."""
     if n > MAX_NODES:
-        raise InputError(f"a graph has at most {MAX_NODES:,} nodes. Got {n:,}: split it into parts.")
+        sentence = f"a graph has at most {MAX_NODES:,} nodes. Got {n:,}: split it into parts."
+        raise InputError(sentence, "too-large", need=n, free=MAX_NODES)
     for rows in chunks(len(edges), _ROWS):
         part = edges[rows]
         if part.min() < 0 or part.max() >= n:
             row = int(np.flatnonzero(((part < 0) | (part >= n)).any(axis=1))[0])
             raise InputError(
                 f"edge {rows.start + row} joins nodes {part[row, 0]} and {part[row, 1]}; "
-                f"nodes run from 0 to {n - 1}."
-            )
+                f"nodes run from 0 to {n - 1}.",
+                "unknown", what="node", name=int(part[row].max()), row=rows.start + row,
+            )  # fmt: skip
 
 
 def _directed_keys(edges: np.ndarray, n: int) -> np.ndarray:
-    """One number for each edge that is no loop, in order: (low · n + high) · 2 + direction."""
-    keys = np.empty(len(edges), np.int64)
-    filled = 0
-    for rows in chunks(len(edges), _ROWS):
-        source, target = edges[rows, 0].astype(np.int64), edges[rows, 1].astype(np.int64)
-        key = np.minimum(source, target)
-        key *= n
-        key += np.maximum(source, target)
-        key *= 2
-        key += source > target
-        proper = source != target
-        key = key if proper.all() else key[proper]
-        keys[filled : filled + len(key)] = key
-        filled += len(key)
-    return keys[:filled]
+    """Return one number per edge without loops, in order: (low · n + high) · 2 + direction."""
+    source, target = edges[:, 0], edges[:, 1]
+    keys = np.minimum(source, target).astype(np.int64, copy=False)
+    keys *= n
+    np.add(keys, np.maximum(source, target), out=keys, casting="unsafe")  # indices are below 2³¹
+    keys *= 2
+    keys += source > target
+    proper = source != target
+    return keys if proper.all() else keys[proper]
 
 
 def _is_first(ascending: np.ndarray) -> np.ndarray:
-    """Which of the equal numbers in a row is the first: booleans."""
+    """Mark the first of each run of equal numbers."""
     first = np.ones(len(ascending), bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
     return first
 
 
-def _kept(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Those to keep, moved to the front of the same memory."""
-    filled = 0
-    for part in chunks(len(values), _ROWS):
-        kept = values[part] if keep[part].all() else values[part][keep[part]]
-        values[filled : filled + len(kept)] = kept
-        filled += len(kept)
-    return values[:filled]
-
-
 def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tuple[str, ...]:
-    """What was done to edges.
+    """Describe what was done to edges.
 
-    Beside loops, ``listed`` were given, of which ``directed`` differ, and ``distinct`` in either direction.
+    Without loops, ``listed`` were given, ``directed`` of them distinct, ``distinct`` in either direction.
     """
     notes = []
-    symmetric = directed == 2 * distinct  # then every pair stands there in both directions
+    symmetric = directed == 2 * distinct  # every pair is listed in both directions
     if not symmetric:
         notes.append("made undirected")
     repeats = listed - (directed if symmetric else distinct)
@@ -189,21 +192,15 @@ def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tup
 
 
 def _upper(keys: np.ndarray, weights: np.ndarray | None, n: int) -> sparse.csr_array:
-    """The strictly upper triangle of ascending keys low · n + high; without weights boolean, to be small."""
+    """Build the strictly upper triangle of ascending keys low · n + high; boolean without weights."""
     index = _index_type(n, len(keys))
-    indptr, indices = np.zeros(n + 1, index), np.empty(len(keys), index)
-    for part in chunks(len(keys), _ROWS):
-        low = keys[part] // n
-        indices[part] = keys[part] - low * n
-        counts = np.bincount(low - low[0])
-        indptr[low[0] + 1 : low[-1] + 2] += counts.astype(index)
-    np.cumsum(indptr, out=indptr)
+    starts = np.searchsorted(keys, np.arange(n + 1) * n).astype(index)
     data = np.ones(len(keys), bool) if weights is None else weights
-    return sparse.csr_array((data, indices, indptr), shape=(n, n))
+    return sparse.csr_array((data, (keys % n).astype(index), starts), shape=(n, n))
 
 
 def _own_csr(matrix: Any) -> sparse.csr_array:
-    """Canonical CSR in float32 with the smallest indices that suffice, in memory that is not the caller's."""
+    """Return canonical CSR in float32 with the smallest index type, in memory that is not the caller's."""
     csr = matrix.tocsr()
     shared = matrix.format == "csr"  # any other format is converted, which makes new arrays
     index = _index_type(csr.shape[0], csr.nnz)
@@ -216,21 +213,20 @@ def _own_csr(matrix: Any) -> sparse.csr_array:
     try:
         own.check_format(full_check=True)
     except ValueError as error:
-        raise InputError(f"adjacency is not a valid CSR matrix ({error}). Build it again.") from error
+        _refuse(f"adjacency is not a valid CSR matrix ({error}). Build it again.")
     own.sum_duplicates()
     return own
 
 
 def _require_weights(weights: np.ndarray) -> None:
-    # Comparisons with NaN are false, and min and max hand it on.
+    # Comparisons with NaN are false, and min and max return it.
     if not (weights.min(initial=1) > 0 and weights.max(initial=1) < np.inf):
-        raise InputError("adjacency must hold finite weights above 0. Drop such edges first.")
+        _refuse("adjacency must hold finite weights above 0. Drop other edges first.")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise InputError(sentence, "setting", setting="adjacency")
 
 
 def _index_type(n: int, entries: int) -> type[np.signedinteger]:
     return np.int32 if max(n, entries) < 2**31 else np.int64
-
-
-def _kind(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    return f"{type(value).__name__} of shape {shape}" if shape is not None else type(value).__name__

@@ -1,4 +1,4 @@
-"""A graph is a value: frozen, checked once at the door, and never checked again."""
+"""Graph: a frozen value, checked once when it is built."""
 
 from __future__ import annotations
 
@@ -11,11 +11,24 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import is_mapped, row_chunks
-from kernode.errors import InputError
-from kernode.graph.adjacency import checked_adjacency, require_indices, undirected
+from kernode.errors import InputError, bad_setting
+from kernode.graph.adjacency import (
+    ADJACENCIES,
+    FEATURES,
+    buffers,
+    checked_adjacency,
+    require_indices,
+    undirected,
+)
 from kernode.graph.lookup import Lookup, Positions
-from kernode.graph.origin import Origin
-from kernode.graph.verified import ADJACENCIES, FEATURES, buffers
+
+
+class Origin:
+    """What a reader keeps of its input with the graph: of tables, their columns and repairs."""
+
+    def placed(self, features: Any, adjacency: sparse.csr_array, names: np.ndarray | None) -> Any:
+        """Return features after edges changed, those that describe a node's place in the graph recomputed."""
+        return features
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +43,7 @@ class Graph:
     - ``class_names``: c names; the numbers as text where none are given. ``node_names``: n names, or None.
     - ``notes``: what was done to the input, in words. ``origin``: what a reader keeps of it.
 
-    Edges as they come (directed, repeated, with loops) go through :meth:`from_edges`.
+    Build one from raw edges (directed, repeated, with loops) with :meth:`from_edges`.
 
     >>> graph = Graph.from_edges([(0, 1), (1, 2), (1, 0)], features=np.eye(3), labels=[0, 0, 1])
     >>> graph
@@ -45,11 +58,11 @@ class Graph:
     class_names: tuple[str, ...] = ()
     node_names: np.ndarray | None = None
     name: str = "graph"
-    notes: tuple[str, ...] = field(default=())  # what a reader did to the input, for the user to see
-    origin: Origin | None = None  # what a reader keeps of its input
+    notes: tuple[str, ...] = field(default=())
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__  # the one moment in which a frozen value may be completed
+        put = object.__setattr__
         put(self, "adjacency", checked_adjacency(self.adjacency))
         n = self.adjacency.shape[0]
         put(self, "features", _checked_features(self.features, n))
@@ -57,38 +70,35 @@ class Graph:
         classes = int(self.labels.max(initial=-1)) + 1
         # A part of a graph may lack some classes; thousands without a node are ids taken for classes.
         if classes > max(n, 10_000, len(self.class_names)):
-            raise InputError(f"labels must count classes from 0. Got {classes - 1} for {n} nodes: renumber.")
+            sentence = f"labels must count classes from 0. Got {classes - 1} for {n} nodes: renumber."
+            raise InputError(sentence, "setting", setting="labels", value=classes - 1)
         names = tuple(str(c) for c in self.class_names) or tuple(str(c) for c in range(classes))
         if len(names) < classes:
-            raise InputError(f"class_names must name all {classes} classes. Got {len(names)} names.")
+            sentence = f"class_names must name all {classes} classes. Got {len(names)} names."
+            raise InputError(sentence, "shape", setting="class_names", expected=classes, found=len(names))
         put(self, "class_names", names)
         if self.node_names is not None:
             put(self, "node_names", _checked_node_names(self.node_names, n))
 
     @classmethod
     def from_edges(
-        cls,
-        edges: Any,
-        features: Any,
-        labels: Any = None,
-        *,
-        weights: Any = None,
-        **names: Any,
+        cls, edges: Any, features: Any, labels: Any = None, *, weights: Any = None, **names: Any
     ) -> Graph:
         """Build a graph from m × 2 node indices: made undirected, repeats merged, self-loops dropped.
 
-        A pair that is listed more than once, in either direction, becomes one edge with the largest
-        of its weights. What was done stands in ``notes``.
+        A pair that is listed more than once, in either direction, becomes one edge with the largest of its
+        weights. ``notes`` say what was done.
         """
-        edges = _as_array("edges", edges)
+        edges = as_array("edges", edges)
         if edges.size == 0:
             edges = np.empty((0, 2), dtype=np.int64)
         if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
             raise InputError(
-                f"edges must be an m × 2 array of node indices. Got {edges.dtype} of shape {edges.shape}."
-            )
+                f"edges must be an m × 2 array of node indices. Got {edges.dtype} of shape {edges.shape}.",
+                "shape", setting="edges", found=edges.shape,
+            )  # fmt: skip
         if not sparse.issparse(features):
-            features = _as_array("features", features)
+            features = as_array("features", features)
         n = len(features) if isinstance(features, np.ndarray) else features.shape[0]
         require_indices(edges, n)
         adjacency, notes = undirected(edges, _checked_weights(weights, len(edges)), n)
@@ -117,20 +127,17 @@ class Graph:
 
     @property
     def encoding(self) -> Any:
-        """Of a graph from tables, what their columns became; else None."""
+        """What the columns of tables became; None for a graph that is not from tables."""
         return getattr(self.origin, "encoding", None)
 
     @property
     def repairs(self) -> tuple[Any, ...]:
-        """Of a graph from tables, their rows that were dropped or changed."""
+        """Rows of tables that were dropped or changed."""
         return getattr(self.origin, "repairs", ())
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over edges, weights and features: what a model was trained on.
-
-        Labels stay out, so that a model does not depend on the labels of nodes it never saw.
-        """
+        """SHA-256 over edges, weights and features, but not labels: identifies the graph of a model."""
         digest = hashlib.sha256()
         for matrix in (self.adjacency, self.features):
             digest.update(repr(matrix.shape).encode())
@@ -141,15 +148,15 @@ class Graph:
         return digest.hexdigest()
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """A sum over the nodes whose rows are here, over all nodes: itself, but for a share of a graph."""
+        """Sum over the shares of a graph; the values themselves for a whole graph."""
         return values
 
     def largest(self, value: float) -> float:
-        """The same of the largest of what nodes have."""
+        """Maximum over the shares of a graph; the value itself for a whole graph."""
         return value
 
     def find(self, nodes: Any) -> Positions:
-        """Positions of nodes: by name, by integer, or by a mask; :mod:`kernode.graph.lookup` has the rules.
+        """Return positions of nodes given by name, integer or mask; see :mod:`kernode.graph.lookup`.
 
         >>> trio = Graph.from_edges([(0, 1)], np.eye(3), node_names=["ann", "bob", "eve"])
         >>> trio.find(["eve", "ann"]), trio.find([2, 0])
@@ -159,7 +166,7 @@ class Graph:
 
     @cached_property
     def lookup(self) -> Lookup:
-        """Where the nodes are, by name and by position."""
+        """Index of the nodes by name and by position."""
         return Lookup(self.node_names, self.n_nodes, repr(self.name))
 
     def __repr__(self) -> str:
@@ -169,11 +176,11 @@ class Graph:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """For a pickle: without the sorted names, which are made again when somebody asks."""
+        """Leave the sorted names out of a pickle."""
         return {name: value for name, value in vars(self).items() if name != "lookup"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """From a pickle, whose arrays anybody could write to: as frozen as it was."""
+        """Restore from a pickle, read-only again."""
         self.__dict__.update(state)
         ADJACENCIES.add(self.adjacency)
         FEATURES.add(self.features)
@@ -182,7 +189,7 @@ class Graph:
                 array.setflags(write=False)
 
     def __sizeof__(self) -> int:
-        """Bytes with all arrays: Dask and Ray send to each worker once what says that it is large."""
+        """Bytes with all arrays: Dask and Ray send large objects to each worker once."""
         arrays = [*buffers(self.adjacency), *buffers(self.features), self.labels]
         named = [] if self.node_names is None else [self.node_names]
         return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, *named))
@@ -196,7 +203,7 @@ class Graph:
 
 
 def typed_names(names: np.ndarray) -> np.ndarray:
-    """Names as they are written to files: integers where all of them are, text otherwise.
+    """Return names as written to files: integers where all of them are, text otherwise.
 
     >>> typed_names(np.array(["7", "12"])), typed_names(np.array(["07", "12"]))
     (array([ 7, 12]), array(['07', '12'], dtype='<U2'))
@@ -211,17 +218,19 @@ def typed_names(names: np.ndarray) -> np.ndarray:
 def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
     if weights is None:
         return None
-    weights = _as_array("weights", weights)
-    if weights.dtype.kind not in "fiub":
-        raise InputError(f"weights must be numbers. Got {weights.dtype}.")
-    weights = weights.astype(np.float32, copy=False)
+    weights = as_array("weights", weights)
     if weights.shape != (m,):
-        raise InputError(f"weights must hold one number per edge ({m}). Got {weights.shape}.")
+        sentence = f"weights must hold one number per edge ({m}). Got {weights.shape}."
+        raise InputError(sentence, "shape", setting="weights", expected=(m,), found=weights.shape)
+    if weights.dtype.kind not in "fiub":
+        raise bad_setting("weights", "numbers", weights.dtype)
+    weights = weights.astype(np.float32, copy=False)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if bad.size:
         raise InputError(
-            f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row."
-        )
+            f"edge {bad[0]} has weight {weights[bad[0]]}. It must be finite and above 0: drop the row.",
+            "setting", setting="weights", row=int(bad[0]), value=float(weights[bad[0]]),
+        )  # fmt: skip
     return weights
 
 
@@ -233,13 +242,15 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
     else:
-        matrix = _as_array("features", matrix)
+        matrix = as_array("features", matrix)
     if matrix.ndim == 2 and 0 in matrix.shape:
-        raise InputError(f"a graph needs nodes and features. Got features of shape {matrix.shape}.")
+        sentence = f"a graph needs nodes and features. Got features of shape {matrix.shape}."
+        raise InputError(sentence, "too-few", setting="features", found=matrix.shape)
     if matrix.ndim != 2 or matrix.shape[0] != n:
-        raise InputError(f"features must have one row per node ({n}). Got shape {matrix.shape}.")
+        sentence = f"features must have one row per node ({n}). Got shape {matrix.shape}."
+        raise InputError(sentence, "shape", setting="features", expected=n, found=matrix.shape)
     if matrix.dtype.kind not in "fiub":
-        raise InputError(f"features must be numbers. Got {matrix.dtype}.")
+        raise bad_setting("features", "numbers", matrix.dtype)
     if known:
         return matrix
     _require_finite(matrix)
@@ -247,7 +258,7 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
         return FEATURES.add(matrix.astype(np.float32))
     if sparse.issparse(matrix):
         return FEATURES.add(matrix)
-    # A mapped file stays on the disk. Any other array may change while its owner holds it, so it is copied.
+    # A mapped file stays mapped. Any other array is copied, because its owner may change it.
     return FEATURES.add(matrix.view() if is_mapped(matrix) else np.array(matrix))
 
 
@@ -267,36 +278,42 @@ def _require_finite(matrix: Any) -> None:
 
 def _refuse_value(row: int, column: int) -> NoReturn:
     raise InputError(
-        f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading."
-    )
+        f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading.",
+        "not-finite", setting="features", row=int(row), column=int(column),
+    )  # fmt: skip
 
 
 def _checked_labels(labels: Any, n: int) -> np.ndarray:
     labels = np.array(labels)
     if labels.shape != (n,):
-        raise InputError(f"labels must hold one class per node ({n}). Got shape {labels.shape}.")
-    if labels.dtype.kind not in "iu":
-        raise InputError(f"labels must be integers, −1 where the class is not known. Got {labels.dtype}.")
-    if labels.min(initial=0) < -1:
-        raise InputError(f"labels must be −1 (not known) or at least 0. Got {labels.min()}.")
+        sentence = f"labels must hold one class per node ({n}). Got shape {labels.shape}."
+        raise InputError(sentence, "shape", setting="labels", expected=(n,), found=labels.shape)
+    if labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
+        got = labels.min() if labels.dtype.kind in "iu" else labels.dtype
+        sentence = f"labels must be integers ≥ 0, or −1 where the class is not known. Got {got}."
+        raise InputError(sentence, "setting", setting="labels")
     labels = labels.astype(np.int64)
     labels.setflags(write=False)
     return labels
 
 
 def _checked_node_names(names: Any, n: int) -> np.ndarray:
-    # Text, whatever they were: files disagree about 17 and "17".
+    # As text: files disagree about 17 and "17".
     names = np.array(names).astype(str)
     if names.shape != (n,):
-        raise InputError(f"node_names must hold one name per node ({n}). Got shape {names.shape}.")
+        sentence = f"node_names must hold one name per node ({n}). Got shape {names.shape}."
+        raise InputError(sentence, "shape", setting="node_names", expected=(n,), found=names.shape)
     if len(np.unique(names)) != n:
-        raise InputError("node_names must be unique. Remove or rename the repeated ones.")
+        sentence = "node_names must be unique. Remove or rename the repeated ones."
+        raise InputError(sentence, "duplicate", setting="node_names")
     names.setflags(write=False)
     return names
 
 
-def _as_array(what: str, values: Any) -> np.ndarray:
+def as_array(what: str, values: Any) -> np.ndarray:
+    """Return values as a regular array, or raise."""
     try:
         return np.asarray(values)
     except (ValueError, TypeError):  # rows of different lengths, mostly
-        raise InputError(f"{what} must be a regular array. Got rows of different lengths or kinds.") from None
+        sentence = f"{what} must be a regular array. Got rows of different lengths or kinds."
+        raise InputError(sentence, "shape", setting=what) from None

@@ -1,4 +1,4 @@
-"""The part of a graph around some nodes, found without going through the rest of it."""
+"""Neighbourhoods of nodes, found without going through the rest of the graph."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.graph import Graph
-from kernode.graph.verified import ADJACENCIES, FEATURES
+from kernode.graph.adjacency import ADJACENCIES, FEATURES
+from kernode.graph.graph import Graph
 
 
 def spheres(graph: Graph, nodes: Any, radius: int) -> Iterator[np.ndarray]:
-    """Nodes exactly 0, 1, … ``radius`` edges away from the nearest of some nodes, each list ascending.
+    """Yield the nodes exactly 0, 1, … ``radius`` edges away from the nearest of some nodes, ascending.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)], np.eye(5))
     >>> [sphere.tolist() for sphere in spheres(path, [1], 2)]
@@ -31,7 +31,7 @@ def spheres(graph: Graph, nodes: Any, radius: int) -> Iterator[np.ndarray]:
 
 
 def _distinct(nodes: np.ndarray, n: int) -> np.ndarray:
-    """Each of some nodes once, ascending; many are marked among all n, since sorting them takes longer."""
+    """Return each node once, ascending; many are marked among all n, which is faster than sorting."""
     if len(nodes) < n // 16:
         return np.unique(nodes).astype(np.int64)
     marked = np.zeros(n, bool)
@@ -40,30 +40,30 @@ def _distinct(nodes: np.ndarray, n: int) -> np.ndarray:
 
 
 def ball(graph: Graph, nodes: Any, radius: int) -> np.ndarray:
-    """Nodes at most ``radius`` edges away from some nodes, ascending."""
+    """Return the nodes at most ``radius`` edges away from some nodes, ascending."""
     return np.sort(np.concatenate(list(spheres(graph, nodes, radius))))
 
 
 def entries(graph: Graph, nodes: np.ndarray) -> int:
-    """Adjacency entries in the rows of some nodes: what it takes to look at their neighbours."""
+    """Count the adjacency entries in the rows of some nodes."""
     starts = graph.adjacency.indptr
     return int((starts[nodes + 1] - starts[nodes]).sum())
 
 
 def degrees(graph: Graph, nodes: np.ndarray) -> np.ndarray:
-    """Sums of the weights at some nodes, in float64."""
+    """Return the weighted degrees of some nodes, in float64."""
     return graph.adjacency[nodes].astype(np.float64).sum(axis=1)
 
 
 def places(nodes: np.ndarray, n: int) -> np.ndarray:
-    """Where each of n nodes stands in a list of some, counted from 1; 0 where it does not."""
+    """Return the position of each of n nodes in a list of some, counted from 1; 0 where it is not in it."""
     table = np.zeros(n, np.int64)  # from 1, because pages of zeros cost nothing until they are written to
     table[nodes] = np.arange(1, len(nodes) + 1)
     return table
 
 
 def induced(graph: Graph, nodes: np.ndarray) -> Graph:
-    """The graph of some nodes (ascending) and of all edges between them; without labels.
+    """Return the graph of some nodes (ascending) and of all edges between them, without labels.
 
     >>> induced(Graph.from_edges([(0, 1), (1, 2), (2, 3)], np.eye(4)), np.array([0, 1, 3]))
     Graph('graph': 3 nodes, 1 edges, 4 features, 0 classes)
@@ -77,7 +77,7 @@ def induced(graph: Graph, nodes: np.ndarray) -> Graph:
         (rows.data[inside], column[inside].astype(index), starts.astype(index)),
         shape=(len(nodes), len(nodes)),
     )
-    # Parts of what has been checked are as good: symmetric and finite like the whole, in memory of their own.
+    # Parts of a verified matrix are verified, too: symmetric and finite like the whole, in their own memory.
     return Graph(
         ADJACENCIES.add(adjacency),
         FEATURES.add(graph.features[nodes]),

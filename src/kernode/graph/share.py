@@ -1,4 +1,4 @@
-"""The share of a graph that one of several processes holds: rows of its adjacency and features."""
+"""The share of a graph that one of several ranks holds: rows of its adjacency and features."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class GraphShare(Graph):
     """Rows ``bounds[rank]`` … ``bounds[rank + 1]`` of a graph; the others are with other ranks.
 
     ``adjacency`` is n_k × n and ``features`` n_k × f. Labels and names are of all n nodes: they are small,
-    and every rank splits the nodes for itself. What needs the whole adjacency refuses a share
-    (:func:`require_whole`).
+    and every rank splits the nodes for itself. :func:`require_whole` refuses a share.
     """
 
     ranks: Ranks = ALONE
@@ -31,13 +30,13 @@ class GraphShare(Graph):
     entries: int = 0  # of the whole adjacency
 
     def __post_init__(self) -> None:
-        """Nothing: whoever reads a share has checked the graph that it is of."""
+        """Nothing is checked: the reader has checked the whole graph."""
         names = self.class_names or tuple(str(c) for c in range(int(self.labels.max(initial=-1)) + 1))
         object.__setattr__(self, "class_names", names)
 
     @classmethod
     def of(cls, graph: Graph, ranks: Ranks, bounds: Any = None) -> GraphShare:
-        """A rank's share of a graph that all of them hold: for tests, and for graphs that are small."""
+        """Return a rank's share of a graph that all ranks hold: for tests and small graphs."""
         n = graph.n_nodes
         bounds = np.linspace(0, n, ranks.size + 1).astype(np.int64) if bounds is None else np.asarray(bounds)
         rows = slice(int(bounds[ranks.rank]), int(bounds[ranks.rank + 1]))
@@ -59,22 +58,22 @@ class GraphShare(Graph):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The whole graph's, so that a model is at home on it, however it was shared out."""
+        """Fingerprint of the whole graph."""
         return self.of_whole
 
     @property
     def start(self) -> int:
-        """The first of the rows."""
+        """First row."""
         return int(self.bounds[self.ranks.rank])
 
     @property
     def stop(self) -> int:
-        """The first after them."""
+        """End of the rows."""
         return int(self.bounds[self.ranks.rank + 1])
 
     @cached_property
     def features_before(self) -> int:
-        """Stored entries of X before these rows."""
+        """Number of stored entries of X before these rows."""
         x: Any = self.features
         if not sparse.issparse(x):
             return self.start * x.shape[1]
@@ -87,17 +86,17 @@ class GraphShare(Graph):
         return np.concatenate(self.ranks.of_all(own))
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """A sum over this share's nodes, over all nodes."""
+        """Sum over all shares."""
         return self.ranks.total(values)
 
     def largest(self, value: float) -> float:
-        """The largest of what all shares have."""
+        """Maximum over all shares."""
         return max(self.ranks.of_all(value))
 
     def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
-        """A matrix whose rows (n_k × n) lie with all ranks, one rank's at a time, with where they stand.
+        """Yield the rows (n_k × n) of each rank in turn, with their position.
 
-        No rank ever holds more than its own and one other's.
+        A rank never holds more than its own rows and those of one other.
         """
         for rank in range(self.ranks.size):
             own = rows if rank == self.ranks.rank else None
@@ -120,14 +119,15 @@ class GraphShare(Graph):
 
 
 def ranks_of(graph: Graph) -> Ranks:
-    """Those that share a graph: for a whole one, this process alone."""
+    """Return the ranks that share a graph: this process alone for a whole graph."""
     return graph.ranks if isinstance(graph, GraphShare) else ALONE
 
 
 def require_whole(graph: Graph, what: str) -> None:
-    """Raise where a graph is but a share, for what needs all of it."""
+    """Raise where a graph is a share, for what needs all of it."""
     if isinstance(graph, GraphShare):
         raise InputError(
             f"{what} needs the whole graph, and each process holds a share of {graph.name!r}. Give the store "
-            "to one process, without torchrun, or use HopMLP (K1 to K3, N1, auto)."
-        )
+            "to one process, without torchrun, or use HopMLP (K1 to K3, N1, auto).",
+            "unsupported", what=what,
+        )  # fmt: skip

@@ -1,7 +1,6 @@
 """Ā, exact-hop shells, and the hop operator of Eq. 7: explicit or factored, chosen by cost."""
 
-from kernode.hops.cost import HopCost, hop_cost
-from kernode.hops.expected_cost import cost_of
+from kernode.hops.cost import HopCost, cost_of, hop_cost
 from kernode.hops.matrices import (
     MOST_HOPS,
     Powers,

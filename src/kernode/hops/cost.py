@@ -1,4 +1,4 @@
-"""What the hop operator will cost, before anything is computed, and the choice that follows."""
+"""Cost of the hop operator before it is built, and the choice between explicit and factored."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.free_memory import free_bytes, readable
+from kernode.compute.machine import free_bytes, readable
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops.matrices import Powers, check_hops
+from kernode.io.sizes import GraphSizes
 
 SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has more
 SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold
 ENTRY_BYTES = 12  # a float64 and its int32 column, while matrices are built
 BUILDING = 4  # copies of the largest pattern alive at the worst moment of building
-SURE = 0.5  # of what is estimated and not counted: so much there is in any case
+SURE = 0.5  # a lower bound of what is estimated and not counted, as a fraction
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ class HopCost:
 
     @property
     def factored(self) -> float:
-        """The same for H products with Ā and the corrections, which lie on shorter patterns."""
+        """Multiply-adds per column of H products with Ā and the corrections on shorter patterns."""
         return self.hops * self.within[1] + self._near
 
     @property
     def _near(self) -> float:
-        """Entries of what stands beside Ā, or where the last term is the whole of Ā^H, beside that."""
+        """Entries of the terms on shorter patterns."""
         if self.powers == "plain":
             return 0.0
         if self.powers == "released":
@@ -67,31 +68,21 @@ class HopCost:
         largest = self.within[-1] if kind == "explicit" else max(self.within[1], self.within[-2])
         return ENTRY_BYTES * BUILDING * largest
 
-    def held_bytes(self, kind: str, bytes_per_number: int) -> float:
-        """Memory of the finished operator."""
-        entries = self.explicit if kind == "explicit" else self.factored - (self.hops - 1) * self.within[1]
-        return entries * (bytes_per_number + 4)
-
     def least_held_bytes(self, bytes_per_number: int) -> float:
-        """Memory of the finished operator of the cheaper kind, at least."""
+        """Lower bound of the memory of the finished operator of the cheaper kind."""
         return self._sure * self._least_entries * (bytes_per_number + 4)
 
     def least_building_bytes(self) -> float:
-        """Main memory that no way of building the operator of the cheaper kind does without."""
-        built = 2 * ENTRY_BYTES * self._least_entries  # its terms, and all of them in one piece
-        if self.kind == "factored" and self.powers == "each" and self.hops > 2:
-            # N, N^(H−1), which has an entry wherever the distance is H − 1, and the pattern within that.
-            farthest = self.within[-2] - self.within[-3]
-            built = max(built, ENTRY_BYTES * (self._least_entries + farthest) + 5 * self.within[-2])
-        return self._sure * built
+        """Lower bound of the main memory that building takes: its terms, and all of them in one piece."""
+        return self._sure * 2 * ENTRY_BYTES * self._least_entries
 
     def least_terms_bytes(self) -> float:
-        """Main memory of the matrices of the definition, at least: :func:`kernode.hops.hop_matrices`."""
+        """Lower bound of the main memory of :func:`kernode.hops.hop_matrices`."""
         return self._sure * ENTRY_BYTES * self.explicit
 
     @property
     def _least_entries(self) -> float:
-        """Entries of the operator that any graph has: T_0 = I is not held, and a C_h may be all zeros."""
+        """Entries of the operator in any graph: T_0 = I is not held, and a C_h may be all zeros."""
         identity = self.nodes if self.powers in ("each", "plain") else 0
         if self.kind == "explicit":
             return self.explicit - identity
@@ -103,7 +94,7 @@ class HopCost:
         return 1.0 if self.exact else SURE
 
     def reason(self) -> str:
-        """Why the cheaper one is cheaper, in a sentence."""
+        """Why the cheaper kind is cheaper, in a sentence."""
         if self.powers == "plain":
             return f"factored: {self.factored:,.0f} multiply-adds per column, in {self.hops} products with Ā"
         sign = "" if self.exact else "about "
@@ -116,15 +107,16 @@ class HopCost:
     def require_memory(self, kind: str) -> None:
         """Raise before a computation that cannot fit."""
         need, free = self.building_bytes(kind), free_bytes()
-        if free is not None and need > free:
+        if need > free:
             raise InputError(
                 f"{self.hops} hops on this graph take about {readable(need)} of memory to build and "
-                f"{readable(free)} are free. Use fewer hops, or powers='plain' (--powers plain), "
-                "the unmasked powers of Ā, which need no more than the graph itself."
-            )
+                f"{readable(free)} are free. Use fewer hops, or plain powers, the unmasked powers of Ā, "
+                "which need no more than the graph itself.",
+                "too-large", need=need, free=free, setting="hops",
+            )  # fmt: skip
 
 
-# Counted once: a run asks for it when it is checked, when the operator is built and when nodes are answered.
+# Counted once: a run needs it for the memory check, for building the operator and for predictions.
 _COUNTED: WeakKeyDictionary[Graph, dict[tuple[int, Powers], HopCost]] = WeakKeyDictionary()
 
 
@@ -137,9 +129,23 @@ def hop_cost(graph: Graph, hops: int, powers: Powers = "each") -> HopCost:
     return counted[hops, powers]
 
 
+def cost_of(sizes: GraphSizes, hops: int, powers: Powers = "each") -> HopCost:
+    """Count the neighbourhoods of a graph in memory; of any other, assume the mean degree at every hop.
+
+    >>> from kernode.io.sizes import look_up
+    >>> cost_of(look_up("synthetic:nodes=1000000"), 2).within
+    (1000000.0, 11000000.0, 121000000.0)
+    """
+    if sizes.graph is not None:
+        return hop_cost(sizes.graph, hops, powers)
+    check_hops(hops, powers)
+    n, reached = float(sizes.nodes), sizes.step_entries / max(1, sizes.nodes)
+    return HopCost(sizes.nodes, tuple(n * min(n, reached**h) for h in range(hops + 1)), hops == 1, powers)
+
+
 def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
     n = graph.n_nodes
-    step = _pattern(graph)
+    step = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool)
     known = (float(n), float(step.nnz))
     if hops == 1:
         return HopCost(n, known, True, powers)
@@ -149,7 +155,7 @@ def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
     chunks = -(-len(rows) // max(1, SAMPLED_ENTRIES // (2 * n)))
     counts, counted = np.zeros(hops - 1), 0
     for i in range(chunks):
-        reached = step[rows[i::chunks]]  # each chunk is spread evenly, so that one may stop after any
+        reached = step[rows[i::chunks]]  # each chunk is spread evenly, so that counting may stop after any
         counted += reached.shape[0]
         for h in range(hops - 1):
             reached = reached @ step
@@ -157,7 +163,3 @@ def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
         if counts.sum() > SAMPLED_ENTRIES:
             break
     return HopCost(n, (*known, *(counts * n / counted).tolist()), counted == n, powers)
-
-
-def _pattern(graph: Graph) -> sparse.csr_array:
-    return (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)

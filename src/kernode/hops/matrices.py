@@ -51,10 +51,11 @@ def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
 
 
 def check_hops(hops: int, powers: str) -> None:
-    """Raise unless Eq. 7 can be read so."""
+    """Raise unless hops and powers are a reading of Eq. 7."""
     whole("hops", hops, 1, MOST_HOPS)
     if powers not in get_args(Powers):
-        raise InputError(f"powers must be 'each', 'last', 'released' or 'plain'. Got {powers!r}.")
+        sentence = f"powers must be 'each', 'last', 'released' or 'plain'. Got {powers!r}."
+        raise InputError(sentence, "setting", setting="powers", value=powers)
 
 
 def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[sparse.csr_array]:

@@ -15,17 +15,16 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.exchange import Exchange
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
+from kernode.compute.ranks import Exchange
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
+from kernode.hops.corrections import local_terms, near_rows
 from kernode.hops.cost import hop_cost
-from kernode.hops.local_terms import local_terms
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
-from kernode.hops.share_terms import near_rows
 
 Kind = Literal["auto", "explicit", "factored"]
 
@@ -62,14 +61,14 @@ class HopOperator:
         return _HopSum.apply(self, z, hop_weights)
 
     def join(self, parts: list[Tensor]) -> Tensor:
-        """Aggregate once what is another for each hop: n × r × d each; gives n × r × d."""
+        """Aggregate another input for each hop: n × r × d each; gives n × r × d."""
         out: Tensor = _HopJoin.apply(self, *parts)
         return out
 
 
 @dataclass(frozen=True)
 class ExplicitHops(HopOperator):
-    """All terms on top of each other in one matrix, so that one product serves all hops."""
+    """All terms on top of each other in one matrix: one product serves all hops."""
 
     terms: Tensor  # CSR; ``each`` and ``plain`` leave T_0 = I out
     identity_first: bool
@@ -101,7 +100,7 @@ class ExplicitHops(HopOperator):
 
 @dataclass(frozen=True)
 class FactoredHops(HopOperator):
-    """H products with Ā, and what they count too much, on the pattern of fewer hops.
+    """H products with N or Ā, minus corrections on the pattern of fewer hops.
 
     - ``each``:  T_h x = N^h x − C_h x, with N = Ā without diagonal and C_h = N^h ⊙ pattern(distance < h).
     - ``last``:  T_h x = (Ā^H ⊙ M^(h)) x for h < H, and T_H x = Ā^H x.
@@ -109,10 +108,10 @@ class FactoredHops(HopOperator):
     - ``plain``: T_h x = Ā^h x.
     """
 
-    near: Tensor  # CSR, on top of each other: N or Ā, then what local_terms gives
+    near: Tensor  # CSR, on top of each other: N or Ā, then the terms of corrections.py
     hops: int
     powers: Powers
-    exchange: Exchange | None = None  # where the rows are a share's: what brings it those of others
+    exchange: Exchange | None = None  # for a share: brings it the rows of others
 
     @classmethod
     def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> FactoredHops:
@@ -125,7 +124,7 @@ class FactoredHops(HopOperator):
             rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
             return cls(to_torch(rows, place), hops, powers, exchange)
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
-        local = local_terms(graph, step, hops, powers, place.device)
+        local = local_terms(graph, step, hops, powers)
         near = step if local is None else sparse.vstack([step, local], format="csr")
         return cls(to_torch(near, place), hops, powers)
 
@@ -145,7 +144,7 @@ class FactoredHops(HopOperator):
         return row_blocks(self.near, self.rows)[1:]
 
     def _product(self, matrix: Tensor, x: Tensor, minus: Tensor | None = None) -> Tensor:
-        """With x of all nodes, wherever their rows are."""
+        """Multiply with x of all nodes, wherever their rows are."""
         return product(matrix, x if self.exchange is None else self.exchange(x), minus)
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
@@ -176,7 +175,7 @@ class FactoredHops(HopOperator):
             for correction, part in zip(self.local, parts[2:], strict=True):
                 total -= self._product(correction, part)
         else:
-            for shell, part in zip(self.local, parts, strict=False):  # "released" has but the first
+            for shell, part in zip(self.local, parts, strict=False):  # "released" has only the first
                 total += self._product(shell, part)
         return total
 

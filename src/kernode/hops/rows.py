@@ -1,4 +1,4 @@
-"""Some rows of the hop operator of Eq. 7, from the nodes around them alone."""
+"""Some rows of the hop operator of Eq. 7, computed from the nodes around them alone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees, places, spheres
-from kernode.hops.masked_product import masked_product
+from kernode.hops.corrections import correction_terms, times
 from kernode.hops.matrices import Powers, check_hops, scaled
 from kernode.hops.operator import weighted
 
 BLOCK_WALKS = 2**24  # walks of H − 1 steps from the rows of a block: more than any matrix of theirs holds
-_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -29,14 +28,12 @@ class HopRows:
     """m rows of the operator, Z → (Σ_h ω_h T_h Z)[rows], from Z on the k columns that T_h has entries in.
 
     It is factored like :class:`~kernode.hops.FactoredHops`: H products with N or Ā go from the columns to
-    the rows, and what they count too much is subtracted on the pattern of fewer hops, of the rows alone.
+    the rows, and the corrections are subtracted on the pattern of fewer hops, of the rows alone.
     """
 
     columns: np.ndarray  # k nodes within H hops of the rows, ascending
     at: np.ndarray  # m: where the rows stand among them
-    step: (
-        sparse.csr_array
-    )  # k × k: N or Ā; the outermost nodes' rows are not filled, as no walk goes on there
+    step: sparse.csr_array  # k × k: N or Ā; rows of the outermost nodes are empty: no walk goes on there
     hops: int
     powers: Powers
 
@@ -79,7 +76,7 @@ class HopRows:
         return self._joined(powers, [near[start : start + m] for start in range(0, near.shape[0], m)])
 
     def _joined(self, powers: list[Any], local: list[Any]) -> list[Any]:
-        """T_h for h = 0 … H, or T_h x, from the powers and what local_terms.py has of fewer hops."""
+        """T_h for h = 0 … H, or T_h x, from the powers and the terms of fewer hops."""
         if self.powers == "released":
             return [*local, *[local[0] * 0] * (self.hops - 1), powers[-1]]
         if self.powers == "last":
@@ -87,7 +84,7 @@ class HopRows:
         return [*powers[:2], *(power - more for power, more in zip(powers[2:], local, strict=True))]
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        """Rows, so many at a time that the memory of their terms stays bounded."""
+        """Yield rows, so many at a time that the memory of their terms stays bounded."""
         pattern = self.step.sign()
         ends = np.ones(len(self.columns))
         for _ in range(self.hops - 1):
@@ -98,32 +95,11 @@ class HopRows:
             yield self.at[start:stop]
 
     def _near(self, at: np.ndarray) -> sparse.csr_array | None:
-        """What local_terms.py gives, of some rows alone; None where there is nothing."""
-        if self.powers == "plain" or (self.powers == "each" and self.hops == 1):
-            return None
-        power = _unit_rows(at, len(self.columns))
-        own = power.astype(bool)
-        shells = [own] if self.powers == "released" else self._shells(own)
-        within, terms = own, []
-        for h in range(1, self.hops):
-            power = (power @ self.step).tocsr()
-            if self.powers != "released":
-                within = (within + shells[h]).tocsr()
-            if self.powers == "each":
-                terms.append(masked_product(power, self.step, within, _CPU, f"hop {h + 1} of {self.hops}"))
-        if self.powers != "each":
-            whole = masked_product(power, self.step, within, _CPU, f"{self.hops} hops")
-            terms = [whole * shell for shell in shells]
-        return sparse.vstack(terms, format="csr")
-
-    def _shells(self, first: sparse.csr_array) -> list[sparse.csr_array]:
-        """M^(h) of some rows for h < H, each by a step from the one before."""
-        # Booleans: their product is a logical or, and > then means: reached, and not before.
-        step, within, shells = self.step.astype(bool), first, [first]
-        for _ in range(self.hops - 1):
-            shells.append(((shells[-1] @ step) > within).tocsr())
-            within = (within + shells[-1]).tocsr()
-        return shells
+        """Return the terms of some rows on top of each other; None where there are none."""
+        loops = sparse.eye_array(len(self.columns), format="csr", dtype=bool)
+        own = _unit_rows(at, len(self.columns)).astype(bool)
+        terms = correction_terms(own, self.step[at], self.step, loops, self.hops, self.powers, times)
+        return sparse.vstack(terms, format="csr") if terms else None
 
 
 def _unit_rows(at: np.ndarray, columns: int) -> sparse.csr_array:
@@ -132,9 +108,9 @@ def _unit_rows(at: np.ndarray, columns: int) -> sparse.csr_array:
 
 
 def hop_rows(graph: Graph, hops: int, powers: Powers, rows: np.ndarray) -> HopRows:
-    """Rows of the operator that :class:`~kernode.hops.HopOperator` gives, without the others.
+    """Return some rows of the operator that :class:`~kernode.hops.HopOperator` computes.
 
-    Of the graph, it looks at degrees of nodes within H hops and at edges of those within H − 1.
+    It reads the degrees of nodes within H hops and the edges of those within H − 1.
 
     >>> path = Graph.from_edges([(i, i + 1) for i in range(9)], np.ones((10, 1)))
     >>> hop_rows(path, 2, "each", np.array([4])).columns

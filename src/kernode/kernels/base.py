@@ -1,4 +1,4 @@
-"""What every base kernel k_base(x, y) on vectors is. Each is p.s.d."""
+"""The interface of base kernels k_base(x, y) on vectors. Each is p.s.d."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ NONE: Parameters = {}
 class BaseKernel(Config):
     """k_base(x, y), for a stack of r replicas at once.
 
-    :meth:`embed` does what depends on one node alone, once; :meth:`pairs` and :meth:`gram` take
-    embedded vectors. Learned settings come in as ``parameters``, each with a leading replica axis.
+    :meth:`embed` does the part that depends on one node alone, once; :meth:`pairs` and :meth:`gram` take
+    embedded vectors. Learned settings are in ``parameters``, each with a leading replica axis.
     """
 
-    dot_product = False  # whether k(x, y) is the dot product of the embedded vectors
-    grows = False  # whether k, on vectors of length 1, never falls while ⟨x, y⟩ rises: an index needs it
+    dot_product = False  # True where k(x, y) is the dot product of the embedded vectors
+    grows = False  # True where k, on vectors of length 1, never falls while ⟨x, y⟩ rises: for an index
     embedding_copies = 1  # width of the embedding, in multiples of d
 
     def initial(self, replicas: int) -> Parameters:
-        """Return the first values of what is learned, in float64."""
+        """Return the initial parameters, in float64."""
         return {}
 
     def embed(self, x: Tensor) -> Tensor:
-        """Do the part of k that concerns one node: r × n × d → r × n × d'."""
+        """Compute the part of k that depends on one node: r × n × d → r × n × d'."""
         return x
 
     @abstractmethod
@@ -43,15 +43,16 @@ class BaseKernel(Config):
         """k(x_i, y_j): (r × n × d), (r × m × d) → r × n × m."""
 
     def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
-        """w with ⟨x, w⟩ = ⟨embed(x), e⟩, what embed measures of x being held.
+        """Return w with ⟨x, w⟩ = ⟨embed(x), e⟩, with the norm that embed measures held fixed.
 
-        x is r × 1 × d, e is r × q × d', w is r × q × d. So a dot product splits into whatever x is a sum of;
+        x is r × 1 × d, e is r × q × d', w is r × q × d. So a dot product splits into the terms of a sum x;
         other kernels do not.
         """
         raise InputError(
-            f"{type(self).__name__} is no dot product of two nodes' vectors, and does not split into what "
-            "these are sums of. Train with Linear(), Normalized(Linear()) or sums of such."
-        )
+            f"{type(self).__name__} is not a dot product of two nodes' vectors, and does not split into what "
+            "these are sums of. Train with Linear(), Normalized(Linear()) or sums of such.",
+            "unsupported", setting="kernel", value=type(self).__name__,
+        )  # fmt: skip
 
     def __add__(self, other: BaseKernel) -> BaseKernel:
         from kernode.kernels.combinations import Sum  # here: a sum is made of base kernels

@@ -9,30 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError, MissingExtraError, bad_setting
 from kernode.graph import positions
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.kernels.node_kernel import NodeKernel
 
-
-class _Absent:
-    """Stands where GPyTorch would, so that this module can be imported without it."""
-
-    def __init__(self) -> None:
-        raise MissingExtraError("GPKernel needs GPyTorch: pip install 'kernode[gp]'.")
-
-
-def _kernel_class() -> Any:
-    try:
-        with warnings.catch_warnings():  # its import warns of a torch function that it still uses
-            warnings.simplefilter("ignore", DeprecationWarning)
-            from gpytorch.kernels import Kernel
-    except ImportError:
-        return _Absent
-    return Kernel
-
-
-_Kernel: Any = _kernel_class()
+try:
+    with warnings.catch_warnings():  # its import warns of a torch function that it still uses
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from gpytorch.kernels import Kernel
+except ImportError:  # so that this module can be imported without it
+    Kernel = None
+_Kernel: Any = Kernel or object
 
 
 class GPKernel(_Kernel):
@@ -52,11 +40,12 @@ class GPKernel(_Kernel):
     is_stationary = False
 
     def __init__(self, node_kernel: NodeKernel) -> None:
+        if Kernel is None:
+            sentence = "GPKernel needs GPyTorch: pip install 'kernode[gp]'."
+            raise MissingExtraError(sentence, package="gpytorch", extra="gp")
         super().__init__()
         if not isinstance(node_kernel, NodeKernel):
-            raise InputError(
-                f"node_kernel must be a NodeKernel, as model.kernel_ is. Got {type(node_kernel).__name__}."
-            )
+            raise bad_setting("node_kernel", "a NodeKernel, as model.kernel_ is", type(node_kernel).__name__)
         self.node_kernel = node_kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
@@ -71,7 +60,8 @@ class GPKernel(_Kernel):
     def _nodes(self, x: Tensor, batch: torch.Size) -> Tensor:
         """Indices in the columns of a batch: b × m."""
         if x.shape[-1] != 1:
-            raise InputError(f"GPKernel takes one column of node indices. Got {x.shape[-1]} columns.")
+            sentence = f"GPKernel takes one column of node indices. Got {x.shape[-1]} columns."
+            raise InputError(sentence, "shape", expected=1, found=x.shape[-1])
         nodes = self.node_kernel.find(positions(as_nodes(x.detach().cpu().reshape(-1))))
         found = torch.from_numpy(np.asarray(nodes)).view(x.shape[:-1]).expand(*batch, x.shape[-2])
         return found.reshape(-1, x.shape[-2]).to(self.node_kernel.g.device)

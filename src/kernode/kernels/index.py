@@ -1,9 +1,8 @@
-"""An index of the nodes' vectors (FAISS): whom to compare a node with, so that not all need be compared.
+"""An approximate index of the nodes' vectors (FAISS), whose candidates are ranked by K itself.
 
-It is an inverted file: nodes lie in lists by the nearest of some centres, and the lists whose centres are
-nearest to a node are searched. Vectors are looked at along their main axes only, which is faster and finds as
-much: the runs of a model say much the same. Centres come from a fixed seed, so the same vectors give the same
-index. What it finds is ranked by K itself.
+It is an inverted file: nodes are in lists by the nearest of some centres, and the lists whose centres are
+nearest to a node are searched. Vectors are projected onto their main axes, which is faster and finds as much:
+the replicas of a model are similar. Centres come from a fixed seed: the same vectors give the same index.
 """
 
 from __future__ import annotations
@@ -45,20 +44,22 @@ _PAIRS = 2**15  # of nodes that are ranked at a time
 class StaleIndexError(InputError):
     """An index of another model or graph, or of an earlier state of it."""
 
+    code = "conflict"
+
 
 def is_installed() -> bool:
-    """Whether there is FAISS."""
+    """Return whether FAISS is installed."""
     return find_spec("faiss") is not None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeIndex:
-    """Lists of nodes with K̄, and the centre of each."""
+    """Lists of nodes with K̄, and their centres."""
 
     kernel: NodeKernel = field(repr=False)  # K̄
     axes: np.ndarray  # r·d' × a
     centres: np.ndarray  # l × a
-    lists: np.ndarray  # n: the list that each node is in
+    lists: np.ndarray  # n: the list of each node
 
     @classmethod
     def of(cls, kernel: NodeKernel) -> NodeIndex:
@@ -80,18 +81,18 @@ class NodeIndex:
         return cls(kernel, axes, centres, lists.astype(np.int32))
 
     def search(self, queries: Tensor, k: int) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
-        """For each query: positions of alike nodes, most alike first, K̄, and whether all were compared.
+        """Yield for each query: positions of similar nodes, best first, K̄, and whether all were compared.
 
-        All are where the lists that were searched hold fewer than k.
+        All are compared where the lists that were searched hold fewer than k.
         """
         # Near points rank nearly as K̄ does; less so where K̄ is a mean of other kernels than dot products.
-        alike = self.kernel.base.dot_product or len(self.kernel.embedded) == 1
-        wanted = min(3 * k + 10 if alike else 8 * k + 16, self.kernel.n_nodes)
+        close = self.kernel.base.dot_product or len(self.kernel.embedded) == 1
+        wanted = min(3 * k + 10 if close else 8 * k + 16, self.kernel.n_nodes)
         most = min(k, self.kernel.n_nodes - 1)
         for some in chunks(len(queries), max(1, _PAIRS // wanted)):
             tell("similar nodes", some.start, len(queries))
             rows = queries[some]
-            nodes = self._near(rows, k, wanted)  # m × wanted, −1 where there is none
+            nodes = self._near(rows, k, wanted)  # m × wanted, −1 where there are fewer
             other = (nodes >= 0) & (nodes != rows.cpu().numpy()[:, None])
             found = torch.from_numpy(np.where(other, nodes, 0)).to(rows.device).view(-1)
             pairs = pair_values(self.kernel, rows.repeat_interleave(wanted), found)
@@ -106,25 +107,26 @@ class NodeIndex:
                     yield from ((*one, True) for one in nearest(self.kernel, rows[i : i + 1], k))
 
     def _near(self, rows: Tensor, k: int, wanted: int) -> np.ndarray:
-        """Positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
+        """Return positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
         inverted = self._inverted
         inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
         return inverted.search(self._at[rows.cpu().numpy()], wanted)[1]
 
     def save(self, path: str | Path, owner: dict[str, Any]) -> Path:
-        """Write one file; ``owner``: what it belongs to, in JSON values."""
+        """Write one file; ``owner``: the model and graph that it belongs to, as JSON values."""
         arrays = {"axes": self.axes, "centres": self.centres, "lists": self.lists}
         tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
         return write_tensors(path, KIND, tensors, {"owner": owner, "kernel": _kernel_digest(self.kernel)})
 
     @classmethod
     def read(cls, path: str | Path, kernel: NodeKernel, owner: dict[str, Any]) -> NodeIndex:
-        """Read what :meth:`save` wrote of the same owner and K̄; one of any other is refused."""
+        """Read what :meth:`save` wrote for the same owner and K̄, or raise."""
         tensors, facts = read_tensors(path, KIND)
         if facts.get("owner") != owner or facts.get("kernel") != _kernel_digest(kernel):
             raise StaleIndexError(
                 f"{path} is the index of another model or graph, or of an earlier state of it. "
-                "Make it anew, with --index or save_index."
+                "Build the index again.",
+                path=str(path),
             )
         with complete(Path(path)):
             axes, centres, lists = (tensors[name].numpy() for name in ("axes", "centres", "lists"))
@@ -133,12 +135,12 @@ class NodeIndex:
 
     @cached_property
     def _at(self) -> np.ndarray:
-        """Where the nodes are, along the axes: n × a."""
+        """The nodes' vectors along the axes: n × a."""
         return _points(self.kernel, self.axes)
 
     @cached_property
     def _inverted(self) -> Any:
-        """FAISS's own, with the points in it."""
+        """The index of FAISS, with the points in it."""
         faiss = _faiss()
         n, width = self._at.shape
         centred = _flat(faiss, self.kernel, width)
@@ -157,58 +159,54 @@ def _require_growing(kernel: NodeKernel) -> None:
         name = type(getattr(kernel.base, "kernel", kernel.base)).__name__
         raise InputError(
             f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say so "
-            "(grows = True). Compare with every node instead: exact=True, or --exact."
-        )
+            "(grows = True). Compare exactly, with every node.",
+            "unsupported", setting="exact", kernel=name,
+        )  # fmt: skip
 
 
 def _require_fitting(kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray) -> None:
-    """Raise unless a file's arrays fit each other and K̄: FAISS follows them through memory unasked."""
+    """Raise unless a file's arrays fit each other and K̄: FAISS does not check them."""
     width, (r, n, d) = axes.shape[-1], kernel.embedded.shape
-    shapes = {
-        "axes": (axes, (r * d, width)),
-        "centres": (centres, (len(centres), width)),
-        "lists": (lists, (n,)),
-    }
-    for name, (array, shape) in shapes.items():
-        if array.shape != shape:
-            raise ValueError(f"{name} are of shape {array.shape}, not {shape}")
+    if (axes.shape, centres.shape, lists.shape) != ((r * d, width), (len(centres), width), (n,)):
+        raise ValueError("axes, centres and lists do not fit the model")
     if not 0 < width <= r * d or axes.dtype != np.float32 or centres.dtype != np.float32:
         raise ValueError("axes or centres are of another type")
     if lists.dtype != np.int32 or lists.min() < 0 or lists.max() >= len(centres):
-        raise ValueError("a node is in a list that there is not")
+        raise ValueError("a node is in a list that does not exist")
     if not np.isfinite(axes).all() or not np.isfinite(centres).all():
-        raise ValueError("axes or centres are no numbers")
+        raise ValueError("axes or centres are not finite")
 
 
 def _faiss() -> Any:
     try:
         import faiss
     except ImportError:
-        raise MissingExtraError("an index needs FAISS: pip install 'kernode[index]'.") from None
+        sentence = "an index needs FAISS: pip install 'kernode[index]'."
+        raise MissingExtraError(sentence, package="faiss", extra="index") from None
     return faiss
 
 
 def _flat(faiss: Any, kernel: NodeKernel, width: int) -> Any:
-    """Whatever is put in is compared: by dot products where K̄ is one, else by distances."""
+    """Return a flat index: by dot products where K̄ is one, else by distances."""
     return (faiss.IndexFlatIP if kernel.base.dot_product else faiss.IndexFlatL2)(width)
 
 
 def _main_axes(kernel: NodeKernel) -> np.ndarray:
-    """The axes along which the vectors are longest, longest first: r·d' × a."""
+    """Return the main axes of the vectors, largest variance first: r·d' × a."""
     vectors = kernel.vectors_at(None)
     squares = (vectors.T @ vectors).double().cpu().numpy()
     return np.linalg.eigh(squares)[1][:, ::-1][:, :_AXES].astype(np.float32)
 
 
 def _points(kernel: NodeKernel, axes: np.ndarray) -> np.ndarray:
-    """The nodes' vectors along axes, as FAISS takes them: n × a in float32."""
+    """Return the nodes' vectors along axes: n × a in float32."""
     vectors = kernel.vectors_at(None)
     along = vectors @ torch.from_numpy(axes).to(vectors)
     return np.ascontiguousarray(along.cpu().numpy(), dtype=np.float32)
 
 
 def _kernel_digest(kernel: NodeKernel) -> str:
-    """Of what K̄ does with vectors, and how many there are; not of their bits, which threads can change."""
+    """Hash the base kernel, its parameters and the shape; the vectors' last bits depend on threads."""
     digest = hashlib.sha256(json.dumps(kernel.base.to_json(), sort_keys=True).encode())
     digest.update(repr(tuple(kernel.embedded.shape)).encode())
     for name, value in sorted(kernel.parameters.items()):

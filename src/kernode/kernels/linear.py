@@ -1,4 +1,4 @@
-"""The dot product."""
+"""The dot product and its powers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from kernode.compute.stack import Parameters
+from kernode.errors import InputError
 from kernode.kernels.base import NONE, BaseKernel
 
 
@@ -18,7 +19,7 @@ class Linear(BaseKernel):
     grows = True
 
     def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
-        """e itself."""
+        """Return e itself."""
         return embedded
 
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
@@ -28,3 +29,31 @@ class Linear(BaseKernel):
     def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """⟨x_i, y_j⟩."""
         return x @ y.transpose(-1, -2)
+
+
+@dataclass(frozen=True)
+class Polynomial(BaseKernel):
+    """(⟨x, y⟩ + offset)^degree; p.s.d. for offset ≥ 0."""
+
+    degree: int = 2
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.degree < 1 or self.offset < 0:
+            raise InputError(
+                f"Polynomial needs a degree ≥ 1 and an offset ≥ 0. Got {self.degree} and {self.offset}.",
+                "setting", setting="degree" if self.degree < 1 else "offset",
+            )  # fmt: skip
+
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """False where an even power makes opposites similar."""
+        return self.degree % 2 == 1 or self.offset >= 1
+
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """(⟨x_i, y_i⟩ + offset)^degree."""
+        return ((x * y).sum(-1) + self.offset) ** self.degree
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """(⟨x_i, y_j⟩ + offset)^degree."""
+        return (x @ y.transpose(-1, -2) + self.offset) ** self.degree

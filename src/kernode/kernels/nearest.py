@@ -1,8 +1,7 @@
-"""The k nodes with the largest K to each of some nodes, exactly, and never n × n of it in memory.
+"""The k nodes with the largest K to each of some nodes, exactly, without n × n values in memory.
 
-A product of matrices finds who is near, and pairs say how near. A product rounds each entry as its place in a
-block has it; a pair has the same value whatever stands beside it, so equals are equal, and the first node
-comes first.
+A matrix product finds candidates, and pairs give their values. A product rounds an entry depending on its
+place in a block; a pair always has the same value, so equals are equal, and the first node comes first.
 """
 
 from __future__ import annotations
@@ -24,16 +23,15 @@ if TYPE_CHECKING:
 
 _VALUES = 2**22  # of K, or numbers of vectors, held at a time
 _ROUNDING = 16  # in units of the last place, that a product may be off by at first sight
-_WIDEST = 256  # columns in a group of which only the largest is looked at first
 
 
 def nearest(
     kernel: NodeKernel, queries: Tensor, k: int, among: Tensor | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each query: positions of the nodes with the largest K, largest first, and K; itself left out.
+    """Yield for each query: positions of the nodes with the largest K, largest first, and K.
 
-    ``among``: sorted positions, each once, of those that are asked about; None: all nodes. Of equals the
-    first comes first, and there are fewer than k only where there are fewer nodes.
+    ``among``: sorted positions of the candidates, each once; None: all nodes. A query is not a candidate for
+    itself. Of equals the first comes first, and there are fewer than k only for fewer candidates.
     """
     others = kernel.embedded if among is None else kernel.embedded[:, among]
     count = others.shape[1]
@@ -57,7 +55,7 @@ def pair_values(kernel: NodeKernel, rows: Tensor, columns: Tensor) -> Tensor:
 def _by_owner(
     owners: np.ndarray, nodes: np.ndarray, values: np.ndarray, count: int, k: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The best k candidates of each of ``count`` owners, best first, and their values."""
+    """Yield the best k candidates of each of ``count`` owners, best first, and their values."""
     order = np.lexsort((nodes, -values, owners))  # by owner, then the largest value, then the first node
     nodes, values = nodes[order], values[order]
     ends = np.searchsorted(owners[order], np.arange(count + 1))
@@ -78,12 +76,12 @@ def _gram(kernel: NodeKernel, rows: Tensor, others: Tensor) -> Tensor:
 
 
 def _side_by_side(vectors: Tensor) -> Tensor:
-    """The replicas' vectors of each node in one: r × p × d' → p × r·d'."""
+    """Concatenate the replicas' vectors of each node: r × p × d' → p × r·d'."""
     return vectors.transpose(0, 1).flatten(1)
 
 
 def _without_itself(values: Tensor, rows: Tensor, among: Tensor | None) -> Tensor:
-    """K with −∞ where a node meets itself: m × p."""
+    """Set K of a node with itself to −∞: m × p."""
     own = torch.arange(len(rows), device=rows.device)
     at = rows
     if among is not None:
@@ -97,47 +95,20 @@ def _without_itself(values: Tensor, rows: Tensor, among: Tensor | None) -> Tenso
 def _best(
     kernel: NodeKernel, rows: Tensor, values: Tensor, k: int, among: Tensor | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The best of a block, from rounded values: m × p."""
-    groups = _grouped(values, k)
-    largest = groups.amax(dim=-1)
-    most = largest.amax(dim=1).cpu().numpy()  # m
-    if not (most < np.inf).all():
-        raise InputError("K is not a finite number for some of these nodes. Train again with a smaller step.")
-    slack = _ROUNDING * np.finfo(most.dtype).eps * np.abs(most)
-    while True:
-        owners, columns, rounded = _candidates(groups, largest, k, slack)
-        nodes = torch.from_numpy(columns).to(rows.device)
-        nodes = nodes if among is None else among[nodes]
-        found = pair_values(kernel, rows[torch.from_numpy(owners).to(rows.device)], nodes).cpu().numpy()
-        error = np.abs(found - rounded)
+    """Return the best of a block from its rounded values: m × p."""
+    largest, least = (one.cpu().numpy() for one in (values.amax(dim=1), values.topk(k).values[:, -1]))
+    if not (largest < np.inf).all():
+        sentence = "K is not a finite number for some of these nodes. Train with a smaller learning rate."
+        raise InputError(sentence, "not-finite", what="kernel")
+    slack = _ROUNDING * np.finfo(largest.dtype).eps * np.abs(largest)
+    while True:  # of all that may be among the k largest if values err by slack / 2
+        bound = torch.from_numpy(least - slack).to(values.device)[:, None]
+        at = torch.nonzero((values >= bound) & (values > -torch.inf), as_tuple=True)  # −∞: itself
+        nodes = at[1] if among is None else among[at[1]]
+        found = pair_values(kernel, rows[at[0]], nodes).cpu().numpy()
+        error, owners = np.abs(found - values[at].cpu().numpy()), at[0].cpu().numpy()
         if not (2 * error > slack[owners]).any():
             break
         # A product may be rounded by more: where terms cancel, or where RBF has a large γ.
         slack = np.maximum(slack, 4 * error.max())
     return _by_owner(owners, nodes.cpu().numpy(), found, len(rows), k)
-
-
-def _grouped(values: Tensor, k: int) -> Tensor:
-    """Columns in groups, many more than k: m × p → m × groups × width, −∞ where there is no column."""
-    m, p = values.shape
-    width = max(1, min(_WIDEST, p // (4 * k)))
-    missing = -p % width
-    values = torch.nn.functional.pad(values, (0, missing), value=-torch.inf) if missing else values
-    return values.view(m, -1, width)
-
-
-def _candidates(
-    groups: Tensor, largest: Tensor, k: int, slack: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All that may be among the k largest of a row where values err by slack / 2: rows, columns, values."""
-    # The k-th largest of the groups' largest is no larger than the k-th largest of all.
-    least = largest.topk(k).values[:, -1:] - torch.from_numpy(slack).to(largest.device)[:, None]
-    in_row, chosen = torch.nonzero(largest >= least, as_tuple=True)
-    inside = groups[in_row, chosen]  # s × width
-    at, place = torch.nonzero(inside >= least[in_row], as_tuple=True)
-    found = in_row[at], chosen[at] * groups.shape[2] + place, inside[at, place]
-    owners, columns, values = (one.cpu().numpy() for one in found)  # few: on any device sooner done here
-    best_first = np.lexsort((-values, owners))
-    starts = np.searchsorted(owners, np.arange(len(groups)))
-    kept = (values >= (values[best_first[starts + k - 1]] - slack)[owners]) & (values > -np.inf)  # −∞: itself
-    return owners[kept], columns[kept], values[kept]

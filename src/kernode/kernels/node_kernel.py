@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -12,15 +12,32 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, replica
 from kernode.errors import InputError
 from kernode.graph import Lookup
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.kernels.base import BaseKernel
 from kernode.kernels.index import FROM_NODES, NodeIndex
 from kernode.kernels.nearest import nearest
 from kernode.kernels.normalized import normalized
-from kernode.kernels.similar import SimilarNodes
+from kernode.metrics.ranking import retrieval_by_blocks
+
+
+class SimilarNodes(list[tuple[Any, float]]):
+    """[(node, similarity), …], most similar first.
+
+    ``exact``: True where every node was compared. Otherwise an index chose which to compare: similarities are
+    exact all the same, but a node that belongs here may be missing.
+
+    >>> found = SimilarNodes([("eve", 0.9)], exact=True)
+    >>> found, found.exact
+    ([('eve', 0.9)], True)
+    """
+
+    def __init__(self, found: Iterable[tuple[Any, float]] = (), *, exact: bool = True) -> None:
+        super().__init__(found)
+        self.exact = exact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +94,8 @@ class NodeKernel:
         """K(u_i, v_i) for two lists of the same length."""
         rows, columns = self._rows(nodes), self._rows(others)
         if len(rows) != len(columns):
-            raise InputError(f"pairs need two lists of one length. Got {len(rows)} and {len(columns)}.")
+            sentence = f"pairs need two lists of one length. Got {len(rows)} and {len(columns)}."
+            raise InputError(sentence, "shape", expected=len(rows), found=len(columns))
         return self.pairs_tensor(rows, columns).cpu().numpy()
 
     def diagonal(self, nodes: Any = None) -> np.ndarray:
@@ -87,11 +105,10 @@ class NodeKernel:
 
     @torch.no_grad()
     def vectors(self, nodes: Any = None) -> np.ndarray:
-        """Vectors of nodes, the replicas' side by side over √r: m × r·d'.
+        """Return the vectors of nodes, the replicas' concatenated and divided by √r: m × r·d'.
 
-        Where the base kernel is a dot product, K is the vectors' dot product: ``vectors @ vectors.T`` is
-        :meth:`gram`. For any other, they are what it compares: RBF's ‖x − y‖², for one, is here its mean
-        over the replicas.
+        Where the base kernel is a dot product, ``vectors @ vectors.T`` is :meth:`gram`. Any other compares
+        them in its own way: RBF's ‖x − y‖², for one, is here its mean over the replicas.
 
         >>> from kernode.kernels import Linear
         >>> NodeKernel(Linear(), torch.tensor([[3.0, 0.0], [0.0, 2.0]])).vectors([1])
@@ -100,15 +117,15 @@ class NodeKernel:
         return self.vectors_at(self._rows(nodes)).cpu().numpy()
 
     def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool | None = None) -> Any:
-        """The k nodes most alike to one, with K̄, the kernel on g(v) / ‖g(v)‖: [(node, similarity), …].
+        """Return the k nodes most similar to one by K̄, the kernel on g(v) / ‖g(v)‖: [(node, value), …].
 
-        A list of nodes gives one such list for each. ``among``: the nodes that are looked for, as a list or
-        a mask; all if None. Nobody is alike to itself, and of equals the first node in the graph comes first.
+        A list of nodes gives one such list for each. ``among``: the candidates, as a list or a mask; all if
+        None. A node is never a candidate for itself, and of equals the first node in the graph comes first.
 
-        ``exact``: True compares with every node, a block at a time. False asks an index
-        (``pip install 'kernode[index]'``), made at the first such call: similarities stay exact, but a few
-        nodes may be missed. None asks the index where it is at hand and there are 10,000 nodes or more;
-        among some nodes all of them are compared, always. ``found.exact`` says how it was found.
+        ``exact``: True compares with every node, a block at a time. False uses an index
+        (``pip install 'kernode[index]'``), built at the first such call: similarities stay exact, but a few
+        nodes may be missed. None uses the index where there is one and the graph has 10,000 nodes or more.
+        With ``among`` every candidate is compared. ``found.exact`` says which it was.
 
         >>> from kernode.kernels import Linear
         >>> kernel = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 0.0]]))
@@ -119,12 +136,11 @@ class NodeKernel:
         >>> kernel.similar(0).exact
         True
         """
-        if k < 1:
-            raise InputError(f"k must be an integer ≥ 1. Got {k}.")
+        k = whole("k", k, 1)
         alone = np.ndim(nodes) == 0
         queries = self._rows(np.atleast_1d(np.asanyarray(nodes)) if alone else nodes)
         kernel = self.directions
-        if among is None and kernel._asks_index(exact):
+        if among is None and kernel._uses_index(exact):
             found = [self._as_similar(*one) for one in kernel.index.search(queries, k)]
         else:
             chosen = None if among is None else torch.unique(self._rows(among))  # in ascending order
@@ -135,29 +151,29 @@ class NodeKernel:
         names = nodes if self.names is None else self.names[nodes]
         return SimilarNodes(zip(names.tolist(), values.tolist(), strict=True), exact=exact)
 
-    def _asks_index(self, exact: bool | None) -> bool:
-        """Whether K̄ asks its index; None: where it is at hand and worth asking."""
-        at_hand = "index" in vars(self) and self.n_nodes >= FROM_NODES
-        return at_hand if exact is None else not exact
+    def _uses_index(self, exact: bool | None) -> bool:
+        """Return whether to use the index; None: where there is one and enough nodes."""
+        there = "index" in vars(self) and self.n_nodes >= FROM_NODES
+        return there if exact is None else not exact
 
     @cached_property
     def index(self) -> NodeIndex:
-        """An index of these nodes; :meth:`similar` asks that of K̄."""
+        """An index of these nodes; :meth:`similar` uses that of K̄."""
         return NodeIndex.of(self)
 
     def keep_index(self, index: NodeIndex) -> None:
-        """Have an index that was read from a file."""
+        """Use an index that was read from a file."""
         vars(self)["index"] = index
 
     @torch.no_grad()
     def vectors_at(self, rows: Tensor | None) -> Tensor:
-        """Vectors of a list of indices, or of all, where g is: (m) → m × r·d'."""
+        """Return the vectors of indices, or of all, on the device of g: (m) → m × r·d'."""
         taken = self.embedded if rows is None else self.embedded[:, rows]
         return taken.transpose(0, 1).flatten(1) / math.sqrt(len(self.embedded))
 
     @torch.no_grad()
     def gram_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """K between two lists of indices, where g is: (m), (p) → m × p."""
+        """Return K between two lists of indices, on the device of g: (m), (p) → m × p."""
         total = sum(
             self.base.gram(
                 self.embedded[i : i + 1, rows], self.embedded[i : i + 1, columns], replica(self.parameters, i)
@@ -168,7 +184,7 @@ class NodeKernel:
 
     @torch.no_grad()
     def pairs_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """K(u_i, v_i) for two lists of indices, where g is: (m), (m) → m."""
+        """Return K(u_i, v_i) for two lists of indices, on the device of g: (m), (m) → m."""
         x, y = self.embedded[:, rows], self.embedded[:, columns]
         return self.base.pairs(x, y, self.parameters).sum(dim=0) / len(self.embedded)
 
@@ -183,7 +199,7 @@ class NodeKernel:
         return torch.from_numpy(np.asarray(rows)).to(self.g.device)
 
     def find(self, nodes: Any) -> np.ndarray:
-        """Positions of nodes, as :meth:`Graph.find <kernode.Graph.find>` has them."""
+        """Return positions of nodes, as :meth:`Graph.find <kernode.Graph.find>` does."""
         return self._lookup.find(as_nodes(nodes))
 
     @cached_property
@@ -196,7 +212,7 @@ class NodeKernel:
         return f"NodeKernel({self.base!r} on {self.n_nodes:,} nodes, mean of {replicas})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be computed again, for a pickle."""
+        """Leave what can be recomputed out of a pickle."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # A frozen value is its own copy. scikit-learn's clone() of a machine would otherwise duplicate g.
@@ -205,3 +221,51 @@ class NodeKernel:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NodeKernel:
         return self
+
+
+def graph_kernel(one: NodeKernel, other: NodeKernel, block: int = 1024) -> float:
+    """K_G(G_i, G_j) = Σ Σ k_base(f(v_i), f(v_j)) over all nodes of two graphs (Eq. 1).
+
+    >>> from kernode.kernels import Linear
+    >>> small = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    >>> graph_kernel(small, small)
+    5.0
+    """
+    if one.base != other.base or len(one.embedded) != len(other.embedded):
+        sentence = "a graph kernel needs the same base kernel and the same replicas on both graphs."
+        raise InputError(sentence, "conflict", setting="other")
+    total = 0.0
+    for i in range(len(one.embedded)):
+        x, y = one.embedded[i : i + 1], other.embedded[i : i + 1]
+        if one.base.dot_product:  # the sum of all products is the product of the sums
+            total += float((x.sum(dim=1) * y.sum(dim=1)).sum())
+            continue
+        for start in range(0, x.shape[1], block):
+            total += float(one.base.gram(x[:, start : start + block], y, replica(one.parameters, i)).sum())
+    return total / len(one.embedded)
+
+
+def kernel_retrieval(
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, labels: Tensor, k: int = 10
+) -> tuple[Tensor, Tensor]:
+    """Return mean average precision and precision at k of K̄ among m nodes (g: r × m × d): r each."""
+    kernel = normalized(kernel)
+    x = kernel.embed(g).contiguous()
+    return retrieval_by_blocks(lambda rows: kernel.gram(x[:, rows], x, parameters), len(g), labels, k)
+
+
+def retrieval_together(
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, labels: Tensor, k: int = 10
+) -> tuple[float, float]:
+    """Return the same of the mean of all replicas' K̄, the kernel that a model predicts with."""
+    kernel = normalized(kernel)
+    x = kernel.embed(g).contiguous()
+
+    def mean(rows: slice) -> Tensor:
+        total = kernel.gram(x[:1, rows], x[:1], replica(parameters, 0))
+        for i in range(1, len(x)):  # one at a time, which saves memory
+            total += kernel.gram(x[i : i + 1, rows], x[i : i + 1], replica(parameters, i))
+        return total / len(x)
+
+    precision, at_k = retrieval_by_blocks(mean, 1, labels, k)
+    return float(precision[0]), float(at_k[0])

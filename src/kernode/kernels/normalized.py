@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernode.compute.fused import fused
+from kernode.compute.gpu import fused
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.config import require_part
 from kernode.kernels.base import NONE, BaseKernel
@@ -18,7 +18,7 @@ from kernode.kernels.base import NONE, BaseKernel
 class Normalized(BaseKernel):
     """K̄: the same kernel after every g(v) is divided by its norm, so |K̄| ≤ 1 for Linear and RBF.
 
-    A vector of zeros has no direction and stays zero: it is like nothing, itself included.
+    A vector of zeros stays zero: its similarity to every node, itself included, is that of zeros.
     """
 
     kernel: BaseKernel
@@ -91,23 +91,9 @@ class _Directions(torch.autograd.Function):
         return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
 
 
-_IN_CACHE = 2**16  # numbers
-
-
 def _row_products(x: Tensor, y: Tensor) -> Tensor:
-    """⟨x_i, y_i⟩ of rows: (m × d), (m × d) → m.
-
-    A product with ones sums short rows faster than sum() does. On a CPU, so many rows are taken at a time
-    that x ⊙ y stays in the cache: a block as large as x, made anew every time, takes several times longer.
-    """
-    ones = x.new_ones(x.shape[1])
-    if x.device.type != "cpu" or x.numel() <= 4 * _IN_CACHE:
-        return x * y @ ones
-    some = max(1, _IN_CACHE // x.shape[1])
-    found, block = x.new_empty(len(x)), x.new_empty(some, x.shape[1])
-    for rows, others, sums in zip(x.split(some), y.split(some), found.split(some), strict=True):
-        torch.mv(torch.mul(rows, others, out=block[: len(rows)]), ones, out=sums)
-    return found
+    """⟨x_i, y_i⟩ of rows: (m × d), (m × d) → m."""
+    return torch.einsum("ij,ij->i", x, y)  # without x ⊙ y in memory
 
 
 def _restacked(rows: Tensor, like: Tensor) -> Tensor:

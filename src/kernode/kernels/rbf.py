@@ -22,7 +22,8 @@ class RBF(BaseKernel):
 
     def __post_init__(self) -> None:
         if not self.gamma > 0:
-            raise InputError(f"gamma must be a number > 0. Got {self.gamma}.")
+            sentence = f"gamma must be a number > 0. Got {self.gamma}."
+            raise InputError(sentence, "setting", setting="gamma", value=self.gamma)
 
     def initial(self, replicas: int) -> Parameters:
         """log γ, so that γ stays positive."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.kernels import BaseKernel

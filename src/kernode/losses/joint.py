@@ -11,7 +11,7 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss
 from kernode.losses.hinge import Hinge
@@ -45,7 +45,7 @@ class Joint(Loss):
     def __post_init__(self) -> None:
         for name, kind, example in (("kernel", KernelLoss, "Hinge()"), ("softmax", Softmax, "Softmax()")):
             if not isinstance(getattr(self, name), kind):
-                raise InputError(f"{name} must be a loss such as {example}. Got {getattr(self, name)!r}.")
+                raise bad_setting(name, f"a loss such as {example}", getattr(self, name))
         object.__setattr__(self, "kernel_weight", plain_numbers("kernel_weight", self.kernel_weight))
 
     def replica_settings(self) -> dict[str, PerReplica]:

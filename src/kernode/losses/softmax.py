@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss
 from kernode.losses.nodes_by_class import NodesByClass
@@ -38,7 +38,7 @@ class Softmax(Loss):
 
     def __post_init__(self) -> None:
         if self.class_weights not in (None, "balanced"):
-            raise InputError(f"class_weights must be 'balanced' or None. Got {self.class_weights!r}.")
+            raise bad_setting("class_weights", "'balanced' or None", self.class_weights)
 
     def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> SoftmaxInputs:
         """Labels, and what each node counts."""
@@ -63,7 +63,9 @@ def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
     if g.shape[-1] != class_bias.shape[-1]:
         raise InputError(
             f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
-            f"Got {g.shape[-1]}: leave outputs unset, or use objective='kernel'."
+            f"Got {g.shape[-1]}: leave outputs unset, or use the objective kernel.",
+            "setting",
+            setting="objective",
         )
     return g + class_bias[:, None]
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from kernode.compute.determinism import cumulative_sums
 from kernode.compute.draws import TRIPLETS, Draws, below
-from kernode.compute.fused import fused
+from kernode.compute.gpu import cumulative_sums, fused
 from kernode.errors import InputError
 from kernode.losses.nodes_by_class import NodesByClass
 
@@ -35,7 +34,9 @@ class TripletSampler:
         if bool((present.sum(dim=1) < 2).any()):
             raise InputError(
                 "a kernel loss compares classes: the training nodes must cover at least two, not one. "
-                "Label nodes of another class, or use objective='softmax'."
+                "Label nodes of another class, or use the objective softmax.",
+                "too-few",
+                setting="objective",
             )
         # Everything that does not change from draw to draw: t × q, the class of each triplet and its place.
         which = torch.stack(

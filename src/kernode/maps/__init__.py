@@ -1,41 +1,41 @@
 """Feature maps g: every node of a graph to a vector."""
 
-from kernode.maps.appnp import APPNP
+from kernode.maps import former  # noqa: F401 (maps of earlier versions are read then)
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
-from kernode.maps.diffused_components import DiffusedComponents
-from kernode.maps.fastgcn import FastGCN
+from kernode.maps.diffusion import Diffusion
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
+from kernode.maps.hop_net import HopNet
 from kernode.maps.hop_stages import HopStages
-from kernode.maps.jk import JKConcat
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.side_by_side import SideBySide
-from kernode.maps.smoother import Smoother
+from kernode.maps.smoother import DiffusedComponents, Smoother
+from kernode.maps.standardized import Standardized
 
 __all__ = [
-    "APPNP",
     "GAT",
     "GCN",
     "GCNII",
     "MLP",
     "ClassicGNN",
     "DiffusedComponents",
-    "FastGCN",
+    "Diffusion",
     "FeatureMap",
     "Free",
     "HopMLP",
+    "HopNet",
     "HopStages",
-    "JKConcat",
     "ModuleMap",
     "Parameters",
     "Presmoothed",
     "SideBySide",
     "Smoother",
+    "Standardized",
     "Wrapped",
 ]

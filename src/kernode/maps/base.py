@@ -13,25 +13,26 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, take
 from kernode.config import Config
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
+from kernode.io.sizes import GraphSizes
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
+_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
 
 
 @dataclass(frozen=True)
 class FeatureMap(Config):
     """g, from every node of a graph to a vector, for a stack of r replicas at once.
 
-    A map is a frozen dataclass of settings with three pure functions:
-    what the graph fixes (:meth:`prepare`), where learning starts (:meth:`initial`), and g itself.
-    To add a map, write these three in one file. What it says of itself beside (what it costs, what of it
-    can be searched for, what has no effect on it) is right for any map, and better where a map says more.
+    A map is a frozen dataclass of settings with three pure functions: what depends on the graph alone
+    (:meth:`prepare`), the first parameters (:meth:`initial`), and g itself. To add a map, write these three
+    in one file. The other methods and attributes have defaults that are right for any map.
     """
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
@@ -66,6 +67,14 @@ class FeatureMap(Config):
     def operator_reason(self, sizes: GraphSizes) -> str:
         """How neighbours are summed while training: a word, a colon, and why."""
         return "none: nothing is summed over neighbours while training"
+
+    @property
+    def unwrapped(self) -> FeatureMap:
+        """The map inside a wrapper such as :class:`~kernode.maps.Standardized`; without one the map itself.
+
+        It takes the wrapper's parameters and gives the same g.
+        """
+        return self
 
     def for_classes(self, classes: int) -> Self:
         """The same map with one output per class, where its width was left open."""
@@ -121,6 +130,7 @@ class StagedMap(FeatureMap):
     """
 
     drops_input: ClassVar[bool] = True
+    multiplies_features: ClassVar[bool] = True  # with X itself, not with what was summed of it before
 
     @property
     def ignored_settings(self) -> frozenset[str]:
@@ -154,3 +164,66 @@ def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
     if not feature_map.drops_input:
         raise InputError(f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out.")
     return rates
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
+
+    nodes: np.ndarray  # k, ascending
+    hops: tuple[int, ...]  # of each term: how many edges it goes
+    values: np.ndarray  # t × k, in float64
+
+
+@dataclass(frozen=True)
+class NeighbourSum(FeatureMap):
+    """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
+
+    What follows from g by a product, then is a sum over neighbours as well: class scores, and K where the
+    base kernel is a dot product.
+    """
+
+    @abstractmethod
+    def shares(self, graph: Graph, node: int) -> Shares:
+        """a_t(u) of one node."""
+
+    @abstractmethod
+    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
+        """ω_t: r × t."""
+
+    @abstractmethod
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+        """x_u of some nodes, as the first layer takes them: k × f."""
+
+    @abstractmethod
+    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+        """The first layer's product with X: k × r × width."""
+
+    @abstractmethod
+    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
+        """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
+
+        Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
+        linear in x and in the biases.
+        """
+
+    @torch.enable_grad()
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
+
+        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
+        and what all biases add (r). w has the shape of z.
+        """
+        parameters = {
+            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
+            for name, value in parameters.items()
+        }
+        first = first.detach().clone().requires_grad_()
+        constants = [value for value in parameters.values() if value.requires_grad]
+        whole = (self.node_outputs(parameters, first) * towards).sum()
+        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
+        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
+        for value, slope in zip(constants, of_constants, strict=True):
+            if slope is not None:
+                added += (value.detach() * slope).sum(dim=1)
+        return slopes, added

@@ -15,17 +15,14 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.gat import AttentionInputs
-from kernode.maps.layers.activation import activate
-from kernode.maps.layers.attention import Edges, attend, attention_reason
+from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.input_dropout import input_products
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.normalization import initial_norm, layer_norm
+from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
 from kernode.maps.layers.propagation import (
     GraphInputs,
     adjacency_reason,
@@ -34,14 +31,16 @@ from kernode.maps.layers.propagation import (
     propagate,
 )
 from kernode.maps.layers.sizes import (
+    ROWS,
     STATES,
+    WIDTHS,
     adjacency_held,
     attention_held,
-    features_held,
-    norms_held,
-    trained,
+    check_heads,
+    check_widths,
+    layers_held,
+    width_of,
 )
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
 
 LAYERS = ("gcn", "sage", "gat")
 _STREAMS = 8  # of randomness, for the parameters of each layer
@@ -78,16 +77,10 @@ class ClassicGNN(StagedMap):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if self.layer not in LAYERS:
-            raise InputError(f"layer must be one of {', '.join(map(repr, LAYERS))}. Got {self.layer!r}.")
-        if not self.hidden:
-            raise InputError("ClassicGNN needs at least one layer of message passing. Got hidden=().")
-        if self.heads < 1 or any(width % self.heads for width in self.hidden):
-            raise InputError(
-                f"hidden widths must be multiples of heads. Got hidden={self.hidden} and heads={self.heads}."
-            )
-        if self.heads > 1 and self.layer != "gat":
-            raise InputError(f"heads belong to layer='gat'. Got heads={self.heads} with {self.layer!r}.")
+        require_setting(self.layer in LAYERS, "layer", f"one of {', '.join(map(repr, LAYERS))}", self.layer)
+        require_setting(bool(self.hidden), "hidden", "a width for each layer of message passing", self.hidden)
+        check_heads(self.hidden, self.heads)
+        require_setting(self.heads == 1 or self.layer == "gat", "heads", "1 but for layer='gat'", self.heads)
 
     @property
     def reach(self) -> int:
@@ -96,18 +89,15 @@ class ClassicGNN(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges and the layers."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
+        held = layers_held(self, sizes, place)
         if self.layer == "gat":
             held += attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
         else:
-            held += adjacency_held(sizes, place) * (
-                1 if self.layer == "gcn" else 2
-            )  # its transpose is another
-        widths = (sizes.features, *self.hidden, width_of(self))
-        more = (self.layer == "sage") + self.residual  # weights beside the neighbours'
-        weights = more * sum(rows * columns for rows, columns in pairwise(widths[:-1]))
-        held += norms_held(self.hidden, sizes, place) if self.norm else 0.0
-        return held + trained(widths, sizes, place) + place.dtype.itemsize * STATES * weights
+            matrices = 1 if self.layer == "gcn" else 2  # a mean's transpose is another
+            held += matrices * adjacency_held(sizes, place)
+        more = (self.layer == "sage") + self.residual  # weights besides the neighbours'
+        weights = more * sum(rows * columns for rows, columns in pairwise((sizes.features, *self.hidden)))
+        return held + place.dtype.itemsize * STATES * weights
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Ā, the mean or attention."""
@@ -148,7 +138,7 @@ class ClassicGNN(StagedMap):
         dropout: Dropout | None = None,
     ) -> Tensor:
         """The first layer before its relu."""
-        products = input_products(prepared.features, self._weights(parameters, 0), dropout)
+        products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
     def finish(

@@ -9,12 +9,11 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.sizes import STATES
-from kernode.maps.layers.widths import width_of
+from kernode.maps.layers.sizes import STATES, width_of
 
 
 @dataclass(frozen=True)

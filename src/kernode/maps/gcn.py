@@ -11,15 +11,13 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.activation import activate
 from kernode.maps.layers.linear import initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.mlp import activate, first_layer
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import adjacency_held, features_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, check_widths, layers_held, width_of
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class GCN(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, Ā and the layers."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
-        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        return layers_held(self, sizes, place) + adjacency_held(sizes, place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Ā, as it is."""

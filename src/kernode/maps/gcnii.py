@@ -11,16 +11,22 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.activation import activate
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.mlp import activate, first_layer
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import adjacency_held, features_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import (
+    ROWS,
+    WIDTHS,
+    adjacency_held,
+    check_widths,
+    features_held,
+    trained,
+    width_of,
+)
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,10 @@ class GCNII(StagedMap):
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
-        if len(self.hidden) != 1:
-            raise InputError(f"GCNII's layers have one width, such as (64,). Got hidden={self.hidden}.")
-        if self.depth < 1 or not 0 <= self.alpha <= 1 or not self.theta > 0:
-            raise InputError(
-                "GCNII needs depth ≥ 1, alpha in [0, 1] and theta above 0. "
-                f"Got {self.depth}, {self.alpha} and {self.theta}."
-            )
+        require_setting(len(self.hidden) == 1, "hidden", "one width, such as (64,)", self.hidden)
+        require_setting(self.depth >= 1, "depth", "at least 1", self.depth)
+        require_setting(0 <= self.alpha <= 1, "alpha", "in [0, 1]", self.alpha)
+        require_setting(self.theta > 0, "theta", "above 0", self.theta)
 
     @property
     def reach(self) -> int:

@@ -11,18 +11,15 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import HopOperator, Powers, check_hops, cost_of
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.hop_mlp import HopInputs
-from kernode.maps.layers.columns import column_statistics, initial_columns
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_weights, multiply_stacked
-from kernode.maps.layers.mlp import activated, first_layer
-from kernode.maps.layers.normalization import initial_norm
-from kernode.maps.layers.sizes import hops_trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.mlp import activated, first_layer, initial_norm
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, hops_trained, width_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class HopStages(StagedMap):
     - ``hidden``: width of each stage but the last; ``(256,)`` is two stages.
     - ``hops``: H of every stage; all stages together reach as far as their sum.
     - ``norm``: LayerNorm before relu.
-    - ``outputs``, ``powers``, ``normalize_rows``, ``standardize``: as in :class:`~kernode.maps.HopMLP`.
+    - ``outputs``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
     """
 
     hidden: tuple[int, ...] = (256,)
@@ -43,7 +40,6 @@ class HopStages(StagedMap):
     powers: Powers = "each"
     norm: bool = True
     normalize_rows: bool = False
-    standardize: bool = False
 
     search_space: ClassVar = {**WIDTHS, "hops": (1, 2), "norm": (True, False), **ROWS}
 
@@ -69,12 +65,12 @@ class HopStages(StagedMap):
         """X and the hop operator of a graph."""
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
         operator = HopOperator.of(graph, self.hops, self.powers, place)
-        return HopInputs(features, operator, statistics=column_statistics(graph, self))
+        return HopInputs(features, operator)
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
-        parameters = initial_columns(prepared.statistics, len(draws.seeds), place)
+        parameters: Parameters = {}
         for stage, (rows, columns) in enumerate(pairwise(widths)):
             weight = initial_weights(rows, columns, self.hops + 1, stage, draws, place, gain=1)
             parameters[f"weight_{stage}"] = weight

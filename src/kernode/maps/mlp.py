@@ -11,16 +11,13 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.activation import activate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_linear, multiply_stacked
-from kernode.maps.layers.mlp import first_layer
-from kernode.maps.layers.normalization import initial_norm, layer_norm
-from kernode.maps.layers.sizes import features_held, norms_held, trained
-from kernode.maps.layers.widths import ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.mlp import activate, first_layer, initial_norm, layer_norm
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, layers_held, width_of
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,7 @@ class MLP(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and the layers."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
-        held += norms_held(self.hidden, sizes, place) if self.norm else 0.0
-        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
+        return layers_held(self, sizes, place)
 
     def prepare(self, graph: Graph, place: Place) -> Tensor | SparseMatrix:
         """X."""

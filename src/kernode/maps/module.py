@@ -17,13 +17,12 @@ from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, MissingExtraError, warn
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.sizes import dense_held
-from kernode.maps.layers.widths import width_of
+from kernode.maps.layers.sizes import dense_held, width_of
 
 
 @dataclass(frozen=True)
@@ -103,14 +102,6 @@ class ModuleMap(FeatureMap):
                 modules.append(self.module(prepared.features.shape[1], width_of(self)))
         states = [dict(module.named_parameters()) | dict(module.named_buffers()) for module in modules]
         stacked = {name: torch.stack([state[name].detach() for state in states]) for name in states[0]}
-        for name, value in stacked.items():
-            if not value.is_floating_point() and not torch.equal(
-                value.to(place.dtype).to(value.dtype), value
-            ):
-                raise InputError(
-                    f"{type(modules[0]).__name__} has a buffer, {name}, that a float cannot hold. Make it "
-                    "an attribute of the module, or use precision=64."
-                )
         return {name: value.to(place.dtype).to(place.device) for name, value in stacked.items()}
 
     def __call__(
@@ -196,14 +187,10 @@ class Wrapped(ModuleMap):
         cls, module: type[nn.Module], outputs: int | None = None, normalize_rows: bool = True, **settings: Any
     ) -> Wrapped:
         """Make a map of a module class and its settings."""
-        if isinstance(module, nn.Module):
-            kind = type(module).__name__
-            raise InputError(
-                f"each replica makes a module of its own: give the class and its settings, "
-                f"Wrapped.of({kind}, …). Got an instance of {kind}."
-            )
         if not (isinstance(module, type) and issubclass(module, nn.Module)):
-            raise InputError(f"Wrapped.of takes a class of torch modules. Got {module!r}.")
+            got = f"an instance of {type(module).__name__}" if isinstance(module, nn.Module) else module
+            sentence = f"Wrapped.of takes a class of torch modules, and its settings. Got {got}."
+            raise InputError(sentence, "setting", setting="module")
         name = module.__qualname__
         before = cls.known.get(name)
         if before is not None and before.__module__ != module.__module__:  # else a cell that is run again

@@ -13,15 +13,14 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import smoothed_held, trained
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS, check_widths, width_of
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, smoothed_held, trained, width_of
 
 
 @dataclass(frozen=True)
@@ -38,18 +37,15 @@ class Presmoothed(StagedMap):
     powers: Literal["each", "last", "plain"] = "each"
     normalize_rows: bool = True
 
+    multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, **HOPS, **ROWS}
 
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
         whole("hops", self.hops, 1, MOST_HOPS)
-        if self.powers == "released":
-            raise InputError(
-                "powers='released' has nothing between T_0 and T_H, and side by side that is columns of "
-                "zeros. Use powers='each', 'last' or 'plain'."
-            )
-        if self.powers not in ("each", "last", "plain"):
-            raise InputError(f"powers must be 'each', 'last' or 'plain'. Got {self.powers!r}.")
+        # "released" has nothing between T_0 and T_H: side by side that is columns of zeros.
+        known = ("each", "last", "plain")
+        require_setting(self.powers in known, "powers", "'each', 'last' or 'plain'", self.powers)
 
     @property
     def reach(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -13,12 +14,16 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import part
-from kernode.config import require_part
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.config import require_part, require_setting
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.diffused_components import DiffusedComponents
+from kernode.maps.smoother import DiffusedComponents
+
+
+def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
+    """An attribute that follows from those of both maps."""
+    return property(lambda both: how(getattr(one, name) for one in both.maps.values()))
 
 
 @dataclass(frozen=True)
@@ -47,33 +52,17 @@ class SideBySide(FeatureMap):
     def __post_init__(self) -> None:
         for name in ("first", "second"):
             require_part(name, getattr(self, name), FeatureMap, "kernode.maps.HopMLP(outputs=64)")
-        if not 0 <= self.share <= 1:
-            raise InputError(f"share must be in [0, 1]. Got {self.share!r}.")
+        require_setting(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
 
     @property
     def maps(self) -> dict[str, FeatureMap]:
         """Both, by the names of their parameters."""
         return {"first": self.first, "second": self.second}
 
-    @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
-        return self.first.learns or self.second.learns
-
-    @property
-    def drops_input(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
-        return self.first.drops_input or self.second.drops_input
-
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """Whether both are."""
-        return self.first.capturable and self.second.capturable
-
-    @property
-    def per_node(self) -> bool:  # type: ignore[override]
-        """Whether one of them is."""
-        return self.first.per_node or self.second.per_node
+    learns = _of_maps(any, "learns")
+    drops_input = _of_maps(any, "drops_input")
+    per_node = _of_maps(any, "per_node")
+    capturable = _of_maps(all, "capturable")
 
     @property
     def reach(self) -> int | None:

@@ -1,1 +1,1 @@
-"""How good answers are: accuracy, ranking of links, retrieval of alike nodes, significance. In percent."""
+"""Accuracy, calibration, ranking, and significance of differences. Figures are percentages."""

@@ -1,9 +1,8 @@
-"""Do probabilities mean what they say? Calibration error beside what chance explains. Errors are percentages.
+"""Calibration of probabilities: calibration error next to the one by chance, Brier score, coverage.
 
-Nodes are put into 15 bins by their confidence, the probability of the class that is found, and a bin's error
-is how far its mean confidence is from its accuracy. Bins hold equally many nodes: confidences crowd near 1,
-where bins of equal width would hold nearly all nodes in one and a handful in most others. Nodes with the same
-confidence are in the same bin, so that their order does not matter.
+Nodes are put into 15 bins by confidence, the probability of the predicted class. A bin's error is the
+distance of its mean confidence from its accuracy. Bins hold equally many nodes, for most confidences are near
+1; nodes with the same confidence are in the same bin. Errors are percentages.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from typing import Any
 import numpy as np
 
 BINS = 15
+THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _DRAWS = 1000  # at most, and fewer where there are many nodes, whose figures vary less
 _FEWEST_DRAWS = 100
 _NUMBERS = 2 * 10**7  # that are drawn in all, about
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
-    """Expected calibration error: |confidence − accuracy| of the bins, weighted by their nodes; (m), (m).
+    """Return the expected calibration error: |confidence − accuracy| of bins, weighted by nodes; (m), (m).
 
     >>> calibration_error(np.full(10, 0.9), np.arange(10) < 7)
     20.0
@@ -29,13 +29,12 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
 
 
 def error_by_chance(confidence: np.ndarray, nodes: np.ndarray | None = None) -> tuple[float, float]:
-    """The calibration error that perfect confidences (r × m) have: its mean, and the most in 19 of 20 draws.
+    """Return the calibration error of perfect confidences (r × m): its mean, and its 95 % quantile.
 
-    Even where each answer is right with just the probability that it claims, m nodes fall out unevenly. They
-    are drawn so, again and again from one seed, and the errors of the r runs are averaged as those of a
-    report are. Runs that answer about the same node are right or wrong together as far as their confidences
-    allow, for they do err on the same nodes: ``nodes`` (m, or r × m) says which is which, None that each run
-    has the same.
+    Even where each prediction is right with exactly its confidence, the error of m nodes is not 0. It is
+    simulated from a fixed seed, and averaged over the r runs as in a report. Runs are right or wrong on the
+    same node together as far as their confidences allow: ``nodes`` (m, or r × m) identifies nodes, None means
+    that all runs have the same.
 
     >>> expected, at_most = error_by_chance(np.full((1, 400), 0.8))
     >>> 1.5 < expected < 2 < 3 < at_most < 4.5
@@ -56,7 +55,7 @@ def error_by_chance(confidence: np.ndarray, nodes: np.ndarray | None = None) -> 
 
 
 def reliability(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """The bins that hold something, from the least confidence to the most: what was claimed, what came true.
+    """Return the non-empty bins in order of confidence: mean confidence, accuracy and number of nodes.
 
     >>> reliability(np.array([0.5, 0.5, 1.0]), np.array([True, False, True]))
     [{'confidence': 50.0, 'accuracy': 50.0, 'nodes': 2}, {'confidence': 100.0, 'accuracy': 100.0, 'nodes': 1}]
@@ -71,9 +70,9 @@ def reliability(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any
 
 
 def brier(probabilities: np.ndarray, truth: np.ndarray) -> float:
-    """Squared distance to the truth, the mean over nodes: 0 at best, 2 at worst; (… × m × c), (… × m).
+    """Return the Brier score, the mean squared distance to the truth, from 0 to 2; (… × m × c), (… × m).
 
-    A true class that is not among the c (below 0, or c and above) was given probability 0.
+    A true class that is not among the c (below 0, or c and above) has probability 0.
 
     >>> brier(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 1]))
     0.29
@@ -83,7 +82,7 @@ def brier(probabilities: np.ndarray, truth: np.ndarray) -> float:
 
 
 def negative_log_likelihood(probabilities: np.ndarray, truth: np.ndarray) -> float | None:
-    """−log of the true class's probability, the mean over nodes whose class is among the c; None without any.
+    """Return the mean −log probability of the true class over nodes whose class is among the c; None without.
 
     >>> round(negative_log_likelihood(np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([0, 1])), 4)
     0.3993
@@ -94,8 +93,24 @@ def negative_log_likelihood(probabilities: np.ndarray, truth: np.ndarray) -> flo
     return float(-np.log(np.maximum(of_truth[known], np.finfo(np.float64).tiny)).mean())
 
 
+def coverage(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
+    """Return for each threshold the nodes whose confidence reaches it, and their accuracy, in percent.
+
+    >>> coverage(np.array([0.4, 0.85, 0.9, 0.9]), np.array([False, True, True, False]))[2]
+    {'threshold': 0.9, 'answered': 50.0, 'accuracy': 50.0}
+    """
+    rows = []
+    for threshold in THRESHOLDS:
+        sure = confidence >= threshold
+        accuracy = round(100 * float(right[sure].mean()), 4) if sure.any() else None
+        rows.append(
+            {"threshold": threshold, "answered": round(100 * float(sure.mean()), 4), "accuracy": accuracy}
+        )
+    return rows
+
+
 def _of_truth(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities in float64, those of the true classes, and where the true class has one."""
+    """Return probabilities in float64, those of the true classes, and where the true class is known."""
     p = probabilities.astype(np.float64)
     truth = np.broadcast_to(truth, p.shape[:-1])
     known = (truth >= 0) & (truth < p.shape[-1])
@@ -104,7 +119,7 @@ def _of_truth(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray,
 
 
 def _bins(confidence: np.ndarray) -> np.ndarray:
-    """The bin of each node: where its confidence stands among quantiles of all."""
+    """Return the bin of each node, by the quantiles of all confidences."""
     m = len(confidence)
     cuts = np.sort(confidence)[np.arange(1, BINS) * m // BINS]
     return np.searchsorted(cuts, confidence, side="right")

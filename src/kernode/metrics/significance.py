@@ -1,8 +1,7 @@
-"""Is one method better than another? Paired differences over random splits, tested honestly.
+"""Significance of paired differences between two methods over random splits.
 
-Random splits of one graph overlap, so differences between them are not independent, and their spread
-alone makes a test far too sure of itself. Nadeau and Bengio (2003) correct the variance of the mean:
-s² (1/S + test nodes / training nodes) for S splits.
+Random splits of one graph overlap, so differences between them are not independent. Nadeau and Bengio (2003)
+correct the variance of the mean: s² (1/S + test nodes / training nodes) for S splits.
 """
 
 from __future__ import annotations

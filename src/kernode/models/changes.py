@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kernode.config import Config, changed
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.training.settings import Training
 
 PARTS = ("map", "kernel", "loss", "training")
@@ -87,10 +87,7 @@ class Changes:
         """Other training settings. Where the last epoch is kept, nothing is left to be patient for."""
         given, settings = self.parts.get("training", before), self.of_part("training")
         if not isinstance(given, Training):
-            raise InputError(
-                f"training must be a Training(…), or a mapping of its settings. Got {given!r}.",
-                "setting", setting="training", value=given,
-            )  # fmt: skip
+            raise bad_setting("training", "a Training(…), or a mapping of its settings", given)
         if settings.get("selection") == "last" and "patience" not in settings:
             settings = {"epochs": given.to_the_last().epochs, "patience": None, **settings}
         found: Training = changed(given, settings)

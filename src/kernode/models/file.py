@@ -13,10 +13,11 @@ from torch import Tensor
 
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
-from kernode.data.graph_tensors import graph_from_tensors, graph_to_tensors
-from kernode.data.tables.columns import Encoding
 from kernode.errors import KernodeError
 from kernode.graph import Graph
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
+from kernode.io.tables.columns import Encoding
+from kernode.maps.former import current_parameters
 from kernode.models.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors
 from kernode.training.settings import Training
@@ -53,9 +54,7 @@ def _as_tensor(value: np.ndarray | Tensor) -> Tensor:
 
 
 def read_model(path: str | Path, kind: type[Model] = Model) -> Model:
-    """Read a model of a kind, or of any."""
-    import kernode.tasks  # noqa: F401 (models and methods of every task are known then)
-
+    """Read a model of a kind, or of any whose task is imported (``kernode.tasks``)."""
     kinds = [name for name, one in Model.kinds.items() if issubclass(one, kind)]
     tensors, facts = read_tensors(path, *kinds)
     found = Model.kinds[facts["kind"]]
@@ -74,7 +73,7 @@ def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any],
         **common | {"seeds": tuple(facts["seeds"])},
         method=Config.from_json(facts["method"]),
         training=Training.from_json(facts["training"]),
-        parameters=part(tensors, "parameters."),
+        parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
         kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},
         encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,

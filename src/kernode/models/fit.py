@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
-from kernode.compute.threads import cpu_threads
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
+from kernode.io.sizes import GraphSizes
 from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
 from kernode.models.model import ModelOnGraph
 from kernode.models.task import Task

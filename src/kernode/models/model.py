@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -19,10 +19,10 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config
-from kernode.data.tables.columns import Encoding
 from kernode.graph import Graph
-from kernode.graph.names import as_nodes
+from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
+from kernode.io.tables.columns import Encoding
 from kernode.kernels import NodeKernel
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -97,7 +97,7 @@ class Model(ABC):
         """Facts of a file of any earlier version in today's form."""
         return facts
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 (a task may have nothing to check)
         """Raise ValueError unless the fields fit each other: anybody can make a file's checksum right."""
 
     def save(self, path: str | Path, graph: Graph | None = None) -> Path:
@@ -157,6 +157,27 @@ class Model(ABC):
     def __repr__(self) -> str:
         settings = json.dumps(self.method.to_json())
         return f"{type(self).__name__}({settings} on {self.dataset!r}, seeds {list(self.seeds)})"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures of a model in percent, and what to compare them with; ``print`` it."""
+
+    figures: dict[str, Any]
+    describe: Callable[[dict[str, Any]], list[str]] = field(repr=False, compare=False)  # in lines
+
+    def __getitem__(self, name: str) -> Any:
+        return self.figures[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.figures
+
+    def __str__(self) -> str:
+        return "\n".join(self.describe(self.figures))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 def describe_seeds(seeds: tuple[int, ...]) -> str:

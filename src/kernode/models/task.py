@@ -67,7 +67,7 @@ class Task(ABC):
         """A method as wide as the task needs it."""
         return method
 
-    def check(self, method: Any, training: Training) -> None:
+    def check(self, method: Any, training: Training) -> None:  # noqa: B027 (it may take any)
         """Raise where a method cannot learn this task."""
 
     def begin(self, method: Any, training: Training) -> TrainingLoop:

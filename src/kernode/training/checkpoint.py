@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError, KernodeError, bad_setting
 from kernode.storage import complete, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
 
@@ -51,9 +51,7 @@ class Checkpoint(Callback):
         self.path = Path(self.path)
         whole("every", self.every, 1)
         if self.resume not in (True, False, "if there"):
-            raise InputError(
-                f"resume must be True, False or 'if there'. Got {self.resume!r}.", "setting", setting="resume"
-            )
+            raise bad_setting("resume", "True, False or 'if there'", self.resume)
 
     def part(self, name: str) -> Checkpoint:
         """The file of one of several trainings that make up a fit; "" is the fit itself.

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.adam import Adam
-from kernode.compute.average import Average
-from kernode.compute.capture import captured
+from kernode.compute.adam import Adam, Average
+from kernode.compute.gpu import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
@@ -181,9 +180,10 @@ class TrainingLoop:
                 if self._has_stopped(epoch):
                     break
                 with deferred_interrupt() if self._keeps_state else nullcontext():
-                    self.is_within_epoch = True
-                    record = _joined([act(epoch) for act in self._advance])
-                    self.history.append(_in_block(record, self._blocks, epoch, self.epochs))
+                    self.is_within_epoch, records = True, []
+                    for advance in self._advance:
+                        records.append(advance(epoch))
+                    self.history.append(_in_block(_joined(records), self._blocks, epoch, self.epochs))
                     self.is_within_epoch = False
                 for callback in self.callbacks:
                     callback.on_epoch_end(self)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from kernode.compute.free_memory import free_at, readable
+from kernode.compute.machine import free_at, readable
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
+from kernode.io.sizes import GraphSizes
 from kernode.training.settings import Training
 
 

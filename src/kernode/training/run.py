@@ -14,8 +14,9 @@ import torch
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.config import Config
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.graph import Graph
+from kernode.maps.former import former_json
 from kernode.training.callbacks import Callback
 from kernode.training.settings import Training
 
@@ -38,10 +39,7 @@ class Run:
     def __post_init__(self) -> None:
         for one in self.callbacks:
             if not isinstance(one, Callback):
-                raise InputError(
-                    f"callbacks must be a list of Callback objects, such as Checkpoint(path). Got {one!r}.",
-                    "setting", setting="callbacks", value=one,
-                )  # fmt: skip
+                raise bad_setting("callbacks", "a list of Callback objects, such as Checkpoint(path)", one)
 
     @property
     def replicas(self) -> int:
@@ -63,7 +61,7 @@ class Run:
         """What two runs must share for one to continue the other's checkpoint; epochs may grow."""
         facts = {
             "graph": graph.fingerprint,
-            "method": method.to_json(),
+            "method": former_json(method.to_json()),
             "training": training.to_json() | {"epochs": None},
             "data": hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in data)).hexdigest(),
             "seeds": self.seeds,

@@ -13,7 +13,7 @@ from torch import Tensor
 from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.config import LATER, RUNTIME, Config
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
 _RATES = ("dropout", "input_dropout")
@@ -70,10 +70,7 @@ class Training(Config):
         _one_of("select_by", self.select_by, ("accuracy", "map"))
         _one_of("precision", self.precision, (32, 64))
         if not (isinstance(self.averaging, Real) and 0 <= self.averaging < 1):
-            raise InputError(
-                f"averaging must be a number in [0, 1). Got {self.averaging!r}.",
-                "setting", setting="averaging", value=self.averaging,
-            )  # fmt: skip
+            raise bad_setting("averaging", "a number in [0, 1)", self.averaging)
         if self.stopping_rule is not None and self.selection == "last":
             raise InputError(
                 "patience stops at the best epoch, and the last one is to be kept. Leave it out.",
@@ -108,7 +105,7 @@ class Training(Config):
 def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         listed = " or ".join(map(repr, choices))
-        raise InputError(f"{name} must be {listed}. Got {value!r}.", "setting", setting=name, value=value)
+        raise bad_setting(name, listed, value)
 
 
 def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:

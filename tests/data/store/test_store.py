@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernode.data import Store, load_graph, write_store
-from kernode.data.registry import identify
-from kernode.data.sizes import GraphSizes, look_up
-from kernode.data.store.fingerprint import fingerprint
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
+from kernode.io import Store, load_graph, write_store
+from kernode.io.registry import identify
+from kernode.io.sizes import GraphSizes, look_up
+from kernode.io.store.part import fingerprint
 
 
 def assert_same(one: Graph, other: Graph) -> None:
@@ -113,38 +112,6 @@ def test_a_store_tells_its_sizes_without_being_read(tmp_path: Path) -> None:
     (store.folder / "part-00000.safetensors").write_bytes(b"x" * store.parts[0].bytes)
     known, counted = look_up(str(store.folder)), GraphSizes.of(load_graph("cora"))
     assert (known.entries, known.filled, known.known_as) == (counted.entries, counted.filled, "cora")
-
-
-def test_metis_puts_the_nodes_of_a_part_beside_each_other(tmp_path: Path) -> None:
-    cora = replace(load_graph("cora"), node_names=None)
-    given_order = write_store(cora, tmp_path / "given", parts=4)
-    store = write_store(cora, tmp_path / "metis", parts=4, order="metis")
-    names = store.names()
-    assert names is not None
-    was = names.astype(int)
-    whole = store.whole()
-    assert (whole.adjacency != cora.adjacency[was][:, was]).nnz == 0
-    np.testing.assert_array_equal(whole.labels, cora.labels[was])
-    assert whole.notes[-1] == "renumbered the nodes by METIS; their names are the positions they had"
-    assert _crossing(store) < _crossing(given_order) / 3
-
-
-def test_metis_keeps_names(tmp_path: Path) -> None:
-    cora = load_graph("cora")
-    whole = write_store(cora, tmp_path / "metis", parts=4, order="metis").whole()
-    assert whole.notes[-1] == "renumbered the nodes by METIS"
-    was = cora.find(whole.node_names)
-    np.testing.assert_array_equal(whole.labels, cora.labels[was])
-    assert (whole.features != cora.features[was]).nnz == 0
-
-
-def _crossing(store: Store) -> int:
-    """Entries that join a part to another."""
-    parts = [store.part(number) for number in range(len(store.parts))]
-    return sum(
-        int(((part.adjacency.indices < part.start) | (part.adjacency.indices >= part.stop)).sum())
-        for part in parts
-    )
 
 
 def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:

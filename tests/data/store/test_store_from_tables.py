@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from kernode.data import read_table, write_store
-from kernode.data.store import NotBoundedError, Roles, shard_tables
-from kernode.data.store.from_tables import nodes, numbering, sorting
 from kernode.errors import FileError, InputError, KernodeWarning
+from kernode.io import read_table, write_store
+from kernode.io.store import NotBoundedError, Roles, from_tables, shard_tables, table_edges
 
 EDGES = {
     "source": ["b", "a", " b", "zed", "a", None, "c", "d ", "d", "new", "x", "a"],
@@ -41,10 +40,10 @@ NODES = {
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a dozen rows are many batches, buckets and blocks."""
-    monkeypatch.setattr(numbering, "_ROWS", 3)
-    monkeypatch.setattr(sorting, "_ROWS", 4)
-    monkeypatch.setattr(sorting, "_BUCKET", 4)
-    monkeypatch.setattr(nodes, "_CELLS", 16)
+    monkeypatch.setattr(table_edges, "_ROWS", 3)
+    monkeypatch.setattr(table_edges, "_PAIRS", 4)
+    monkeypatch.setattr(table_edges, "_BUCKET", 4)
+    monkeypatch.setattr(from_tables, "_CELLS", 16)
 
 
 def written(folder: Path, edges: Any, people: Any, row_group: int = 2) -> tuple[Path, Path]:
@@ -192,13 +191,13 @@ def test_columns_that_need_all_nodes_are_refused_by_name(
 @pytest.mark.parametrize(
     ("edges", "people", "options", "sentence"),
     [
-        ({"x": [1], "y": [2]}, {"id": [1], "z": [1]}, {}, "Pass source= and target="),
-        ({"source": [1], "target": [2]}, {"who": [1], "z": [1]}, {}, "Pass id=, one of who, z"),
-        ({"source": [1], "target": [2]}, {"z": [1], "name": [1]}, {}, "Pass id=, one of z, name"),
+        ({"x": [1], "y": [2]}, {"id": [1], "z": [1]}, {}, "Name them"),
+        ({"source": [1], "target": [2]}, {"who": [1], "z": [1]}, {}, "Name one of who, z"),
+        ({"source": [1], "target": [2]}, {"z": [1], "name": [1]}, {}, "Name one of z, name"),
         ({"source": [1.5], "target": [2]}, {"id": [1], "z": [1]}, {}, "'source' holds double"),
         ({"source": [1], "target": [2], "w": ["1,5"]}, {"id": [1], "z": [1]}, {}, "'w' holds string"),
         ({"source": [1], "target": [2]}, {"id": [1]}, {}, "no columns for features"),
-        ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"positions": 8}, "positions= needs all"),
+        ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"positions": 8}, "positions needs all"),
         ({"source": [1], "target": [2]}, {"id": [1], "z": [1]}, {"features": {"z": "category"}}, "category"),
     ],
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from kernode.data import Store
+from kernode.io import Store
 
 N, EDGES, FEATURES = 1_000_000, 10_000_000, 8
 LIMITED = """

@@ -56,7 +56,8 @@ def test_features_alone_are_scikit_learns_logistic_regression():
 def test_validation_chooses_and_test_nodes_never_do():
     labels, tested = CLUSTERS.labels, np.asarray(SPLIT.test)[None]
     right, wrong = (
-        baselines(CLUSTERS, labelled_nodes(), tested, truth) for truth in (labels[tested], labels[tested] * 0 + 9)
+        baselines(CLUSTERS, labelled_nodes(), tested, truth)
+        for truth in (labels[tested], labels[tested] * 0 + 9)
     )
     for name in ("features", "edges"):
         assert right[name]["settings"] == wrong[name]["settings"]

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.data import random_split
 from kernode.errors import KernodeWarning
+from kernode.io.node_split import random_split
 from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.tasks.classes.calibration import Calibration, Tempering, fit_calibration, fit_temperings
 from kernode.tasks.classes.evaluation import calibration_lines, calibration_report

@@ -9,8 +9,8 @@ import pytest
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.data.sizes import GraphSizes
-from kernode.graph.growth import extended
+from kernode.graph.edits import extended
+from kernode.io.sizes import GraphSizes
 from kernode.models.changes import Changes
 from kernode.tasks.classes.folds import fit_again
 from kernode.tasks.classes.method import NodeMethod

@@ -15,7 +15,7 @@ from growth import edges_of, growth
 from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.graph import Graph
-from kernode.graph.growth import extended, touched
+from kernode.graph.edits import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother

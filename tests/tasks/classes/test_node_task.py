@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.metrics.retrieval import retrieval
+from kernode.metrics.ranking import retrieval
 from kernode.models.changes import Changes
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled
@@ -18,7 +18,19 @@ from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, LABELS, NO_NODES, SHORT, SINGLE, SPLIT, fit, labelled_nodes, node_task, split_of, trained
+from tasks import (
+    DOUBLE,
+    LABELS,
+    NO_NODES,
+    SHORT,
+    SINGLE,
+    SPLIT,
+    fit,
+    labelled_nodes,
+    node_task,
+    split_of,
+    trained,
+)
 
 JOINT = METHODS["joint"]
 RUN = Run((0, 1), DOUBLE)
@@ -67,7 +79,9 @@ def test_splits_become_rows_and_one_row_where_all_share_them():
 def test_only_training_nodes_say_which_classes_there_are():
     split, labels = split_of(CLUSTERS), CLUSTERS.labels.copy()
     train = split.train[labels[split.train] != 1]
-    labels[split.validation[0]] = -1  # no label: wrong whatever is answered, as is a class that no node trains
+    labels[
+        split.validation[0]
+    ] = -1  # no label: wrong whatever is answered, as is a class that no node trains
     named = replace(CLUSTERS, class_names=("red", "green", "blue"), labels=labels)
     task = NodeTask.of_splits(named, [replace(split, train=train)], RUN)
     assert task.classes == ("red", "blue")
@@ -274,7 +288,9 @@ def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
 
     def test_probabilities(seed, replicas):
         training = {"precision": 64}
-        model = kn.NodeKernelClassifier("k3", random_state=seed, replicas=replicas, training=training, device="cpu")
+        model = kn.NodeKernelClassifier(
+            "k3", random_state=seed, replicas=replicas, training=training, device="cpu"
+        )
         return model.fit(graph=graph, split=split).model_.on(graph).probabilities(split.test)
 
     stack = test_probabilities(0, 10)

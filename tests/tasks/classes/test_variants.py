@@ -213,7 +213,9 @@ def test_auto_on_a_graph_that_was_searched_is_what_was_found():
     assert "diffusion-decayed" not in candidates("auto", "cora", margin=0.5)  # it has none: a choice again
 
 
-@pytest.mark.parametrize(("split", "tuned"), [(None, True), ("fastgcn", True), ("public", False), ("jk", False)])
+@pytest.mark.parametrize(
+    ("split", "tuned"), [(None, True), ("fastgcn", True), ("public", False), ("jk", False)]
+)
 def test_searched_settings_are_used_on_the_split_of_the_search_alone(cora, split, tuned):
     """The public split tests the same nodes, but has a ninth of the labels that the search had."""
     graph, _ = cora
@@ -239,7 +241,9 @@ def test_any_objective_and_kernel_loss_go_with_any_variant_on_any_data_set(name)
         assert objective == "kernel" or getattr(method.map, "outputs", None) is None
 
 
-@pytest.mark.parametrize(("objective", "part"), [("kernel", FULL.kernel), ("softmax", FULL.softmax), ("joint", FULL)])
+@pytest.mark.parametrize(
+    ("objective", "part"), [("kernel", FULL.kernel), ("softmax", FULL.softmax), ("joint", FULL)]
+)
 def test_an_objective_takes_its_part_of_a_joint_loss(objective, part):
     assert changed_loss(FULL, objective, {}) == part
     assert changed_loss(part, None, {"objective": objective}) is part

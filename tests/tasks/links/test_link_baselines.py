@@ -7,8 +7,8 @@ import pytest
 
 import kernode as kn
 from graphs import CLUSTERS, dense_features
-from kernode.tasks.links.evaluation import link_baselines
 from kernode.metrics.ranking import link_metrics
+from kernode.tasks.links.evaluation import link_baselines
 
 
 def test_baselines_are_loops_over_pairs():

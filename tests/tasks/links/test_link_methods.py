@@ -10,8 +10,8 @@ import torch
 
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws
-from kernode.data.edge_split import is_edge, split_edges
-from kernode.data.sizes import GraphSizes
+from kernode.io.edge_split import is_edge, split_edges
+from kernode.io.sizes import GraphSizes
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModel
 from kernode.training.settings import Training

@@ -11,7 +11,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.stack import part
-from kernode.data.edge_split import is_edge, split_edges
+from kernode.io.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.maps import HopMLP
 from kernode.tasks.links.method import LinkMethod

@@ -2,13 +2,13 @@
 
 import pytest
 
-from graphs import CLUSTERS
 import kernode as kn
-from kernode.kernels import RBF, Linear, Normalized
+from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
+from kernode.kernels import RBF, Linear, Normalized
+from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
-from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.training.settings import Training
 from refusals import refused
 
@@ -29,7 +29,12 @@ def test_settings_of_link_variants_are_as_documented():
     for name, (method, training) in documented.items():
         assert configure_links(name) == (method, training)
     method, training = configure_links("embedding")
-    assert (method.kernel, method.scaled, training.epochs, training.selection) == (kernel.kernel, True, 50, "last")
+    assert (method.kernel, method.scaled, training.epochs, training.selection) == (
+        kernel.kernel,
+        True,
+        50,
+        "last",
+    )
 
 
 def test_names_are_known_in_any_case():

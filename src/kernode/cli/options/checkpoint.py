@@ -13,8 +13,7 @@ import typer
 from kernode.cli.console import check_writable
 from kernode.cli.options.single import RUN
 from kernode.cli.ranks import began_again, rank
-from kernode.ctrl_c import kept
-from kernode.errors import InputError
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.training.checkpoint import Checkpoint

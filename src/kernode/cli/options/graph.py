@@ -80,7 +80,7 @@ class TableOptions:
 
     def graphs(self, names: list[str]) -> list[Graph]:
         """Several graphs; the options are about each table among them."""
-        from kernode.data.tables import is_table
+        from kernode.io.tables import is_table
 
         about = [name for name in names if is_table(name)] or names[:1]  # without one, the first complains
         return [graph_from(name, **self.columns() if name in about else {}) for name in names]
@@ -105,9 +105,9 @@ class GraphOptions(TableOptions):
 
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
-        from kernode.data.sizes import look_up
-        from kernode.data.store import is_store
-        from kernode.data.synthetic import is_synthetic
+        from kernode.io.sizes import look_up
+        from kernode.io.store import is_store
+        from kernode.io.synthetic import is_synthetic
         from kernode.training.memory import refused
 
         if is_synthetic(self.data) or is_store(self.data):
@@ -121,7 +121,7 @@ class GraphOptions(TableOptions):
     @property
     def files(self) -> list[str]:
         """What a command needs to be told that has a model of it: files; any other is found by its name."""
-        from kernode.data.registry import is_registered
+        from kernode.io.registry import is_registered
 
         if not Path(self.data).suffix and (is_registered(self.data) or not Path(self.data).is_dir()):
             return []

@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kernode.cli.graph_source import as_options
 from kernode.cli.model_source import Opened, open_model
 from kernode.cli.options.single import DeviceOption, EncodingOption, NodesOption
-from kernode.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +36,7 @@ class ModelOptions:
 
     def open(self) -> Opened:
         """Read both files."""
-        try:
-            return open_model(self.model, self.data, self.nodes, self.whole, self.device, self.encoding)
-        except InputError as error:
-            raise InputError(as_options(str(error))) from error
+        return open_model(self.model, self.data, self.nodes, self.whole, self.device, self.encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +52,3 @@ class AskedModelOptions(ModelOptions):
             show_default=False,
         ),
     ] = None
-
-    def open(self) -> Opened:
-        """Read both files."""
-        try:
-            return super().open()
-        except InputError as error:
-            raise InputError(str(error).replace("after the model", "with --graph")) from error

@@ -12,8 +12,8 @@ from kernode.cli.options.single import RUN, DeviceOption, ThreadsOption
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.data.sizes import GraphSizes
     from kernode.graph import Graph
+    from kernode.io.sizes import GraphSizes
 
 # Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
 # a point, which three show as well as ten.
@@ -55,14 +55,14 @@ class RepeatableOptions(DeviceOptions):
 
     def computing(self) -> AbstractContextManager[None]:
         """While this lasts what is computed repeats itself, if that was asked for."""
-        from kernode.compute.determinism import deterministic
+        from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
 
     def place(self) -> Place:
         """The device, after the threads are set."""
         if self.deterministic:
-            from kernode.compute.determinism import prepare_gpu
+            from kernode.compute.gpu import prepare_gpu
 
             prepare_gpu()  # naming one of several may start it
         return super().place()
@@ -101,7 +101,7 @@ class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text h
 
     def seeds_for(self, graph: Graph, place: Place) -> tuple[int, ...]:
         """The same for a graph that was read; where several processes share it, rank 0 decides."""
-        from kernode.data.sizes import GraphSizes
         from kernode.graph.share import ranks_of
+        from kernode.io.sizes import GraphSizes
 
         return ranks_of(graph).told_value(self.seeds(GraphSizes.of(graph), place))

@@ -36,9 +36,8 @@ DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several 
 ResultsOption = Annotated[
     Path | None,
     typer.Option(
-        help="Folder where results are stored, and the only one looked into. "
-        "Left out: ./results, then those shipped.",
-        show_default=False,
+        help="Folder where results are stored and looked for.",
+        show_default="./results",
     ),
 ]
 TensorBoardOption = Annotated[
@@ -48,9 +47,6 @@ TensorBoardOption = Annotated[
         show_default=False,
         **RUN,
     ),
-]
-ProfileOption = Annotated[
-    bool, typer.Option("--profile", help="Say at the end, on stderr, where the seconds went.", **RUN)
 ]
 WithGraphOption = Annotated[
     bool,

@@ -1,4 +1,4 @@
-"""What ``kernode compare`` says: figures of every variant, and differences with their verdicts."""
+"""Report of ``kernode compare``: figures of each variant, and differences with their verdicts."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def _short(name: str) -> str:
 
 def _standing(name: str, one: dict[str, Any]) -> str:
     above, below = (", ".join(map(_short, one[word])) or "none" for word in ("above", "below"))
-    beside = f"{name}'s accuracy beside {one['against']}'s, of {one['of']}"
-    return f"{beside}: clearly above on {above}; clearly below on {below}."
+    pair = f"accuracy of {name} against {one['against']}, {one['of']} in all"
+    return f"{pair}: significantly above on {above}; below on {below}."
 
 
 def _figure(figure: dict[str, Any] | None, best: float | None) -> str:
-    """Mean and spread; the highest mean of a column is bold, whoever has it."""
+    """Mean and standard deviation; the highest mean of a column is bold."""
     if not figure:
         return "–"
     text = f"{figure['mean']:.2f} ± {figure['std']:.2f}"
@@ -80,11 +80,11 @@ def _figure(figure: dict[str, Any] | None, best: float | None) -> str:
 
 
 def _losses(row: dict[str, Any]) -> list[str]:
-    """What befell a variant's candidates, and that there are no figures where none is left."""
+    """Candidates that failed, and why there are no figures where all did."""
     lost = [one for one in row["tried"] or [] if one["lost"]]
-    lines = [f"candidate {_settings(one['settings'])} was lost: {one['lost']}" for one in lost]
+    lines = [f"candidate {_settings(one['settings'])} failed: {one['lost']}" for one in lost]
     return [*lines, f"no figures, {row['failed']}."] if row["failed"] else lines
 
 
 def _settings(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "as it is"
+    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "without changes"

@@ -1,4 +1,4 @@
-"""What ``kernode tune`` says of a search, and the command that uses what it found."""
+"""Report of ``kernode tune``, and the command that uses the settings found."""
 
 from __future__ import annotations
 
@@ -11,43 +11,41 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_table, say
 
 if TYPE_CHECKING:
-    from kernode.studies.tune.problem import Problem
-    from kernode.studies.tune.search import Found
+    from kernode.search.space import Problem
+    from kernode.search.tune import Found
 
 METRICS = {"accuracy": "accuracy", "map": "mean average precision", "auc": "AUC"}
 _SHOWN = 5  # trials
 
 
 def command_of(problem: Problem) -> str:
-    """The command that takes what was found."""
-    return "links" if problem.metric == "auc" else "fit"
+    """Return the command that takes the settings."""
+    return "links" if problem.of_links else "fit"
 
 
 def has_random_split(problem: Problem) -> bool:
-    """Whether another seed would test what this search has seen."""
-    if problem.metric == "auc":
-        return True
-    from kernode.data.split_file import is_split_file
+    """Whether the test nodes of another seed took part in this search."""
+    from kernode.io.split_file import is_split_file
 
-    split = getattr(problem, "split_name", "")
-    return split not in ("fastgcn", "public") and not is_split_file(split)
+    split = problem.split_name
+    return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
 
 
 def next_command(problem: Problem, data: list[str], out: Path) -> str:
-    """How to use the file on test data that the search has not seen."""
+    """Return the command that uses the file on test data that the search has not seen."""
     command = command_of(problem)
     words = ["kernode", command, *data, "--settings", str(out)]
-    if split := getattr(problem, "split", None):
-        words += ["--split", split]
+    if problem.split:
+        words += ["--split", problem.split]
     if has_random_split(problem):
         words += ["--seed", str(problem.seed)]
-        words += ["--replicas", "1"] if command == "fit" else []  # runs on links share the first's split
+        words += ["--replicas", "1"] if command == "fit" else []  # replicas on links share the first's split
     return shlex.join(words)
 
 
 def validated_on(problem: Problem) -> str:
-    """Which validation data, in words."""
-    split, folds = getattr(problem, "split_name", None), getattr(problem, "folds", 0)
+    """Describe the validation data."""
+    split, folds = problem.split_name, problem.folds
     parts = [f"split {split}"] if split else []
     parts += [f"{folds} folds"] if folds else []
     parts += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
@@ -55,14 +53,14 @@ def validated_on(problem: Problem) -> str:
 
 
 def report_of(problem: Problem, found: Found) -> dict[str, Any]:
-    """A search as plain values."""
+    """Return a search as plain values."""
     return {
         "dataset": problem.graph.name,
         "command": command_of(problem),
         "variant": problem.variant,
         "metric": problem.metric,
-        "split": getattr(problem, "split_name", None),
-        "folds": getattr(problem, "folds", 0),
+        "split": problem.split_name,
+        "folds": problem.folds,
         "replicas": problem.replicas,
         "seed": problem.seed,
         "trials": found.count,
@@ -82,8 +80,8 @@ def print_report(report: dict[str, Any], following: str) -> None:
     table = new_table(("trial", f"validation {report['metric']}"), box=None, pad_edge=False)
     table.add_column("settings")
     for one in report["best"]:
-        told = ", ".join(f"{key} {_short(value)}" for key, value in one["settings"].items())
-        table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(told))
+        values = ", ".join(f"{key} {_short(value)}" for key, value in one["settings"].items())
+        table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(values))
     print_table(table)
     say(f"  {'time':<20} {report['seconds_total']:.1f} s")
     say(f"  {'search':<20} {escape(report['study'])}   (more --trials go on from it)")

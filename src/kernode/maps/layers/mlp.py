@@ -1,21 +1,89 @@
-"""The multi-layer perceptron that several maps share: (n × f) → n × r × d."""
+"""The multi-layer perceptron that several maps share, (n × f) → n × r × d: ReLU, dropout and LayerNorm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import DROPOUT, Draws, Dropout
+from kernode.compute.gpu import fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
-from kernode.maps.layers.activation import activate
-from kernode.maps.layers.input_dropout import masked_product
-from kernode.maps.layers.linear import initial_weight, multiply_shared, multiply_stacked
-from kernode.maps.layers.normalization import initial_norm, layer_norm
+from kernode.maps.layers.linear import initial_weight, input_products, multiply_stacked
+
+
+def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
+    """ReLU, then dropout: n × r × d."""
+    return torch.relu(x) if dropout is None else _MaskedReLU.apply(x, dropout, layer)
+
+
+class _MaskedReLU(torch.autograd.Function):
+    """relu(x) · mask. What came out above zero is all that the gradient needs: no mask is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dropout: Dropout, layer: int) -> Tensor:
+        scale = dropout.scale.to(x.dtype)[:, None]
+        if (gpu := fused(x)) and not dropout.first_row:
+            draws = dropout.draws
+            out = gpu.masked_relu(
+                x, draws.seeds, draws.epoch_on_device, DROPOUT + layer, dropout.threshold, scale
+            )
+            ctx.save_for_backward(out, scale)
+            return out
+        out = torch.empty_like(x)
+        for rows in _cached_rows(x):  # the random words of all rows would be larger than x itself
+            part = out[rows.start : rows.stop]
+            torch.clamp_min(x[rows.start : rows.stop], 0, out=part)
+            keep = dropout.keep(layer, rows, x.shape[-1]).view(torch.uint8)  # booleans convert more slowly
+            part.mul_(keep).mul_(scale)
+        ctx.save_for_backward(out, scale)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor, None, None]:
+        out, scale = ctx.saved_tensors
+        if gpu := fused(out):
+            return gpu.masked_relu_gradient(upstream[0], out, scale), None, None
+        return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
+
+
+def _cached_rows(x: Tensor) -> Iterator[range]:
+    n, r, d = x.shape
+    step = n if x.is_cuda else max(1, 2**19 // max(1, r * d))
+    for start in range(0, n, max(1, step)):
+        yield range(start, min(start + step, n))
+
+
+def initial_norm(width: int, layer: int, draws: Draws, place: Place) -> Parameters:
+    """Scale 1 and shift 0, as ``norm_scale_LAYER`` and ``norm_shift_LAYER``: r × width each."""
+    shape = (len(draws.seeds), width)
+    return {
+        f"norm_scale_{layer}": torch.ones(shape, dtype=place.dtype, device=place.device),
+        f"norm_shift_{layer}": torch.zeros(shape, dtype=place.dtype, device=place.device),
+    }
+
+
+EPSILON = 1e-5  # added to the variance, as torch does
+
+
+def layer_norm(x: Tensor, layer: int, parameters: Parameters, *, hold: bool = False) -> Tensor:
+    """LayerNorm (Ba et al. 2016) with the parameters of a layer: n × r × width.
+
+    ``hold``: its gradient takes the deviations as constants.
+    """
+    if hold:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        variance = centred.detach().square().mean(dim=-1, keepdim=True)
+        normal = centred * (variance + EPSILON).rsqrt()
+    else:
+        normal = functional.layer_norm(x, x.shape[-1:], eps=EPSILON)
+    return torch.addcmul(parameters[f"norm_shift_{layer}"], normal, parameters[f"norm_scale_{layer}"])
 
 
 def initial_mlp(
@@ -37,15 +105,20 @@ def initial_mlp(
 
 def first_layer(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None = None) -> Tensor:
     """X W_0 of every replica: n × r × d; in training with dropout on X, where there is any."""
-    weight = parameters["weight_0"]
-    standard = "column_scale" in parameters  # (X − μ) S W = X (S W) − μ (S W): a sparse X stays sparse
-    if standard:
-        weight = weight * parameters["column_scale"].detach()[..., None]
-    if dropout is None or dropout.of_input is None:
-        product = multiply_shared(x, weight)
-    else:
-        product = masked_product(x, weight, dropout.of_input).transpose(0, 1)
-    return product - (parameters["column_mean"].detach()[:, None] @ weight)[:, 0] if standard else product
+    return first_products(parameters, x, [parameters["weight_0"]], dropout)[0]
+
+
+def first_products(
+    parameters: Parameters, x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dropout | None
+) -> list[Tensor]:
+    """X with each of several weights, its columns standardised where the parameters have their statistics."""
+    if "column_scale" not in parameters:
+        return input_products(x, weights, dropout)
+    # (X − μ) S W = X (S W) − μ (S W): a sparse X stays sparse
+    mean, scale = (parameters[name].detach() for name in ("column_mean", "column_scale"))
+    weights = [weight * scale[..., None] for weight in weights]
+    products = zip(input_products(x, weights, dropout), weights, strict=True)
+    return [product - (mean[:, None] @ weight)[:, 0] for product, weight in products]
 
 
 def finish_mlp(

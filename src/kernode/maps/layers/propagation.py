@@ -9,9 +9,9 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
-from kernode.data.sizes import GraphSizes
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
+from kernode.io.sizes import GraphSizes
 from kernode.maps.layers.features import node_features
 
 

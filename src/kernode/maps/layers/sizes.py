@@ -1,13 +1,45 @@
-"""Bytes that the parts of a map hold while one replica trains: lower bounds, of which maps add theirs up."""
+"""Widths of layers, and bytes that the parts of a map hold while one replica trains: lower bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from kernode.compute.place import Place
-from kernode.data.sizes import GraphSizes
+from kernode.config import require_setting
+from kernode.errors import InputError
 from kernode.hops import HopCost
+from kernode.io.sizes import GraphSizes
+
+# What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
+WIDTHS = {"hidden": (16, 32, 64, 128, 256)}
+ROWS = {"normalize_rows": (True, False)}
+HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
+
+
+def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
+    """Raise unless every layer has a width."""
+    whole = isinstance(hidden, tuple) and all(isinstance(width, int) for width in hidden)
+    require_setting(whole, "hidden", "a tuple of widths, such as (16,)", hidden)
+    require_setting(all(width >= 1 for width in hidden), "hidden", "widths of at least 1", hidden)
+    require_setting(outputs is None or outputs >= 1, "outputs", "at least 1", outputs)
+
+
+def check_heads(hidden: tuple[int, ...], heads: int) -> None:
+    """Raise unless attention heads share each hidden width evenly."""
+    fits = heads >= 1 and not any(width % heads for width in hidden)
+    require_setting(fits, "hidden", f"multiples of the {heads} heads", hidden)
+
+
+def width_of(feature_map: Any) -> int:
+    """d, the width of a map's output."""
+    if feature_map.outputs is None:
+        sentence = f"{type(feature_map).__name__} has no classes to take its width from: pass outputs=."
+        raise InputError(sentence, "missing", setting="outputs")
+    require_setting(feature_map.outputs >= 1, "outputs", "at least 1", feature_map.outputs)
+    return int(feature_map.outputs)
+
 
 STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
 
@@ -52,6 +84,13 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
 def norms_held(hidden: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """What LayerNorms of these widths keep: what comes in, and what they make of it."""
     return float(2 * sizes.nodes * sum(hidden) * place.dtype.itemsize)
+
+
+def layers_held(feature_map: Any, sizes: GraphSizes, place: Place) -> float:
+    """X, and the layers of a map between its hidden widths, with their LayerNorms."""
+    held = features_held(sizes, place, normalize_rows=feature_map.normalize_rows)
+    held += norms_held(feature_map.hidden, sizes, place) if getattr(feature_map, "norm", False) else 0.0
+    return held + trained((sizes.features, *feature_map.hidden, width_of(feature_map)), sizes, place)
 
 
 def hops_trained(

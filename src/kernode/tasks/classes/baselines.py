@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.compute.unit_rows import unit_rows
+from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import mean_and_std
 from kernode.progress import tell

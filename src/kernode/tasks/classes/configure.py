@@ -7,9 +7,9 @@ from typing import Any
 
 from scipy import sparse
 
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.registry import identify
 from kernode.models.changes import Changes
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS, Variant

@@ -14,9 +14,9 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.config import changed, require_part
-from kernode.data.sizes import GraphSizes
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP

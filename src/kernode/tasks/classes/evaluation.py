@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from kernode.compute.stack import part, replica
-from kernode.data import Split
-from kernode.kernels.retrieval import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import mean_and_std
+from kernode.io import Split
+from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
+from kernode.metrics.accuracy import class_figures, mean_and_std, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
+    coverage,
     error_by_chance,
     negative_log_likelihood,
     reliability,
 )
-from kernode.metrics.classes import class_figures, wilson
-from kernode.metrics.coverage import coverage
+from kernode.models.model import Report
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -33,33 +32,7 @@ _SHOWN = 0.9  # the threshold that a terminal shows
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
-@dataclass(frozen=True)
-class Report:
-    """Figures of a model on some nodes, in percent, and what to compare them with; ``print`` it.
-
-    That of a whole fit has those of the test nodes under "test".
-    """
-
-    figures: dict[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.figures[name]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return self.figures
-
-    def __str__(self) -> str:
-        figures = self.figures.get("test", self.figures)
-        if not figures.get("nodes"):
-            return "no node was kept for a test"
-        return "\n".join(lines(figures))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-
-def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) -> dict[str, Any]:
+def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> Report:
     """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
     names = [*model.classes, *(name for name in graph.class_names if name not in model.classes)]
@@ -73,7 +46,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) 
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
     sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
-    return {
+    figures = {
         "dataset": graph.name,
         "variant": model.variant,
         **model.choice,
@@ -92,15 +65,20 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes) 
         "versions": versions(),
         "seconds_per_epoch": round(model.seconds / max(1, epochs), 5),
     }
+    return Report(figures, lambda figures: lines(figures["test"]))
 
 
 def evaluate(
-    on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray, names: Sequence[Any], given: LabelledNodes
+    on: NodeModelOnGraph,
+    nodes: np.ndarray,
+    truth: np.ndarray,
+    names: Sequence[Any],
+    given: LabelledNodes | None,
 ) -> dict[str, Any]:
     """Figures of r replicas on nodes (q × t) whose true classes are given as numbers of ``names`` (q × t).
 
     The first of the names are the model's own classes, in their order; others cannot be predicted. ``given``:
-    the training and validation nodes, for the baselines.
+    the training and validation nodes, for the baselines; without them there are none.
     """
     if not nodes.shape[1]:
         return _accuracies(np.empty((len(on.model.seeds), 0, 1)), truth) | {"similarity": None}
@@ -115,7 +93,9 @@ def evaluate(
         **class_figures(np.broadcast_to(truth, found.shape), found, names),
         "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
         # Training nodes are positions, which mean nothing in another graph.
-        "baselines": baselines(on.graph, given, nodes, truth) if on.has_training_nodes else {},
+        "baselines": {}
+        if given is None or not on.has_training_nodes
+        else baselines(on.graph, given, nodes, truth),
     }
 
 
@@ -256,7 +236,9 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
 
 
 def lines(figures: dict[str, Any]) -> list[str]:
-    """A report in words, for a terminal."""
+    """The figures of some nodes in words, for a terminal."""
+    if not figures.get("nodes"):
+        return ["no node was kept for a test"]
     r = len(figures["runs"])
     found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
     found += [f"{'':<20} {line}" for line, _ in baseline_lines(figures)]

@@ -15,7 +15,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.hops.matrices import scaled
 from kernode.tasks.classes.method import NodeMethod, require_choice, validation_accuracies
@@ -145,9 +145,7 @@ class LabelPropagation(NodeMethod):
 def check_shares(name: str, shares: tuple[float, ...]) -> None:
     """Raise unless there are some, in [0, 1)."""
     if not shares or not all(0 <= share < 1 for share in shares):
-        raise InputError(
-            f"{name} must be some numbers in [0, 1). Got {shares}.", "setting", setting=name, value=shares
-        )
+        raise bad_setting(name, "some numbers in [0, 1)", shares)
 
 
 def edge_step(graph: Graph, place: Place) -> Tensor:

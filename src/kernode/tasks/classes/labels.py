@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kernode.data import Split, split_nodes
-from kernode.data.split_file import is_split_file
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.graph.names import as_classes, as_nodes, found
-from kernode.graph.twins import warn_of_twins
+from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
+from kernode.io import Split, split_nodes
+from kernode.io.split_file import is_split_file
 from kernode.models.fit import Candidates
 from kernode.tasks.classes.configure import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
@@ -96,7 +95,7 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
 def _question(classes: list[Any]) -> None:
     """Warn of classes that may be none, or one written in two ways."""
     names = [name for name in classes if isinstance(name, str)]
-    warn_of_twins("y", names)
+    warn_of_similar_labels("y", names)
     for name in names:
         if name.strip().lower() in ("unknown", "n/a", "nan"):
             warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")

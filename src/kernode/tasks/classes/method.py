@@ -16,9 +16,9 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
@@ -218,7 +218,7 @@ class Method(NodeMethod):
         settings = changes.of_part("map")
         if "layers" in settings or "hidden" in settings:
             settings["hidden"] = hidden_widths(
-                feature_map, settings.get("hidden"), settings.pop("layers", None)
+                feature_map.unwrapped, settings.get("hidden"), settings.pop("layers", None)
             )
         if unknown := list(changes.of_part("method")):
             _unknown(unknown[0], feature_map)
@@ -282,10 +282,7 @@ def _other_loss(loss: Loss, given: Any) -> Loss:
     if isinstance(given, type):
         require_part("loss", given, Loss, "kernode.losses.Hinge()")
     known = ", ".join(("kernel", "softmax", "joint", *sorted(kernel_losses())))
-    raise InputError(
-        f"loss must be a loss such as kernode.losses.Hinge(), or one of {known}. Got {given!r}.",
-        "setting", setting="loss", value=given,
-    )  # fmt: skip
+    raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
 
 
 def _with_objective(loss: Loss, objective: Objective) -> Loss:
@@ -312,10 +309,7 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         return given
     by_name = kernel_losses()
     if not isinstance(given, str) or given.lower() not in by_name:
-        raise InputError(
-            f"kernel_loss must be one of {', '.join(sorted(by_name))}. Got {given!r}.",
-            "setting", setting="kernel_loss", value=given,
-        )  # fmt: skip
+        raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
     kind = by_name[given.lower()]
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
 

@@ -10,11 +10,11 @@ import numpy as np
 from torch import Tensor
 
 from kernode.compute.place import Place
-from kernode.data.tables.repairs import Repair
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.maps import HopMLP
+from kernode.io.tables.table import Repair
+from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import Model, describe_seeds
 from kernode.tasks.classes.calibration import Calibration
@@ -203,15 +203,15 @@ class NodeModel(Model):
 
         NaN where there is no such term: "released" powers have none between the first and the last hop.
         """
-        hop_map = getattr(self.method, "map", None)
+        hop_map = self.method.map.unwrapped if hasattr(self.method, "map") else None
         learned = self.parameters.get("map.hop_weights")
         if learned is not None:
             weights = learned.numpy().copy()
-        elif isinstance(hop_map, HopMLP):
+        elif isinstance(hop_map, HopSum):
             weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
         else:
             return None
-        if isinstance(hop_map, HopMLP) and hop_map.powers == "released":
+        if isinstance(hop_map, HopSum) and hop_map.powers == "released":
             weights[:, 1 : hop_map.hops] = np.nan
         return weights
 

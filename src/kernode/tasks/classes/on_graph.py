@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.exchange import Exchange, rows_for_all
+from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
-from kernode.graph.growth import touched
+from kernode.graph.edits import touched
 from kernode.graph.neighbourhoods import ball
 from kernode.graph.share import GraphShare
 from kernode.kernels import NodeKernel
-from kernode.kernels.similar import SimilarNodes
+from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART

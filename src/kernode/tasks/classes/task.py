@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.exchange import Exchange, rows_for_all
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
+from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part, take
-from kernode.data import Split
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare, ranks_of
-from kernode.kernels.retrieval import kernel_retrieval
+from kernode.io import Split
+from kernode.kernels.node_kernel import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.maps.base import input_rates

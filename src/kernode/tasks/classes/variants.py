@@ -15,18 +15,19 @@ from typing import Any
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import (
-    APPNP,
     GAT,
     GCN,
     GCNII,
     MLP,
     ClassicGNN,
-    FastGCN,
+    Diffusion,
+    FeatureMap,
     HopMLP,
-    JKConcat,
+    HopNet,
     Presmoothed,
     SideBySide,
     Smoother,
+    Standardized,
 )
 from kernode.tasks.classes import tuned
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
@@ -111,13 +112,11 @@ _BASELINES = {
     "presmoothed": Variant(Method(Presmoothed(), _DOT, Joint()), Training(learning_rate=0.05)),
     "gcn": Variant(Method(GCN(), _DOT, Softmax()), Training(weight_decay=1e-4)),
     "gat": Variant(Method(GAT(attention_dropout=0.4), _DOT, Softmax()), Training(epochs=100)),
-    "jk": Variant(Method(JKConcat(hidden=(64, 64), inner_dropout=0.8), _DOT, Softmax()), Training()),
-    "fastgcn": Variant(Method(FastGCN(share=1.0), _DOT, Softmax()), Training(epochs=400)),
     "sgc": Variant(
         Method(Presmoothed(hidden=(), powers="plain"), _DOT, Softmax()),
         Training(learning_rate=0.2, weight_decay=1e-5),
     ),
-    "appnp": Variant(Method(APPNP(), _DOT, Softmax()), Training()),
+    "appnp": Variant(Method(Diffusion(hop_weights="pagerank", biases=False), _DOT, Softmax()), Training()),
     "gcn-tuned": Variant(Method(ClassicGNN("gcn", (256, 256)), _DOT, Softmax()), _LONG),
     "sage": Variant(Method(ClassicGNN("sage", (256, 256)), _DOT, Softmax()), _LONG),
     "gat-tuned": Variant(Method(ClassicGNN("gat", (64, 64)), _DOT, Softmax()), _LONG),
@@ -133,7 +132,7 @@ _BASELINES = {
 _WORD_GRAPHS = (WORDS, *tuned.K3)
 
 
-def _member(feature_map: HopMLP, loss: Joint | Softmax, words: float, **training: Any) -> Variant:
+def _member(feature_map: FeatureMap, loss: Joint | Softmax, words: float, **training: Any) -> Variant:
     """One of the family that "auto" tries, trained while validation rises.
 
     On the development graphs' curves a patience of 100 lost up to 1.1 points of validation (Photo), 200 none.
@@ -147,7 +146,7 @@ def _member(feature_map: HopMLP, loss: Joint | Softmax, words: float, **training
     )
 
 
-def _alike(feature_map: HopMLP | SideBySide, margin: float, words: float, **training: Any) -> Variant:
+def _alike(feature_map: FeatureMap, margin: float, words: float, **training: Any) -> Variant:
     """One that is trained and chosen for finding alike nodes; ``words`` as above."""
     return Variant(
         Method(feature_map, _DOT, Hinge(margin=margin)),
@@ -156,8 +155,8 @@ def _alike(feature_map: HopMLP | SideBySide, margin: float, words: float, **trai
     )
 
 
-_RAW: Any = {"normalize_rows": False, "biases": True}
-_FAR: Any = {"hops": 10, "powers": "plain", "teleport": 0.1}
+_RAW: Any = {"normalize_rows": False}
+_PAGERANK: Any = {"hop_weights": "pagerank"}
 _NEAR: Any = {"learning_rate": 0.01, "weight_decay": 0.0, "dropout": 0.8, "averaging": 0.95}
 
 # The family that "auto" chooses from: Eq. 7 with two exact hops, and with ten plain ones from a
@@ -166,34 +165,32 @@ _NEAR: Any = {"learning_rate": 0.01, "weight_decay": 0.0, "dropout": 0.8, "avera
 # where two hops are summed; over ten it gained nothing, and with 5 labels per class cost up to two points.
 _FAMILY = {
     "diffusion": _member(
-        HopMLP(hidden=(128,), **_RAW, **_FAR), Joint(kernel_weight=0.1), 0.3,
+        Diffusion(hidden=(128,), **_RAW), Joint(kernel_weight=0.1), 0.3,
         learning_rate=0.03, weight_decay=1e-4, dropout=0.8,
     ),
     "hops": _member(
-        HopMLP(hidden=(256,), **_RAW, norm=True, self_term="both", per_hop=True), Joint(kernel_weight=1.0),
-        0.3, **_NEAR,
+        HopNet(hidden=(256,), **_RAW, self_loop=True), Joint(kernel_weight=1.0), 0.3, **_NEAR,
     ),
     "diffusion-decayed": _member(
-        HopMLP(hidden=(64,), **_RAW, **_FAR, hop_weights="pagerank"), Softmax(), 0.5,
+        Diffusion(hidden=(64,), **_RAW, **_PAGERANK), Softmax(), 0.5,
         learning_rate=0.01, weight_decay=5e-3, dropout=0.5,
     ),
     "hops-standardized": _member(
-        HopMLP(hidden=(256,), **_RAW, norm=True, standardize=True, per_hop=True), Joint(kernel_weight=1.0),
-        0.3, **_NEAR,
+        Standardized(HopNet(hidden=(256,), **_RAW)), Joint(kernel_weight=1.0), 0.3, **_NEAR,
     ),
     "diffusion-scaled": _member(
-        HopMLP(hidden=(64,), biases=True, **_FAR, hop_weights="pagerank"), Softmax(), 0.5,
+        Diffusion(hidden=(64,), **_PAGERANK), Softmax(), 0.5,
         learning_rate=0.01, weight_decay=5e-4, dropout=0.5,
     ),
     # Begins faster than the others of ten hops where rows hold much, as a shop's products do.
     "diffusion-wide": _member(
-        HopMLP(hidden=(256,), **_RAW, **_FAR | {"teleport": 0.2}, hop_weights="pagerank"), Softmax(), 0.0,
+        Diffusion(hidden=(256,), **_RAW, **_PAGERANK, teleport=0.2), Softmax(), 0.0,
         learning_rate=0.005, weight_decay=5e-5, dropout=0.5,
     ),
     # No longer tried: of slow starters the choice keeps none. It is what a search found for Citeseer.
     "hops-scaled": _member(
-        HopMLP(hidden=(128,), biases=True, norm=True, per_hop=True, hop_weights=1.0),
-        Joint(kernel_weight=0.1), 0.6, learning_rate=0.03, weight_decay=1e-4, dropout=0.8, averaging=0.95,
+        HopNet(hidden=(128,), hop_weights=1.0), Joint(kernel_weight=0.1), 0.6,
+        learning_rate=0.03, weight_decay=1e-4, dropout=0.8, averaging=0.95,
     ),
 }  # fmt: skip
 
@@ -211,7 +208,7 @@ _OWN = {
 
 # For finding alike nodes: L_K alone, and the epoch whose ranking of the validation nodes is best (mAP). Fixed
 # on training and validation nodes of Cora and Citeseer (docs/comparison.md).
-_ALIKE = HopMLP(hidden=(256,), outputs=32, **_RAW, **_FAR, hop_weights="pagerank")
+_ALIKE = Diffusion(hidden=(256,), outputs=32, **_RAW, **_PAGERANK)
 _SIMILAR = {
     "similarity-diffusion": _alike(_ALIKE, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
     "similarity-hops": _alike(
@@ -219,8 +216,7 @@ _SIMILAR = {
         learning_rate=0.003, weight_decay=0.01, dropout=0.55,
     ),
     "similarity-standardized": _alike(
-        HopMLP(hidden=(256,), outputs=32, **_RAW, norm=True, standardize=True, per_hop=True), 0.5, 0.3,
-        **_NEAR,
+        Standardized(HopNet(hidden=(256,), outputs=32, **_RAW)), 0.5, 0.3, **_NEAR,
     ),
     # Beside what no label has touched: nodes of classes that nobody taught stay apart.
     "similarity-open": _alike(SideBySide(_ALIKE, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),

@@ -8,21 +8,23 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import chunks
-from kernode.compute.unit_rows import unit_rows
-from kernode.data.edge_split import EdgeSplit
+from kernode.compute.sparse import unit_rows
+from kernode.io.edge_split import EdgeSplit
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.ranking import link_metrics
+from kernode.models.model import Report
 from kernode.tasks.links.model import LinkModelOnGraph
 from kernode.version import versions
 
 _NUMBERS = 2**20  # of rows that are taken at a time
+TITLES = {"auc": "test AUC", "ap": "test AP", "hits_at_50": "test Hits@50", "mrr": "test MRR"}
 NAMES = {
     "edges": "edges alone (Adamic-Adar)",
     "features": "features alone (cosine)",
 }
 
 
-def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> dict[str, Any]:
+def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> Report:
     """The report of a fit: test edges are scored here, once; without any there are no figures."""
     model = on.model
     report = {
@@ -38,7 +40,26 @@ def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> dict[str, Any]:
     if len(split.test):
         report["test"] = _summary(on.evaluate(split.test, split.test_negatives))
         report["validation"] = _summary(on.evaluate(split.validation, split.validation_negatives))
-    return report | {"baselines": link_baselines(split), "versions": versions()}
+    return Report(report | {"baselines": link_baselines(split), "versions": versions()}, lines)
+
+
+def lines(figures: dict[str, Any]) -> list[str]:
+    """The figures in words, for a terminal."""
+    if "test" not in figures:
+        return ["no edge was kept for a test"]
+    found = []
+    for name, title in TITLES.items():
+        if f"{name}_mean" not in figures["test"]:
+            found.append(f"{title:<20} none: there are too few non-edges to rank among")
+            continue
+        spread = f" ± {figures['test'][f'{name}_std']:.2f}" if figures["replicas"] > 1 else ""
+        found.append(f"{title:<20} {figures['test'][f'{name}_mean']:.2f}{spread} %")
+        for which, values in figures["baselines"].items() if name == "auc" else ():
+            ahead = values[name] - figures["test"][f"{name}_mean"]
+            found.append(
+                f"{'':<20} {values[name]:.2f} % {NAMES[which]}{f': ahead by {ahead:.2f}' if ahead > 0 else ''}"
+            )
+    return found
 
 
 def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import NOISE, Draws, Dropout
-from kernode.compute.pair_products import pair_products
 from kernode.compute.place import Place
+from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.data.sizes import GraphSizes
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
 from kernode.maps import FeatureMap
@@ -46,12 +46,9 @@ class LinkMethod(Config):
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP(outputs=64)")
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
-        width = getattr(self.map, "outputs", 0)
+        width = getattr(self.map.unwrapped, "outputs", 0)
         if self.variational and width is not None and width % 2:
-            raise InputError(
-                f"outputs must be even, for means and deviations side by side. Got {width}.",
-                "setting", setting="outputs", value=width,
-            )  # fmt: skip
+            raise bad_setting("outputs", "even, for means and deviations side by side", width)
         if width is None:
             raise InputError(
                 "a link predictor has no classes to take its map's width from: give the map outputs.",
@@ -118,7 +115,7 @@ class LinkMethod(Config):
 
     def changed(self, changes: Changes) -> LinkMethod:
         """The method with other parts or settings; a map without a width gets this one's."""
-        feature_map, width = changes.parts.get("map", self.map), getattr(self.map, "outputs", None)
+        feature_map, width = changes.parts.get("map", self.map), getattr(self.map.unwrapped, "outputs", None)
         require_map(feature_map, "kernode.maps.HopMLP(outputs=64)")
         if width is not None:
             feature_map = feature_map.for_classes(width)

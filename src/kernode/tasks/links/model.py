@@ -15,11 +15,10 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.data.edge_split import EdgeSplit, split_edges
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_nodes, as_pairs
+from kernode.graph.lookup import Positions, as_nodes, as_pairs
+from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import checked_parameters, require_nodes
 from kernode.models.model import Model, ModelOnGraph, describe_seeds
@@ -205,7 +204,7 @@ class LinkModelOnGraph(ModelOnGraph):
     def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
         """The same by position (m × 2, a node's own first), and m probabilities."""
         if k < 1:
-            raise InputError(f"k must be an integer ≥ 1. Got {k}.", "setting", setting="k", value=k)
+            raise bad_setting("k", "an integer ≥ 1", k)
         if self.held_out is None:
             warn(
                 f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "

@@ -12,18 +12,17 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.fused import fused_sums
+from kernode.compute.gpu import fused_sums
 from kernode.compute.stack import Parameters
-from kernode.data.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
-from kernode.graph.growth import with_edges
-from kernode.graph.lookup import Positions
-from kernode.graph.names import as_classes
+from kernode.graph.edits import with_edges
+from kernode.graph.lookup import Positions, as_classes
+from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.losses.edge_pairs import EdgePairs
-from kernode.maps import HopMLP
 from kernode.maps.base import input_rates
+from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
 from kernode.models.task import Task
 from kernode.training.loop import Learner, Trained
@@ -194,7 +193,7 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
     drops = dropout.input_rates is not None or (
         "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
     )
-    return type(method.map) is HopMLP and not drops and not method.variational
+    return isinstance(method.map, HopSum) and not drops and not method.variational
 
 
 def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernode.data.registry import identify
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.io.registry import identify
 from kernode.kernels import Linear, Normalized
-from kernode.maps import GCN, HopMLP
-from kernode.maps.layers.widths import HOPS, ROWS, WIDTHS
+from kernode.maps import GCN, Diffusion, HopMLP
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 from kernode.models.changes import Changes
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training, require_effect
@@ -39,7 +39,7 @@ _KERNEL_SEARCH = {
 }  # fmt: skip
 _KERNEL = LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Normalized(Linear()), scaled=True)
 _EMBEDDING = LinkMethod(
-    HopMLP(hidden=(), outputs=512, hops=10, powers="plain", teleport=0.1),
+    Diffusion(hidden=(), outputs=512, biases=False),
     Normalized(Linear()),
     scaled=True,
 )

@@ -1,0 +1,1 @@
+"""Training steps and memory, measured against PyTorch Geometric's."""

@@ -1,0 +1,59 @@
+"""Jumping knowledge with concatenation (Xu et al. 2018), with PyTorch Geometric's model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import nn
+
+from kernode.compute.place import Place
+from kernode.errors import InputError
+from kernode.io.sizes import GraphSizes
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, trained
+from kernode.maps.module import ModuleMap, torch_geometric_nn
+
+
+@dataclass(frozen=True)
+class JKConcat(ModuleMap):
+    """Graph convolutions whose layers' outputs, side by side, go through one last linear layer.
+
+    - ``hidden``: one width for each convolution, all the same.
+    """
+
+    hidden: tuple[int, ...] = (32, 32, 32)
+    outputs: int | None = None
+    inner_dropout: float = 0.5
+    normalize_rows: bool = True
+
+    search_space: ClassVar = {**WIDTHS, "inner_dropout": (0.2, 0.5, 0.8), **ROWS}
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+        if len(set(self.hidden)) != 1:
+            raise InputError(
+                f"JKConcat's convolutions must have one width. Got {self.hidden}.",
+                "setting",
+                setting="hidden",
+                value=self.hidden,
+            )
+
+    @property
+    def reach(self) -> int:
+        """One edge for each convolution."""
+        return len(self.hidden)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X, the edges and the convolutions."""
+        return super().least_bytes(sizes, place) + trained((sizes.features, *self.hidden), sizes, place)
+
+    def gives_weights(self, module: nn.Module) -> bool:
+        """No: jumping knowledge is published for plain edges, and model files were trained on them."""
+        return False
+
+    def module(self, features: int, outputs: int) -> nn.Module:
+        """PyTorch Geometric's GCN model with ``jk="cat"``."""
+        model: nn.Module = torch_geometric_nn().GCN(
+            features, self.hidden[0], len(self.hidden), outputs, dropout=self.inner_dropout, jk="cat"
+        )
+        return model

@@ -1,0 +1,102 @@
+"""How graphs come in, and how their nodes are split."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.io.fetch import fetch as _fetch
+from kernode.io.fetch import read_fetched
+from kernode.io.node_split import Split, check_split, random_split, split_nodes
+from kernode.io.npz import read_npz, write_npz
+from kernode.io.registry import DataSet, data_set, datasets, find, is_registered, made
+from kernode.io.split_file import read_split
+from kernode.io.store import Store, is_store, write_store
+from kernode.io.synthetic import Synthetic, is_synthetic
+from kernode.io.tables import extend, is_table, read_table
+from kernode.io.tables.files import SUFFIXES
+
+__all__ = [
+    "DataSet",
+    "Split",
+    "Store",
+    "Synthetic",
+    "check_split",
+    "data_set",
+    "datasets",
+    "extend",
+    "load",
+    "load_graph",
+    "random_split",
+    "read_npz",
+    "read_split",
+    "read_table",
+    "split_nodes",
+    "write_npz",
+    "write_store",
+]
+
+
+def load(
+    data: str | os.PathLike[str] | Graph, split: str | os.PathLike[str] | None = None, seed: int = 0
+) -> tuple[Graph, Split]:
+    """Load a graph and split its nodes: "fastgcn", "public", "jk", fractions "0.6/0.2/0.2" or counts.
+
+    Or as a file says, ``split="mine.npz"``. More on what ``data`` and ``split`` may be: :func:`load_graph`,
+    :func:`split_nodes` and :func:`read_split`.
+
+    >>> graph, split = load("cora", split="fastgcn")
+    >>> graph, split
+    (Graph('cora': 2,708 nodes, 5,278 edges, 1,433 features, 7 classes),
+     Split(1,208 training, 500 validation, 1,000 test nodes))
+    """
+    graph = load_graph(data)
+    return graph, split_nodes(graph, split, [seed])[0]
+
+
+def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
+    """Load a graph by its name (fetched on first use, or made), from a file, or take it as it is.
+
+    Files are .npz graphs, or tables of edges as :func:`read_table` reads them. The folder of a store
+    (:class:`kernode.io.store.Store`) is read whole.
+
+    >>> load_graph("cora").class_names[3]
+    'Neural_Networks'
+    >>> load_graph("synthetic:nodes=1000,degree=8").n_edges
+    4000
+    """
+    if isinstance(data, Graph):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        kind = type(data).__name__
+        raise InputError(f"data must be a data set's name, an .npz file's path or a Graph. Got {kind}.")
+    if isinstance(data, str) and is_synthetic(data):
+        return Synthetic.parse(data).graph()
+    if _is_path(data):
+        return _read_path(Path(data))
+    if (graph := made(os.fspath(data))) is not None:
+        return graph
+    entry = find(os.fspath(data))
+    if not entry.is_here:
+        _fetch(entry.name)
+    return read_fetched(entry)
+
+
+def _is_path(data: str | os.PathLike[str]) -> bool:
+    named = isinstance(data, str) and Path(data).suffix == "" and Path(data).name == data
+    return not named or (not is_registered(os.fspath(data)) and is_store(data))
+
+
+def _read_path(path: Path) -> Graph:
+    if is_table(path) and not is_store(path):
+        return read_table(path)
+    if path.is_dir():
+        return Store.open(path).whole()
+    if path.suffix.lower() != ".npz":
+        raise InputError(
+            f"{path} is neither an .npz graph, a table of edges ({', '.join(SUFFIXES)}) nor a store. "
+            "Convert it, or build the graph with Graph.from_edges."
+        )
+    return read_npz(path)

@@ -1,0 +1,284 @@
+"""Splits of a graph's nodes: the value itself, the two fixed ones of the citation graphs, and random ones.
+
+Those that people bring in files are read in :mod:`kernode.io.split_file`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.graph import Graph, positions
+from kernode.io.registry import DataSet, datasets, identify
+
+_FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
+_JK = (0.6, 0.2, 0.2)
+_PER_CLASS = "-per-class"
+_CLASS_VALIDATION = 30  # nodes of each class
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """Training, validation and test nodes: sorted, without repeats, no node in two parts.
+
+    >>> split = Split(train=[4, 0, 2], validation=[1], test=[3])
+    >>> split
+    Split(3 training, 1 validation, 1 test nodes)
+    >>> split.train
+    Positions([0, 2, 4])
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+    def __init__(self, train: Any, validation: Any, test: Any) -> None:
+        parts = {"train": train, "validation": validation, "test": test}
+        for part, nodes in parts.items():
+            object.__setattr__(self, part, _checked_nodes(part, nodes))
+        _require_disjoint(self)
+
+    def __repr__(self) -> str:
+        train, validation, test = (f"{len(part):,}" for part in (self.train, self.validation, self.test))
+        return f"Split({train} training, {validation} validation, {test} test nodes)"
+
+
+def check_split(split: Split, n_nodes: int) -> None:
+    """Raise unless every node of a split is a node of the graph.
+
+    >>> check_split(Split([0, 1], [2], [7]), n_nodes=5)
+    Traceback (most recent call last):
+    kernode.errors.InputError: split.test: node 7 is not in the graph; nodes run from 0 to 4.
+    """
+    for part in ("train", "validation", "test"):
+        nodes = getattr(split, part)
+        if len(nodes) and nodes[-1] >= n_nodes:  # sorted, and not negative since it was made
+            raise InputError(
+                f"split.{part}: node {nodes[-1]} is not in the graph; nodes run from 0 to {n_nodes - 1}."
+            )
+
+
+def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
+    nodes = np.asarray(nodes)
+    if nodes.size == 0:
+        nodes = nodes.astype(np.int64)
+    if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
+        raise InputError(
+            f"split.{part} must be a list of node indices. Got {nodes.dtype} of shape {nodes.shape}."
+        )
+    nodes = np.sort(nodes).astype(np.int64)
+    if len(nodes) and nodes[0] < 0:
+        raise InputError(f"split.{part}: node {nodes[0]} is negative. Nodes are counted from 0.")
+    repeated = nodes[1:][nodes[1:] == nodes[:-1]]
+    if len(repeated):
+        raise InputError(f"split.{part}: node {repeated[0]} is listed twice. Keep it once.")
+    found = positions(nodes)
+    found.setflags(write=False)
+    return found
+
+
+def _require_disjoint(split: Split) -> None:
+    for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        shared = np.intersect1d(getattr(split, one), getattr(split, other), assume_unique=True)
+        if len(shared):
+            raise InputError(f"split: node {shared[0]} is in {one} and in {other}. Keep it in one part.")
+
+
+def fastgcn(graph: Graph) -> Split:
+    """FastGCN's split: Planetoid's test nodes, the 500 nodes before them, and all nodes before these.
+
+    >>> from kernode.io import load_graph
+    >>> fastgcn(load_graph("cora"))
+    Split(1,208 training, 500 validation, 1,000 test nodes)
+    """
+    entry = _citation_graph(graph, "fastgcn")
+    return _ranges(graph, entry, entry.before_test - _FIXED_VALIDATION)
+
+
+def public(graph: Graph) -> Split:
+    """Planetoid's split: the first 20 nodes of each class, the next 500, and its test nodes.
+
+    >>> from kernode.io import load_graph
+    >>> public(load_graph("cora"))
+    Split(140 training, 500 validation, 1,000 test nodes)
+    """
+    entry = _citation_graph(graph, "public")
+    return _ranges(graph, entry, entry.public_training)
+
+
+def jk(graph: Graph, seed: int) -> Split:
+    """Jumping Knowledge's split: a random 60/20/20 of the labelled nodes.
+
+    >>> from kernode.io import load_graph
+    >>> jk(load_graph("cora"), seed=0)
+    Split(1,624 training, 542 validation, 542 test nodes)
+    """
+    return random_split(graph.labels, _JK, seed)
+
+
+def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: int) -> Split:
+    """Deal labelled nodes out at random, by three fractions (any float) or three counts (all integers).
+
+    >>> random_split(np.array([0, 1, 0, 1, -1]), (2, 1, 1), seed=0)
+    Split(2 training, 1 validation, 1 test nodes)
+    """
+    labelled = np.flatnonzero(np.asarray(labels) >= 0)
+    train, validation, test = _counts(sizes, len(labelled))
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be an integer ≥ 0. Got {seed!r}.")
+    # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
+    order = np.random.Generator(np.random.PCG64(int(seed))).permutation(labelled)
+    first, second = train, train + validation
+    return Split(order[:first], order[first:second], order[second : second + test])
+
+
+def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
+    """So many random nodes of every class to train and to validate; all other labelled nodes are tested.
+
+    20 and 30 is the custom since Shchur et al., "Pitfalls of graph neural network evaluation", 2018.
+
+    >>> from kernode.io import load_graph
+    >>> per_class(load_graph("cora"), 20, 30, seed=0)
+    Split(140 training, 210 validation, 2,358 test nodes)
+    """
+    whole = random_split(graph.labels, (1.0, 0.0, 0.0), seed)  # for what it refuses
+    random = np.random.Generator(np.random.PCG64(int(seed)))
+    parts: list[list[np.ndarray]] = [[], [], []]
+    for label in np.unique(graph.labels[whole.train]):
+        nodes = random.permutation(np.flatnonzero(graph.labels == label))
+        if len(nodes) <= train + validation:
+            raise InputError(
+                f"The class {graph.class_names[label]!r} has {len(nodes):,} nodes: too few for {train} that "
+                f"train, {validation} that validate and one to test. Ask for fewer per class."
+            )
+        for part, found in zip(parts, np.split(nodes, [train, train + validation]), strict=True):
+            part.append(found)
+    return Split(*(np.concatenate(part) for part in parts))
+
+
+def is_per_class(how: str | None) -> bool:
+    """Whether a split is told by nodes per class: "20-per-class", "5/30-per-class"."""
+    return how is not None and how.endswith(_PER_CLASS)
+
+
+def parse_per_class(text: str) -> tuple[int, int]:
+    """Read how many nodes of each class train and validate; 30 validate where only one number is given.
+
+    >>> parse_per_class("20-per-class"), parse_per_class("5/10-per-class")
+    ((20, 30), (5, 10))
+    """
+    counts = text.removesuffix(_PER_CLASS).split("/")
+    if len(counts) > 2 or not all(count.isascii() and count.isdecimal() for count in counts):
+        raise InputError(
+            "nodes per class are written 20-per-class (20 train, 30 validate) or 20/10-per-class. "
+            f"Got '{text}'."
+        )
+    train, validation = [*map(int, counts), _CLASS_VALIDATION][:2]
+    if train == 0:
+        raise InputError(f"The split {text} leaves no training nodes. Raise its first number.")
+    return train, validation
+
+
+def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterable[int]) -> list[Split]:
+    """Split a graph once per seed: "fastgcn", "public", "jk", by sizes, or as a file says.
+
+    Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", counts, "140/500/1000", or counts per class:
+    "20-per-class" trains on 20 nodes of each and validates on 30, "20/10-per-class" on 10, and all others
+    are tested. None stands for fastgcn where the graph has that split, and for jk elsewhere. What files may
+    hold: :func:`read_split`. The fixed splits know no seed, so every entry is then the same object.
+
+    >>> from kernode.io import load_graph
+    >>> split_nodes(load_graph("cora"), "100/50/50", seeds=[0, 1])
+    [Split(100 training, 50 validation, 50 test nodes), Split(100 training, 50 validation, 50 test nodes)]
+    """
+    if how is None:
+        how = "fastgcn" if identify(graph) is not None else "jk"
+    from kernode.io.split_file import is_split_file, read_splits  # here, for it makes splits, too
+
+    if is_split_file(how):
+        return read_splits(how, graph, seeds)
+    how = os.fspath(how)
+    fixed: dict[str, Callable[[Graph], Split]] = {"fastgcn": fastgcn, "public": public}
+    if how in fixed:
+        split = fixed[how](graph)
+        return [split for _ in seeds]
+    if is_per_class(how):
+        train, validation = parse_per_class(how)
+        return [per_class(graph, train, validation, seed) for seed in seeds]
+    sizes = _JK if how == "jk" else parse_sizes(how)
+    return [random_split(graph.labels, sizes, seed) for seed in seeds]
+
+
+def parse_sizes(text: str) -> tuple[float, float, float]:
+    """Read three fractions or counts.
+
+    >>> parse_sizes("0.6/0.2/0.2"), parse_sizes("1208/500/1000")
+    ((0.6, 0.2, 0.2), (1208, 500, 1000))
+    """
+    try:
+        train, validation, test = (
+            int(part) if part.strip().isdecimal() else float(part) for part in text.split("/")
+        )
+    except ValueError:
+        raise InputError(
+            "split must be fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per "
+            f"class such as 20-per-class, or a file (.npz, .json, .csv). Got '{text}'."
+        ) from None
+    return train, validation, test
+
+
+def _citation_graph(graph: Graph, how: str) -> DataSet:
+    entry = identify(graph)
+    if entry is None:
+        *names, last = (entry.name for entry in datasets())
+        raise InputError(
+            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
+            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2."
+        )
+    return entry
+
+
+def _ranges(graph: Graph, entry: DataSet, training: int) -> Split:
+    """Make a fixed split: the first ``training`` nodes, the next 500, and Planetoid's test nodes."""
+    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
+    # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
+    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
+
+
+def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int, int]:
+    given = "/".join(str(size) for size in sizes)
+    if len(sizes) != 3 or not all(math.isfinite(size) and size >= 0 for size in sizes):
+        raise InputError(f"split sizes must be three numbers ≥ 0. Got {given}.")
+    if all(isinstance(size, int | np.integer) for size in sizes):
+        train, validation, test = (int(size) for size in sizes)
+        total = train + validation + test
+        if total > labelled:
+            raise InputError(
+                f"The split {given} asks for {total:,} nodes, but {labelled:,} have a label. Ask for fewer."
+            )
+    else:
+        if sum(sizes) > 1 + 1e-9:
+            raise InputError(f"The fractions {given} sum to {sum(sizes):g}. They must sum to at most 1.")
+        # Validation and test are rounded and training takes the rest: this gives the paper's Table 1.
+        total = min(round(sum(sizes) * labelled), labelled)
+        test = min(round(sizes[2] * labelled), total)
+        validation = min(round(sizes[1] * labelled), total - test)
+        train = total - validation - test
+    if labelled == 0:
+        raise InputError(
+            "no node has a class. Label some; for tables name the column of the classes.",
+            "missing",
+            setting="label",
+        )
+    if train == 0:
+        raise InputError(
+            f"The split {given} leaves no training nodes among the {labelled:,} labelled ones. "
+            "Raise its first number, or label more nodes."
+        )
+    return train, validation, test

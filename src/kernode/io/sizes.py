@@ -1,0 +1,146 @@
+"""How large a graph is, as far as costs go: counted where it is at hand, known by its name where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.graph import Graph
+from kernode.graph.share import GraphShare
+from kernode.io import load_graph
+from kernode.io.registry import DataSet, find, identify, is_registered
+from kernode.io.store import Store, is_store
+from kernode.io.synthetic import Synthetic, is_synthetic
+
+_WORDS = 30  # that an abstract has on average, at least: Citeseer's have 32, Pubmed's 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSizes:
+    """What costs depend on."""
+
+    name: str
+    known_as: str = ""  # the data set's name where the graph is one that has one
+    nodes: int
+    entries: int  # of the adjacency: two for every edge
+    features: int
+    filled: int | None = None  # entries that a sparse X holds; None where X is dense
+    feature_bytes: int = 4  # of one number of X
+    classes: int
+    graph: Graph | None = None  # where it is at hand
+    read: bool = field(default=False, compare=False)  # whether it is in memory already
+
+    @classmethod
+    def of(cls, graph: Graph) -> GraphSizes:
+        """Count.
+
+        >>> GraphSizes.of(load_graph("cora")).entries
+        10556
+        """
+        entry = identify(graph)
+        x: Any = graph.features
+        return cls(
+            name=graph.name,
+            known_as=entry.name if entry else "",
+            nodes=int(graph.adjacency.shape[0]),  # of a share its own
+            entries=int(graph.adjacency.nnz),
+            features=graph.n_features,
+            filled=int(x.nnz) if sparse.issparse(x) else None,
+            feature_bytes=x.dtype.itemsize,
+            classes=graph.n_classes,
+            graph=None if isinstance(graph, GraphShare) else graph,
+            read=True,
+        )
+
+    @classmethod
+    def of_synthetic(cls, spec: Synthetic) -> GraphSizes:
+        """Read them off the name."""
+        return cls(
+            name=spec.name,
+            nodes=spec.nodes,
+            entries=2 * spec.edges,
+            features=spec.features,
+            classes=spec.classes,
+        )
+
+    @classmethod
+    def of_data_set(cls, entry: DataSet) -> GraphSizes:
+        """Take what is known about a data set that has not been fetched."""
+        return cls(
+            name=entry.name,
+            known_as=entry.name,
+            nodes=entry.nodes,
+            entries=2 * entry.edges,
+            features=entry.features,
+            filled=_WORDS * entry.nodes,
+            classes=entry.classes,
+        )
+
+    @classmethod
+    def of_store(cls, store: Store) -> GraphSizes:
+        """Take what a store says about itself."""
+        entry = identify(store)
+        filled = sum(part.feature_entries or 0 for part in store.parts)
+        return cls(
+            name=store.name,
+            known_as=entry.name if entry else "",
+            nodes=store.nodes,
+            entries=store.entries,
+            features=store.features,
+            filled=filled if store.sparse_features else None,
+            feature_bytes=np.dtype(store.dtype).itemsize,
+            classes=store.classes,
+        )
+
+    def share(self, processes: int) -> GraphSizes:
+        """What one of several processes has of it, as far as they have alike."""
+        if processes == 1:
+            return self
+        return replace(
+            self,
+            nodes=self.nodes // processes,
+            entries=self.entries // processes,
+            filled=None if self.filled is None else self.filled // processes,
+            graph=None,
+        )
+
+    @property
+    def edges(self) -> int:
+        """Undirected edges."""
+        return self.entries // 2
+
+    @property
+    def step_entries(self) -> int:
+        """Entries of Ā."""
+        return self.entries + self.nodes
+
+    @property
+    def graph_bytes(self) -> float:
+        """The graph itself in main memory: adjacency (float32, int32), labels, X."""
+        adjacency = 8.0 * self.entries + 4.0 * self.nodes
+        if self.filled is None:
+            x = float(self.nodes * self.features * self.feature_bytes)
+        else:
+            x = self.filled * (self.feature_bytes + 4.0) + 4.0 * self.nodes
+        return adjacency + 8.0 * self.nodes + x
+
+
+def look_up(data: str) -> GraphSizes:
+    """Sizes of what ``data`` names: nothing is made and nothing fetched for that; a file is read.
+
+    >>> look_up("synthetic:nodes=1000000").entries
+    10000000
+    """
+    if is_synthetic(data):
+        return GraphSizes.of_synthetic(Synthetic.parse(data))
+    if is_store(data) and not is_registered(data):
+        return GraphSizes.of_store(Store.open(data))
+    if not Path(data).suffix and Path(data).name == data:
+        entry = find(data)
+        if not entry.is_here:
+            return GraphSizes.of_data_set(entry)
+    return GraphSizes.of(load_graph(data))

@@ -1,0 +1,303 @@
+"""Graphs of any size that go by a name: ``synthetic:nodes=1000000,degree=20`` is made when it is loaded."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from kernode.compute.chunks import chunks, row_chunks
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
+
+_STEP = 0x9E3779B97F4A7C15
+_MULTIPLY_1 = 0xBF58476D1CE4E5B9
+_MULTIPLY_2 = 0x94D049BB133111EB
+_MASK = 2**64 - 1
+_LANES = 0x0000FFFF0000FFFF  # the lower 16 bits of either half
+
+
+def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
+    """64 random bits for each index from start to stop: uint64.
+
+    >>> random_words(7, 2000, 0, 6)[3:].tolist() == random_words(7, 2000, 3, 6).tolist()
+    True
+    """
+    x = np.arange(start, stop, dtype=np.uint64)
+    x *= np.uint64(_STEP)
+    x += np.uint64(_key(seed, stream))
+    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
+        x ^= x >> np.uint64(shift)
+        x *= np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+def below(words: np.ndarray, bounds: np.ndarray | int) -> np.ndarray:
+    """Integers in [0, bound), all equally likely, from the upper 53 bits of each word; bounds < 2⁵³."""
+    # Exact but for one rounding, which can reach the bound itself.
+    drawn = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 * bounds
+    return np.minimum(drawn.astype(np.int64), np.asarray(bounds) - 1)
+
+
+def bell(words: np.ndarray) -> np.ndarray:
+    """Integers of mean 0 and variance (2³² − 1) / 3, nearly normal: sums of a word's four 16-bit numbers."""
+    pairs = (words & np.uint64(_LANES)) + ((words >> np.uint64(16)) & np.uint64(_LANES))
+    sums = pairs + (pairs >> np.uint64(32))
+    return sums.astype(np.uint32).astype(np.int32) - np.int32(2 * (2**16 - 1))
+
+
+def permutation(seed: int, stream: int, n: int) -> np.ndarray:
+    """The numbers 0 … n−1 in random order: int64."""
+    return np.argsort(random_words(seed, stream, 0, n), kind="stable")
+
+
+def _key(seed: int, stream: int) -> int:
+    return _mix((_mix((seed + _STEP) & _MASK) + stream) & _MASK)
+
+
+def _mix(x: int) -> int:
+    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
+        x = ((x ^ (x >> shift)) * factor) & _MASK
+    return x ^ (x >> 31)
+
+
+_PLACES, _RANKS, _EDGES, _CENTRES, _NOISE = range(1, 6)  # streams of random words
+
+# The r-th of the nodes is drawn in proportion to (r + 10)^(−1/2), which makes degrees a power law with
+# exponent 3. Without the 10 the largest degree would be half the square root of n times the mean.
+_HUBS = 10.0
+
+_DRAWS = 2**18  # pairs at a time
+_UNIT = 2**15  # a feature of 1, in integers
+
+
+@dataclass(frozen=True)
+class BlockModel:
+    """The nodes side by side, class by class, each as wide as it is likely to be drawn.
+
+    - ``inside``: how likely an edge's second end is drawn from the class of its first, in 2048ths.
+    - ``nodes``: the node at each place, n.
+    - ``classes``: the place where each class begins, c + 1.
+    - ``reach``: the position where each place begins, n + 1.
+    """
+
+    seed: int
+    inside: int
+    nodes: np.ndarray
+    classes: np.ndarray
+    reach: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, classes: int, degree: int, seed: int) -> BlockModel:
+        """Deal classes and weights out at random, so that a node's index says nothing about either."""
+        ranks = permutation(seed, _RANKS, n)
+        widths = (2.0**20 / np.sqrt(ranks + _HUBS)).astype(np.int64)
+        return cls(
+            seed,
+            int(2048 * class_affinity(degree)),
+            permutation(seed, _PLACES, n),
+            class_bounds(n, classes),
+            np.append(0, np.cumsum(widths)),
+        )
+
+    def labels(self) -> np.ndarray:
+        """Every node's class: n."""
+        labels = np.empty(len(self.nodes), np.int64)
+        labels[self.nodes] = np.repeat(np.arange(len(self.classes) - 1), np.diff(self.classes))
+        return labels
+
+    def edges(self, count: int) -> np.ndarray:
+        """The first ``count`` different pairs of an endless sequence of draws: low · n + high, ascending."""
+        first = self._pairs(0, count)
+        drawn, later = count, first[:0]
+        while lacking := count - len(first) - len(later):
+            # So many and not one more: then it does not matter in which portions they are drawn.
+            pairs = self._pairs(drawn, drawn + lacking)
+            drawn += lacking
+            later = np.union1d(later, pairs[~_among(pairs, first)])
+        edges = np.concatenate([first, later])
+        edges.sort()
+        return edges
+
+    def _pairs(self, start: int, stop: int) -> np.ndarray:
+        """The different pairs among some draws, ascending, without loops."""
+        keys = np.empty(stop - start, np.int64)
+        for part in chunks(len(keys), _DRAWS):
+            keys[part] = self._draw(start + part.start, start + part.stop)
+        keys.sort()
+        new = keys != -1
+        new[1:] &= keys[1:] != keys[:-1]
+        return keys[new]
+
+    def _draw(self, start: int, stop: int) -> np.ndarray:
+        """Draws number start to stop as low · n + high, or −1 for a loop."""
+        words = random_words(self.seed, _EDGES, 2 * start, 2 * stop)
+        total = self.reach[-1]
+        one = self._place(below(words[0::2], total))
+        own = np.searchsorted(self.classes, one, side="right")
+        low, high = self.reach[self.classes[own - 1]], self.reach[self.classes[own]]
+        # `below` leaves the lower 11 bits of a word alone, and 2048 is 2¹¹.
+        inside = (words[1::2] & np.uint64(2047)).astype(np.int64) < self.inside
+        other = self._place(
+            np.where(inside, low, 0) + below(words[1::2], np.where(inside, high - low, total))
+        )
+        one, other = self.nodes[one], self.nodes[other]
+        return np.where(one == other, -1, np.minimum(one, other) * len(self.nodes) + np.maximum(one, other))
+
+    def _place(self, position: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.reach, position, side="right") - 1
+
+
+def class_affinity(degree: int) -> float:
+    """How likely an edge seeks its second end in the class of its first; else it takes any node.
+
+    Chosen so that the votes of a node's neighbours tell its class about as well at any degree.
+
+    >>> [round(class_affinity(degree), 2) for degree in (5, 10, 20, 100)]
+    [0.65, 0.51, 0.36, 0.16]
+    """
+    return min(0.65, 1.6 / math.sqrt(degree))
+
+
+def class_bounds(n: int, classes: int) -> np.ndarray:
+    """Where classes begin: none is empty, and the last is nearly twice as large as the first.
+
+    >>> np.diff(class_bounds(100, 4)).tolist()
+    [18, 23, 27, 32]
+    """
+    shares = np.cumsum(classes + np.arange(classes))
+    return np.append(0, np.arange(1, classes + 1) + (n - classes) * shares // shares[-1])
+
+
+def draw_features(labels: np.ndarray, classes: int, width: int, seed: int) -> np.ndarray:
+    """Noise around the centre of each node's class: n × width, float32.
+
+    The centres are so far apart that the features alone tell a bit more than half of the nodes' classes.
+    """
+    # More classes need more room between them; measured, like the figures in docs/data.md.
+    distance = (1 + 8 * classes.bit_length()) / 20 / math.sqrt(width)
+    drawn = bell(random_words(seed, _CENTRES, 0, classes * width)).astype(np.int64)
+    centres = ((drawn * int(1024 * distance)) >> 10).astype(np.int32).reshape(classes, width)
+    features = np.empty((len(labels), width), np.float32)
+    for rows in row_chunks(features):
+        noise = bell(random_words(seed, _NOISE, rows.start * width, rows.stop * width))
+        values = noise.reshape(-1, width)
+        values += centres[labels[rows]]
+        features[rows] = values  # exact, below 2²⁴
+        features[rows] *= np.float32(1 / _UNIT)
+    return features
+
+
+def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Which keys are among others."""
+    at = np.searchsorted(ascending, keys)
+    found = at < len(ascending)
+    found[found] = ascending[at[found]] == keys[found]
+    return found
+
+
+_PREFIX = "synthetic"
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Sizes of a synthetic graph, and the seed it is made of; all that its name says.
+
+    >>> spec = Synthetic.parse("synthetic:degree=20,nodes=1_000_000")
+    >>> spec.edges, spec.name
+    (10000000, 'synthetic:nodes=1000000,degree=20,classes=8,features=64,seed=0')
+    """
+
+    nodes: int = 10_000
+    degree: int = 10  # on average
+    classes: int = 8
+    features: int = 64
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            _require_whole(field.name, getattr(self, field.name))
+        of = f" for {self.nodes:,} nodes"
+        _require_between("nodes", self.nodes, 2, MAX_NODES)
+        # Up to half of all pairs can be drawn one by one; beyond that most draws would be repeats.
+        _require_between("degree", self.degree, 1, self.nodes // 2, of)
+        _require_between("classes", self.classes, 1, self.nodes, of)
+        _require_between("features", self.features, 1, 2**31)
+        _require_between("seed", self.seed, 0, 2**63 - 1)
+
+    @classmethod
+    def parse(cls, name: str) -> Synthetic:
+        """Read a name; what it leaves out is as it is by default."""
+        _, _, settings = name.partition(":")
+        values: dict[str, Any] = {}
+        for setting in settings.split(",") if settings else ():
+            key, _, number = (part.strip() for part in setting.partition("="))
+            _require_key(key, values, name)
+            values[key] = _number(number)
+        return cls(**values)
+
+    @property
+    def edges(self) -> int:
+        """Number of undirected edges."""
+        return self.nodes * self.degree // 2
+
+    @property
+    def name(self) -> str:
+        """The name with all settings, in one order."""
+        settings = ",".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        return f"{_PREFIX}:{settings}"
+
+    def graph(self) -> Graph:
+        """Make the graph: the same bits each time and everywhere.
+
+        >>> Synthetic(nodes=100).graph()
+        Graph('synthetic:nodes=100,degree=10,classes=8,features=64,seed=0':
+              100 nodes, 500 edges, 64 features, 8 classes)
+        """
+        model = BlockModel.of(self.nodes, self.classes, self.degree, self.seed)
+        adjacency = from_keys(model.edges(self.edges), self.nodes)
+        labels = model.labels()
+        features = draw_features(labels, self.classes, self.features, self.seed)
+        return Graph(adjacency, FEATURES.add(features), labels, name=self.name)
+
+
+def is_synthetic(name: str) -> bool:
+    """Whether a name asks for a synthetic graph, be its settings right or wrong.
+
+    >>> is_synthetic("synthetic"), is_synthetic("synthetic:nodes=1"), is_synthetic("cora")
+    (True, True, False)
+    """
+    return name.partition(":")[0].lower() == _PREFIX
+
+
+def _require_key(key: str, values: dict[str, Any], name: str) -> None:
+    known = [field.name for field in fields(Synthetic)]
+    if key not in known:
+        close = difflib.get_close_matches(key.lower(), known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise InputError(
+            f"A synthetic graph has no setting '{key}'.{hint} "
+            f"Write {_PREFIX}:nodes=1000,degree=10, with any of {', '.join(known)}."
+        )
+    if key in values:
+        raise InputError(f"'{name}' sets {key} twice. Keep one of them.")
+
+
+def _number(text: str) -> int | str:
+    digits = text.replace("_", "")
+    return int(digits) if digits.isascii() and digits.isdecimal() else text
+
+
+def _require_whole(key: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"a synthetic graph's {key} must be a whole number, such as 1000. Got {value!r}.")
+
+
+def _require_between(key: str, value: int, least: int, most: int, of: str = "") -> None:
+    if not least <= value <= most:
+        raise InputError(f"a synthetic graph's {key} must be from {least:,} to {most:,}{of}. Got {value:,}.")

@@ -1,0 +1,330 @@
+"""How a table's numbers and dates are written: told by the column, by the rest of the table, or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError, warn
+from kernode.io.tables.arrow import pa, pc
+from kernode.io.tables.columns.kinds import Category, Column
+from kernode.io.tables.columns.notation import (
+    DateNotation,
+    Notation,
+    NumberNotation,
+    WrittenDates,
+    WrittenNumbers,
+    all_match,
+    is_text,
+)
+from kernode.io.tables.columns.values import MOSTLY, PLAIN_NUMBER, one_array, texts
+
+_DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"  # plain, unless the point stands between thousands
+
+_FEW = 3  # values like 1.073: fewer may have three decimals by chance
+
+
+@dataclass(frozen=True)
+class Clues:
+    """What else in a table tells how its numbers and dates are written."""
+
+    table: str = ""  # its name
+    delimiter: str | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)  # columns that hold no ids
+    decimal: str | None = None  # what the user says
+    dates: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ",", "."):
+            raise InputError(
+                f'decimal must be "," or ".". Got {self.decimal!r}.', "setting", setting="decimal"
+            )
+        if self.dates not in (None, "dmy", "mdy"):
+            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.', "setting", setting="dates")
+
+    def decimal_elsewhere(self) -> str | None:
+        """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
+        looks = (WrittenNumbers.of(values) for values in self.others.values() if is_text(values))
+        seen = {look.decimal for look in looks if look.are_numbers and look.is_sure} - {None}
+        if len(seen) == 1:
+            return seen.pop()
+        return "," if not seen and self.delimiter == ";" else None
+
+    def order_elsewhere(self) -> str | None:
+        """Whether day or month come first in the table's other columns."""
+        looks = (WrittenDates.of(values) for values in self.others.values() if is_text(values))
+        seen = {
+            look.order
+            for look in looks
+            if look.there and look.is_sure and look.written.sum() >= MOSTLY * look.there
+        } - {None}
+        return seen.pop() if len(seen) == 1 else None
+
+
+def find_notations(
+    table: Any, features: Sequence[str] | Mapping[str, str | None], clues: Clues
+) -> tuple[Notation, ...]:
+    """How columns of a table (pyarrow) are written; ``features`` names them, or maps each to a kind."""
+    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    found = (find_notation(name, table[name], kind, clues) for name, kind in kinds.items())
+    return tuple(filter(None, found))
+
+
+def said_in_vain(columns: Mapping[str, Any], clues: Clues) -> tuple[str, ...]:
+    """Notes on what the user says about numbers and dates where columns do not have it."""
+    texts_of = {name: values for name, values in columns.items() if is_text(values)}
+    notes: list[str] = []
+    if clues.decimal:
+        looks = {name: WrittenNumbers.of(values) for name, values in texts_of.items()}
+        signed = {name: look for name, look in looks.items() if look.are_numbers and look.signed.any()}
+        other = [name for name, look in signed.items() if not look.fits(clues.decimal)[look.signed].any()]
+        if len(other) == len(signed):
+            notes.append(f"no row has a number in text to which the decimal sign {clues.decimal!r} applies")
+        notes += [
+            f"{name}: does not fit the decimal sign {clues.decimal!r}, read as it is written"
+            for name in other
+        ]
+    if clues.dates and not any(WrittenDates.of(values).written.any() for values in texts_of.values()):
+        notes.append(f"no row has a date in text to which the order {clues.dates} applies")
+    return tuple(notes)
+
+
+def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
+    """How a column of numbers or dates is written; None where it is neither, or no text."""
+    if not is_text(values) or kind not in (None, "number", "date"):
+        return None
+    finders: dict[str, Callable[..., Notation | None]] = {"number": _number_notation, "date": _date_notation}
+    found = (find(name, values, clues, sure=bool(kind)) for of, find in finders.items() if kind in (None, of))
+    return next(filter(None, found), None)
+
+
+def _number_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> NumberNotation | None:
+    if clues.decimal != "," and _is_plain(texts(values)):
+        return NumberNotation(name)
+    look = WrittenNumbers.of(values)
+    readable = look.fits(".") | look.fits(",")
+    if not readable.any() or (not sure and readable.sum() < MOSTLY * look.there):
+        return None
+    decimal = _decimal(name, look, clues)
+    good = look.fits(decimal)
+    if not sure and good.sum() < MOSTLY * look.there:
+        if clues.decimal:
+            raise _not_as_said(
+                name, look.example(~good & readable), f"the decimal sign {decimal!r}", "decimal", clues
+            )
+        one, other = (look.example(look.fits(sign) & ~look.fits(rest)) for sign, rest in (".,", ",."))
+        raise InputError(
+            f"{clues.table}: column {name!r} has decimal points and decimal commas ({one}, {other}). "
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
+        )
+    unit = _unit(name, look.units[good], clues.table)
+    return NumberNotation(name, decimal, look.thousands(decimal), unit)
+
+
+def _is_plain(text: Any) -> bool:
+    """Whether all values are, beyond doubt, as programs write numbers: seen faster than all else."""
+    if text.null_count == len(text) or not all_match(text, PLAIN_NUMBER):
+        return False
+    doubtful = pc.match_substring_regex(text, _DOUBTFUL)
+    if not pc.any(doubtful).as_py():
+        return True
+    return bool(pc.any(pc.and_not(pc.match_substring(text, "."), doubtful)).as_py())
+
+
+def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
+    if said := clues.decimal:
+        # A column in which nothing is written as the user says can be about another country.
+        return said if look.decimal is None or (look.signed & look.fits(said)).any() else look.decimal
+    if look.decimal and look.is_sure:
+        return look.decimal
+    if look.decimal:
+        return _shown_by_few(name, look, clues)
+    if not look.doubtful.any():
+        return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
+    if found := clues.decimal_elsewhere():
+        return found
+    sign = "comma" if (look.doubtful & look.matches(",")).any() else "point"
+    # As every program writes. Who has points between thousands has no commas between cells.
+    if sign == "point" and (clues.delimiter == "," or not _may_be_thousands(look)):
+        return "."
+    shown = look.example(look.doubtful & look.matches("," if sign == "comma" else r"\."))
+    raise InputError(
+        f"{clues.table}: in column {name!r} the {sign} of {shown} may stand before decimals or between "
+        "thousands. Say which sign stands before decimals, a comma or a point.",
+        "ambiguous",
+        setting="decimal",
+        column=name,
+    )
+
+
+def _may_be_thousands(look: WrittenNumbers) -> bool:
+    """Whether points stand where they would between thousands, and no number from 1000 on lacks one."""
+    small = look.matches("^[0-9]{1,3}$")
+    numbers = int(np.count_nonzero(look.fits(".")))
+    return int(look.doubtful.sum()) >= _FEW and int(np.count_nonzero(look.doubtful | small)) == numbers
+
+
+def _shown_by_few(name: str, look: WrittenNumbers, clues: Clues) -> str:
+    """The sign that a few values show, where the others are read no differently without them."""
+    assert look.decimal is not None
+    usual = clues.decimal_elsewhere() or ("." if not (look.doubtful & look.matches(",")).any() else None)
+    if usual == look.decimal:
+        return usual
+    one, few = (
+        look.example(look.doubtful),
+        look.example(look.fits(look.decimal) & ~look.doubtful & look.signed),
+    )
+    raise InputError(
+        f"{clues.table}: in column {name!r} only a few values, like {few}, show the decimal sign, and most, "
+        f"like {one}, mean another number with each. Say which one it is, a comma or a point.",
+        "ambiguous",
+        setting="decimal",
+        column=name,
+    )
+
+
+def _not_as_said(name: str, example: str, said: str, setting: str, clues: Clues) -> InputError:
+    return InputError(
+        f"{clues.table}: column {name!r} has values like {example}, which {said} does not fit. Write them "
+        "alike, or leave the column out of features.",
+        "setting",
+        setting=setting,
+        column=name,
+    )
+
+
+def _unit(name: str, units: Iterable[str], table: str) -> str:
+    distinct = set(units)
+    signs = sorted(distinct - {""})
+    if len(signs) > 1 or distinct == {"", "%"}:
+        shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
+        raise InputError(
+            f"{table}: column {name!r} has numbers with {shown}. "
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
+        )
+    return signs[0] if signs else ""
+
+
+def _date_notation(name: str, values: Any, clues: Clues, *, sure: bool) -> DateNotation | None:
+    look = WrittenDates.of(values)
+    if not sure and (not look.there or look.written.sum() + look.year_first < MOSTLY * look.there):
+        return None
+    if not look.written.any():
+        return DateNotation(name)
+    if not clues.dates:
+        return DateNotation(name, _order(name, look, clues))
+    good = look.fits(clues.dates)
+    if not sure and good.sum() + look.year_first < MOSTLY * look.there:
+        shown = look.text[int(np.flatnonzero(look.written & ~good)[0])].as_py()
+        raise _not_as_said(name, shown, f"the order {clues.dates}", "dates", clues)
+    return DateNotation(name, clues.dates)
+
+
+def _order(name: str, look: WrittenDates, clues: Clues) -> str:
+    if look.order and look.is_sure:
+        return look.order
+    if look.order is None and (look.first > 12).any():  # and the second as well
+        day_first, month_first = (look.written & (month <= 12) for month in (look.second, look.first))
+        if max(day_first.sum(), month_first.sum()) >= MOSTLY * look.there:
+            return "dmy" if day_first.sum() > month_first.sum() else "mdy"
+        raise InputError(
+            f"{clues.table}: column {name!r} has dates with the day first and dates with the month first. "
+            "Write them alike, or leave the column out of features.",
+            "conflict",
+            column=name,
+        )
+    usual = "dmy" if look.dotted else clues.order_elsewhere()  # nobody writes points after the month
+    if usual and look.order in (None, usual):
+        return usual
+    either = look.fits("dmy") & look.fits("mdy")
+    shown = look.text[int(np.flatnonzero(either)[0])].as_py()
+    raise InputError(
+        f"{clues.table}: in column {name!r} dates like {shown} may have the day or the month first. "
+        "Say which order it is: dmy or mdy.",
+        "ambiguous",
+        setting="dates",
+        column=name,
+    )
+
+
+_SHOWN = 3  # values in a sentence
+
+
+def require_notation(table: str, columns: Any, notations: Iterable[Notation]) -> None:
+    """Raise where a column (of a pyarrow table) shows that it is written in another way than the first."""
+    for notation in notations:
+        values = columns[notation.column]
+        other = notation.other(values) if is_text(values) else None
+        if other:
+            raise InputError(
+                f"{table}: column {notation.column!r} has {other}, and was read with {notation.usual} from "
+                "the first table. Write it as there.",
+                "conflict",
+                column=notation.column,
+            )
+
+
+def require_readable(table: str, column: Column, usual: str, values: Any, rows: np.ndarray) -> None:
+    """Raise where most values that are there, those in some rows, are not of the column's kind.
+
+    ``usual``: what they were in the first table.
+    """
+    values = one_array(values)
+    written = texts(values) if is_text(values) else values
+    there = len(written) - written.null_count
+    if 2 * len(rows) > there:
+        raise InputError(
+            f"{table}: column {column.name!r} has no {column.kind} in {len(rows):,} of {there:,} values but "
+            f"{shown(values, rows)}, and was read with {usual} from the first table. Write it as there.",
+            "conflict",
+            column=column.name,
+        )
+
+
+def shown(values: Any, rows: np.ndarray) -> str:
+    """The first value of a column in some rows, as it is written, with a mark where there are others."""
+    distinct = pc.unique(one_array(values).take(rows)).to_pylist()
+    return f"{str(distinct[0]).strip()!r}{', …' if len(distinct) > 1 else ''}"
+
+
+def new_categories(table: str, columns: Any, of: Iterable[Column]) -> tuple[str, ...]:
+    """Notes on values of categories that the first table did not have; warnings where these are many."""
+    found = (
+        _new_values(table, column, columns[column.name]) for column in of if isinstance(column, Category)
+    )
+    return tuple(note for note in found if note)
+
+
+def _new_values(table: str, column: Category, values: Any) -> str | None:
+    """What is said of one column."""
+    written = texts(values)
+    there = written.drop_null()
+    new = written.filter(pa.array(np.diff(column.encode(values).indptr) == 0)).drop_null()
+    if not len(new):
+        return None
+    distinct = pc.unique(new).to_pylist()
+    some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
+    rare = " or rare" if column.others else ""
+    counts = "count as none" if len(new) > 1 else "counts as none"
+    are = "are" if len(new) > 1 else "is"
+    note = f"{column.name}: {len(new):,} of {len(there):,} values {are} new{rare} ({some}) and {counts}"
+    known = {_folded(value): value for value in reversed(column.values)}
+    twin = next((value for value in distinct if _folded(value) in known), None)
+    if twin is not None:
+        warn(f"{table}: {note}. Write them as the first table did: {known[_folded(twin)]!r} for {twin!r}.")
+    elif 2 * len(new) > len(there):
+        shown = ", ".join(map(repr, column.values[:_SHOWN])) + (", …" if len(column.values) > _SHOWN else "")
+        warn(f"{table}: {note}. The first table had {shown}.")
+    return f"{table}: {note}"
+
+
+def _folded(text: str) -> str:
+    """Without case and blanks."""
+    return "".join(text.casefold().split())

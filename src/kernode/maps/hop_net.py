@@ -1,0 +1,130 @@
+"""Eq. 7 with an output layer for each hop, biases and LayerNorm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.graph import Graph
+from kernode.graph.neighbourhoods import degrees
+from kernode.hops import HopRows
+from kernode.maps.base import Parameters, Shares
+from kernode.maps.hop_mlp import HopInputs, HopSum, check_hop_weights, constant_weights
+from kernode.maps.layers.linear import initial_weights
+from kernode.maps.layers.mlp import finish_mlp, initial_mlp
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
+
+
+@dataclass(frozen=True)
+class HopNet(HopSum):
+    """``g(V) = Σ_h ω_h (Ā^h ⊙ M^(h)) MLP_h(X)``, where the MLPs share all layers but the last.
+
+    Hidden layers have biases. It is still linear in the MLP's outputs of the neighbours.
+
+    - ``norm``: whether hidden layers have LayerNorm.
+    - ``residual``: whether a hidden layer's input is added to its output, where both have one width.
+    - ``self_loop``: whether Ā's diagonal, 1/(degree + 1), is one more term: a GCN's self-loop.
+    - ``hidden``, ``outputs``, ``hops``, ``powers``, ``hop_weights``, ``normalize_rows``: as in
+      :class:`~kernode.maps.HopMLP`.
+
+    >>> from kernode.maps import HopNet
+    >>> HopNet(hops=2, self_loop=True).terms
+    4
+    """
+
+    hidden: tuple[int, ...] = (256,)
+    norm: bool = True
+    residual: bool = False
+    self_loop: bool = False
+
+    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_hop_weights(self.hop_weights)
+
+    @property
+    def terms(self) -> int:
+        """Number of terms, each with a weight and an output layer: hops 0 … H, then Ā's diagonal."""
+        return self.hops + 1 + self.self_loop
+
+    def first_weights(self, place: Place) -> Tensor:
+        """c^h, and 1 where they are learned; Ā's diagonal has that of hop 0."""
+        weights = constant_weights(self.hop_weights, self.hops, place)
+        return torch.cat([weights, weights[:1]]) if self.self_loop else weights
+
+    def prepare(self, graph: Graph, place: Place) -> HopInputs:
+        """X, the hop operator, and Ā's diagonal where it is a term."""
+        prepared = super().prepare(graph, place)
+        if not self.self_loop:
+            return prepared
+        return replace(prepared, loops=_loops(graph.adjacency.astype(np.float64).sum(axis=1), place))
+
+    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
+        widths, last = (prepared.features.shape[1], *self.hidden, width_of(self)), len(self.hidden)
+        parameters = initial_mlp(widths, draws, place, biases=True, norm=self.norm)
+        of_terms = initial_weights(widths[-2], widths[-1], self.terms, last, draws, place)
+        return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
+
+    def finish(
+        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """g of every node: r × n × d."""
+        z = finish_mlp(parameters, beginning, dropout, residual=self.residual)  # n × r × terms·d
+        parts = self._weighted(z, parameters)
+        g = prepared.operator.join(parts[: self.hops + 1])
+        if prepared.loops is not None:
+            g = g + prepared.loops[:, None, None] * parts[-1]
+        return g.transpose(0, 1)
+
+    def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
+        """T_h at one row, and after them Ā's diagonal."""
+        shares = super().shares_from(graph, node, nodes, values)
+        if not self.self_loop:
+            return shares
+        loop = (nodes == node) / (degrees(graph, np.array([node])) + 1)
+        return Shares(nodes, (*shares.hops, 0), np.concatenate([values, loop[None]]))
+
+    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
+        """The output layers' values for each node: k × r × terms × d."""
+        return self._by_term(finish_mlp(parameters, first, None, residual=self.residual, hold=True))
+
+    @property
+    def _last_width(self) -> int:
+        return self.terms * width_of(self)
+
+    def _near_sum(
+        self, parameters: Parameters, graph: Graph, near: HopRows, first: Tensor, place: Place
+    ) -> Tensor:
+        z = finish_mlp(parameters, first, None, residual=self.residual)
+        parts = self._weighted(z, parameters)
+        shape = (len(near.at), len(parts), *parts[0].shape[1:])
+        # T_h of all parts, of which each needs its own
+        by_hop = near.by_hop(torch.stack(parts, dim=1).flatten(1), place)
+        chosen = [part.view(shape)[:, h] for h, part in enumerate(by_hop)]
+        if self.self_loop:
+            rows = torch.from_numpy(near.at).to(place.device)
+            loops = _loops(degrees(graph, near.columns[near.at]), place)
+            chosen.append(loops[:, None, None] * parts[-1][rows])
+        return sum(chosen[1:], chosen[0])
+
+    def _weighted(self, z: Tensor, parameters: Parameters) -> list[Tensor]:
+        """What each term sums, times its weight: n × r × d each."""
+        weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
+        return list((self._by_term(z) * weights[..., None]).unbind(dim=2))
+
+    def _by_term(self, z: Tensor) -> Tensor:
+        """n × r × terms·d → n × r × terms × d."""
+        return z.view(*z.shape[:2], self.terms, z.shape[2] // self.terms)
+
+
+def _loops(degrees: np.ndarray, place: Place) -> Tensor:
+    """Ā's diagonal: one over the degree and the self-loop."""
+    return torch.from_numpy(1 / (degrees + 1)).to(place.dtype).to(place.device)

@@ -1,0 +1,240 @@
+"""Comparison of methods on graphs: the same random splits for all, test nodes scored once, results stored."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from kernode.compute.machine import machine
+from kernode.compute.place import Place
+from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.node_split import is_per_class
+from kernode.losses import Hinge, Joint, KernelLoss
+from kernode.models.halving import RUNGS
+from kernode.search.baselines import ComparedMethod
+from kernode.search.results import Results, digest_of
+from kernode.search.tasks import Failure, Task, run_tasks
+from kernode.search.trials import (
+    Trial,
+    Trials,
+    accuracies,
+    by_each_split,
+    by_first_splits,
+    by_halving,
+    candidates_of,
+)
+from kernode.tasks.classes.evaluation import retrieval_of_run
+from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.variants import CHOICES
+from kernode.training.callbacks import Callback
+from kernode.training.settings import Training
+
+SPLIT = "0.6/0.2/0.2"
+CHOOSE_ON = 5  # splits
+EVERY_SPLIT = 0  # in place of a number of splits: each chooses for itself
+FIGURES = ("accuracy", "map", "precision_at_10")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A method on a graph, over some splits."""
+
+    graph: Graph
+    method: ComparedMethod
+    splits: int
+    split: str = SPLIT
+    choose_on: int = CHOOSE_ON  # splits that choose a candidate
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the figures: graph, splits, candidates, and how one is chosen."""
+        candidates = candidates_of(self.method, self.graph)
+        return {
+            "kind": "compare",
+            "dataset": self.graph.name,
+            "fingerprint": self.graph.fingerprint,
+            "split": self.split,
+            "splits": self.splits,
+            "candidates": [stored_settings(one.method, one.training) for one in candidates],
+            **_rule(self.method, len(candidates), self.choose_on),
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest that the result is found by."""
+        return digest_of(self.settings)
+
+    @property
+    def name(self) -> str:
+        """Graph and method."""
+        return f"{self.graph.name}-{self.method.name}"
+
+
+def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
+    """Return settings as in stored results of all versions: those of a loss are among those of training."""
+    described = method.to_json()
+    loss = method.loss if isinstance(method, Method) else Joint()
+    if isinstance(loss, Joint):
+        joint = loss
+    else:
+        joint = Joint(kernel=loss) if isinstance(loss, KernelLoss) else Joint(softmax=loss)  # type: ignore[arg-type]
+    kernel: Any = joint.kernel
+    if isinstance(method, Method):
+        described.pop("loss")
+        described |= {"objective": loss.objective, "kernel_loss": type(kernel).__name__.lower()}
+    of_loss = {
+        "kernel_weight": joint.kernel_weight,
+        "margin": getattr(kernel, "margin", Hinge().margin),
+        "triplets": kernel.triplets,
+        "class_weights": joint.softmax.class_weights,
+    }
+    return {"method": described, "training": training.to_json() | of_loss}
+
+
+def _rule(method: ComparedMethod, candidates: int, choose_on: int) -> dict[str, Any]:
+    """How a candidate is chosen, as far as it decides the figures; {}: on each split, or one candidate alone."""
+    if method.variant in CHOICES:
+        return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
+    return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}
+
+
+def run_comparisons(
+    comparisons: Sequence[Comparison],
+    results: Results,
+    place: Place,
+    *,
+    threads: int | None = None,
+    local: Callable[[str], AbstractContextManager[dict[str, Any]]] | None = None,
+    progress: Callable[[int, str], None] = lambda done, name: None,
+) -> list[dict[str, Any]]:
+    """Return the figures of comparisons: stored ones, and others measured and stored as they finish.
+
+    They run under ``joblib.parallel_config``, each with so many ``threads``. ``local`` gives the ``callbacks`` of one
+    that runs in this process, by its title; ``progress`` is called with the number of those done.
+    """
+    todo = [*{one.digest: one for one in comparisons if not results.find(one)}.values()]
+    tasks = [Task(measure, (one.graph, one.method, one.splits, one.split, one.choose_on)) for one in todo]
+
+    def titled(number: int) -> AbstractContextManager[dict[str, Any]]:
+        one = todo[number]
+        title = f"{number + 1} of {len(todo)}: {one.graph.name} {one.method.name}"
+        return nullcontext({}) if local is None else local(title)
+
+    found: dict[str, dict[str, Any]] = {}
+    with closing(run_tasks(tasks, place, threads=threads, local=titled)) as finished:
+        for number, figures in finished:
+            found[todo[number].digest] = figures
+            # Another machine may have more memory, and another version refuse less.
+            if figures.get("failed", {}).get("why") not in ("memory", "refused"):
+                results.save(todo[number], figures)
+            progress(len(found), todo[number].name)
+    return [results.find(one) or found[one.digest] for one in comparisons]
+
+
+def measure(
+    place: Place,
+    graph: Graph,
+    method: ComparedMethod,
+    count: int,
+    split: str,
+    choose_on: int,
+    callbacks: tuple[Callback, ...] = (),
+) -> dict[str, Any]:
+    """Return the figures of a comparison, with the machine and the seconds that it took."""
+    started = time.perf_counter()
+    splits = split_nodes(graph, split, range(count))
+    figures = evaluate(graph, method, splits, place, callbacks, choose_on)
+    products = torch.get_float32_matmul_precision()
+    train, test = len(splits[0].train), len(splits[0].test)
+    return figures | {
+        "nodes": {"train": train, "test": test},
+        # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is in two
+        # splits: each is a draw of its own, and Student's test is right about this graph.
+        "overlap": 0.0 if is_per_class(split) else test / train,
+        "seconds": round(time.perf_counter() - started, 2),
+        "device": place.device.type,
+        "machine": machine(place.device.type),
+        **({} if products == "highest" else {"float32_products": products}),
+    }
+
+
+def evaluate(
+    graph: Graph,
+    method: ComparedMethod,
+    splits: list[Split],
+    place: Place,
+    callbacks: tuple[Callback, ...] = (),
+    choose_on: int = CHOOSE_ON,
+) -> dict[str, Any]:
+    """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
+
+    Where every candidate failed, ``failed`` says why, and there are no figures.
+    """
+    trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
+    rule = _rule(method, len(trials.candidates), choose_on)
+    if "choose_on" in rule:
+        picked = by_first_splits(trials, choose_on)
+    else:
+        picked = by_halving(trials) if rule else by_each_split(trials)
+    figures: dict[str, Any] = {"tried": [_tried(trials, number) for number in range(len(trials.candidates))]}
+    if picked is None:
+        failures = [one for one in trials.done.values() if isinstance(one, Failure)]
+        return (
+            figures
+            | {name: [] for name in ("chosen", "validation", *FIGURES)}
+            | {"failed": _failed(failures)}
+        )
+    chosen = [trials.trained(s)[c] for s, c in enumerate(picked)]
+    scored = _test_scores(trials, chosen)
+    figures |= {"chosen": picked, "validation": [round(trial.validation, 4) for trial in chosen]}
+    for i, name in enumerate(FIGURES):  # the last two are empty without a kernel, or with too many nodes
+        figures[name] = [round(found[i], 4) for found in scored if len(found) > i]
+    return figures
+
+
+def _tried(trials: Trials, number: int) -> dict[str, Any]:
+    """A candidate's validation accuracy on each split that it was trained on; None where it failed."""
+    own = [one for (_, c), one in sorted(trials.done.items(), key=lambda item: item[0]) if c == number]
+    failures = [one.sentence for one in own if isinstance(one, Failure)]
+    return {
+        "settings": trials.candidates[number].settings,
+        "validation": [round(one.validation, 4) if isinstance(one, Trial) else None for one in own],
+        "lost": failures[0] if failures else None,
+    }
+
+
+def _failed(failures: list[Failure]) -> dict[str, str]:
+    """Why there are no figures."""
+    reasons = {one.why for one in failures}
+    why = next(one for one in ("memory", "refused", "diverged") if one in reasons)
+    sentence = "every candidate diverged, was refused or did not fit into memory"
+    if len(reasons) == 1:
+        sentence = {
+            "diverged": "every candidate diverged",
+            "memory": "no candidate fits into memory",
+            "refused": failures[0].sentence.rstrip("."),
+        }[why]
+    return {"why": why, "sentence": sentence}
+
+
+def _test_scores(trials: Trials, chosen: list[Trial]) -> list[list[float]]:
+    """Accuracy and, with a kernel, retrieval on the test nodes of each split."""
+    by_stack: dict[int, list[int]] = defaultdict(list)
+    for s, trial in enumerate(chosen):
+        by_stack[id(trial.on)].append(s)
+    found: dict[int, list[float]] = {}
+    for own in by_stack.values():
+        on = chosen[own[0]].on.of_replicas([chosen[s].replica for s in own])
+        nodes = [trials.splits[s].test for s in own]
+        for i, (s, accuracy) in enumerate(zip(own, accuracies(on, nodes), strict=True)):
+            found[s] = [float(accuracy), *(retrieval_of_run(on, i, np.asarray(nodes[i])) or [])]
+    return [found[s] for s in range(len(chosen))]

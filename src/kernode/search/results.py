@@ -1,0 +1,106 @@
+"""Stored results: one JSON file each, found by a digest of the settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from kernode.errors import FileError
+from kernode.progress import note
+from kernode.storage import write_whole
+
+
+def digest_of(settings: Mapping[str, Any]) -> str:
+    """Return the digest of settings, in whatever order."""
+    plain = json.dumps(settings, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(plain.encode()).hexdigest()[:12]
+
+
+class Keyed(Protocol):
+    """Something with a stored result: every setting that decides it, their digest, and a readable name."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder that new results are written to, and the folders that stored ones are read from."""
+
+    folder: Path
+    sources: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, folder: Path | None) -> Results:
+        """The named folder; ./results where none is named."""
+        folder = folder or Path("results")
+        return cls(folder, (folder,))
+
+    def find(self, cell: Keyed) -> dict[str, Any] | None:
+        """Return the stored result of a cell, or None."""
+        path = self._paths.get(cell.digest)
+        if path is None:
+            return None
+        record = read_record(path)
+        if digest_of(record.get("settings", {})) != cell.digest:
+            raise FileError(
+                f"{path} holds other settings than its name says. Delete it.", "damaged-file", path=path
+            )
+        return record
+
+    def save(self, cell: Keyed, figures: Mapping[str, Any]) -> Path:
+        """Store a result."""
+        path = self.folder / cell.settings["kind"] / f"{cell.name}-{cell.digest}.json"
+        values = {"settings": dict(cell.settings), **figures}
+        write_whole(path, (_lines(values) + "\n").encode())
+        self._paths[cell.digest] = path
+        note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
+        return path
+
+    def unfinished(self, cell: Keyed) -> Path:
+        """Return the checkpoint file of a long cell."""
+        return self.folder / f".unfinished-{cell.digest}.safetensors"
+
+    @cached_property
+    def _paths(self) -> dict[str, Path]:
+        """Stored files by digest; the first folder wins."""
+        found: dict[str, Path] = {}
+        for source in reversed(self.sources):
+            found |= {path.stem.rpartition("-")[2]: path for path in sorted(source.glob("*/*-*.json"))}
+        return found
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a stored result."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(
+            f"{path} is not a stored result ({error}). Delete it.", "damaged-file", path=path
+        ) from None
+    if not isinstance(record, dict):
+        raise FileError(f"{path} is not a stored result. Delete it.", "damaged-file", path=path)
+    return record
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    """JSON with one line per name, also of the settings: readable differences."""
+    lines = []
+    for name, value in values.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict) and value:
+            inner = (f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
+            text = "{\n" + ",\n".join(inner) + "\n }"
+        lines.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"

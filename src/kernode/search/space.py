@@ -1,0 +1,265 @@
+"""What a search for settings solves: the values to try, and their score on validation data.
+
+The structure of a map is shared by all replicas of a stack, so it has few choices; training settings may differ
+between replicas and are ranges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernode.compute.place import Place
+from kernode.compute.replicas import seeds_from
+from kernode.config import has_setting
+from kernode.errors import InputError
+from kernode.graph import Graph
+from kernode.io import Split, split_nodes
+from kernode.io.edge_split import EdgeSplit, split_edges
+from kernode.kernels import Normalized
+from kernode.models.changes import part_of
+from kernode.models.fit import fit_candidates
+from kernode.models.task import Task
+from kernode.tasks.classes.configure import configure, known_name, settings_key
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.links.method import LinkMethod
+from kernode.tasks.links.task import LinkTask
+from kernode.tasks.links.variants import configure_links, find_link_variant
+from kernode.training.callbacks import Callback
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+Settings = dict[str, Any]  # by name, as `configure` takes them
+Choices = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, drawn evenly or, with ``log``, by magnitude."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+TRAINING = {
+    "learning_rate": Range(1e-3, 5e-2, log=True),
+    "weight_decay": Range(1e-6, 1e-2, log=True),
+    "dropout": Range(0.0, 0.9),
+    "input_dropout": Range(0.0, 0.9),
+    "kernel_weight": Range(0.0, 3.0),  # λ
+    "margin": Range(0.05, 1.0),  # α
+}
+
+
+@dataclass(frozen=True)
+class Space:
+    """Values to try for one method."""
+
+    structure: dict[str, Choices]
+    training: dict[str, Range]
+    own: dict[str, Any]  # the method's own values, as near as the space has them
+    layers: int  # hidden layers of a structure that has any
+
+    def ranges(self, structure: dict[str, Any]) -> dict[str, Range]:
+        """Return the training settings that have an effect; dropout follows hidden layers."""
+        without = "hidden" in self.structure and not structure["hidden"]
+        return {name: one for name, one in self.training.items() if not (without and name == "dropout")}
+
+    def settings(self, structure: dict[str, Any], training: dict[str, float]) -> Settings:
+        """Return drawn values as `configure` takes them; four digits, so that a file holds exactly what was tried."""
+        settings = dict(structure)
+        if "hidden" in settings:
+            settings["hidden"] = [settings["hidden"]] * self.layers if settings["hidden"] else []
+        return settings | {name: float(f"{value:.4g}") for name, value in training.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the space as plain values."""
+        return {
+            "structure": {name: list(values) for name, values in self.structure.items()},
+            "training": {name: asdict(values) for name, values in self.training.items()},
+        }
+
+
+def search_space(method: Method | LinkMethod, training: Training, choices: Mapping[str, Choices]) -> Space:
+    """Return what to try for a method: choices of its structure, and the training settings that it uses."""
+    feature_map = method.map
+    if not choices:
+        kind = type(feature_map).__name__
+        raise InputError(
+            f"{kind} has no settings to search for. Choose another variant.", "setting", setting="variant"
+        )
+    structure, layers = dict(choices), len(getattr(feature_map, "hidden", ()))
+    if layers == 0 and 0 not in structure.get("hidden", (0,)):
+        del structure["hidden"]  # a method of one layer stays one
+    own = {name: _own_value(method, training, name) for name in structure}
+    structure = {name: of if own[name] in of else (*of, own[name]) for name, of in structure.items()}
+    # A map without a hidden layer ignores dropout, but a structure that is tried may have one.
+    may_drop = feature_map.drops_input and "hidden" in structure
+    ignored = feature_map.ignored_settings - ({"dropout"} if may_drop else set())
+    used = {name for name in TRAINING if part_of(name) == "training" or has_setting(method.loss, name)}
+    ranges = {name: one for name, one in TRAINING.items() if name in used - ignored}
+    for name, one in ranges.items():
+        own[name] = min(max(_own_value(method, training, name), one.low), one.high)
+    return Space(structure, ranges, own, max(1, layers))
+
+
+def _own_value(method: Method | LinkMethod, training: Training, name: str) -> Any:
+    """A method's own value of a setting, in the form of a choice."""
+    if name == "hidden":
+        return next(iter(getattr(method.map, "hidden", ())), 0)
+    if name == "normalized":
+        return isinstance(method.kernel, Normalized)
+    part: Any = {"training": training, "method": method}.get(part_of(name)) or getattr(method, part_of(name))
+    while name not in vars(part):  # a setting of a part within, such as the margin of a joint loss
+        part = next(inner for inner in vars(part).values() if has_setting(inner, name))
+    return getattr(part, name)
+
+
+def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) -> list[Split]:
+    """Return stratified folds of equal size: split i validates on fold i and trains on all other nodes.
+
+    Replicas of a stack need parts of equal size: nodes that are left over always train.
+
+    >>> fold_splits(np.arange(7), np.array([0, 0, 0, 1, 1, 1, 1]), folds=3, seed=0)[0]
+    Split(5 training, 2 validation, 0 test nodes)
+    """
+    if not 2 <= folds <= len(nodes) // 2:
+        raise InputError(
+            f"folds must be 0 or an integer from 2 to {len(nodes) // 2}, half the nodes. Got {folds}.",
+            "setting", setting="folds", value=folds,
+        )  # fmt: skip
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(nodes))
+    used = order[: len(nodes) // folds * folds]
+    used = nodes[used[np.argsort(labels[used], kind="stable")]]
+    parts = [used[fold::folds] for fold in range(folds)]
+    return [Split(np.setdiff1d(nodes, part), part, []) for part in parts]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph, a variant and a validation metric: "accuracy" or "map" of nodes, or "auc" of links.
+
+    No test node or edge has a part in it. All replicas share the split of the first seed: test nodes of one random
+    split are training nodes of another.
+    """
+
+    graph: Graph
+    variant: str
+    metric: str
+    replicas: int = 1  # of each trial
+    seed: int = 0  # of the first replica, and of the split
+    epochs: int | None = None  # None: the variant's
+    split: str | None = None  # of nodes
+    folds: int = 0  # of nodes; 0: the split's own validation nodes
+
+    @property
+    def of_links(self) -> bool:
+        """Whether links are predicted, and not classes."""
+        return self.metric == "auc"
+
+    @property
+    def split_name(self) -> str | None:
+        """How nodes are split; by default as `kernode fit` splits them."""
+        if self.of_links:
+            return None
+        return self.split or ("fastgcn" if known_name(self.graph) else "jk")
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """All fields but the graph."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "graph"}
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds of the replicas of a trial, the same for all trials; each seed trains on every fold."""
+        return tuple(s for s in seeds_from(self.seed, self.replicas) for _ in range(max(1, self.folds)))
+
+    def configured(self, settings: Settings) -> tuple[Any, Training]:
+        """Return the variant's method and training with other settings."""
+        if self.of_links:
+            return configure_links(self.variant, **settings)
+        return configure(self.variant, settings_key(self.graph), **settings)
+
+    @cached_property
+    def fixed(self) -> Settings:
+        """Settings that all trials share."""
+        method, training = self.configured({})
+        epochs = training.epochs if self.epochs is None else self.epochs
+        if not epochs or not isinstance(method, Method | LinkMethod):
+            raise InputError(
+                f"{self.variant} has nothing to search for: it does not train a map for at least one epoch.",
+                "setting", setting="epochs" if self.epochs == 0 else "variant",
+            )  # fmt: skip
+        return {"epochs": epochs} | ({} if self.of_links else {"select_by": self.metric})
+
+    @cached_property
+    def space(self) -> Space:
+        """Values to try."""
+        method, training = self.configured(self.fixed)
+        choices = find_link_variant(self.variant).search_space if self.of_links else method.map.search_space
+        return search_space(method, training, choices)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What two searches must share for one to continue the other."""
+        facts = {
+            "graph": self.graph.fingerprint,
+            "variant": self.variant,
+            "metric": self.metric,
+            "runs": self.replicas,
+            "seed": self.seed,
+            "epochs": self.fixed["epochs"],
+            "space": self.space.to_json(),
+        }
+        if self.of_links:
+            return facts
+        task = NodeTask.of_splits(self.graph, self.parts, Run(self.seeds, Place.of()))
+        nodes = hashlib.sha256(b"".join(array.tobytes() for array in vars(task.nodes).values()))
+        return facts | {"split": self.split_name, "folds": self.folds, "nodes": nodes.hexdigest()}
+
+    @cached_property
+    def parts(self) -> list[Split]:
+        """Training and validation nodes: one split, or one per fold."""
+        (split,) = split_nodes(self.graph, self.split, [self.seed])
+        if self.folds:
+            nodes = np.union1d(split.train, split.validation)
+            return fold_splits(nodes, self.graph.labels[nodes], self.folds, self.seed)
+        if not len(split.validation):
+            raise InputError(
+                "a search needs validation nodes. Choose a split that has some, or a number of folds.",
+                "missing", setting="split",
+            )  # fmt: skip
+        return [split]
+
+    @cached_property
+    def edges(self) -> EdgeSplit:
+        """VGAE's split, that of `kernode links` with the same seed."""
+        return split_edges(self.graph, self.seed)
+
+    def task(self, trials: int, run: Run) -> Task:
+        """Return the task of a stack of trials."""
+        if self.of_links:
+            return LinkTask(self.graph, self.edges, run)
+        return NodeTask.of_splits(self.graph, self.parts * (trials * self.replicas), run)
+
+    def measure(
+        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
+    ) -> np.ndarray:
+        """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
+        changes = dict(settings[0])
+        for name in self.space.training:
+            if name in changes:
+                changes[name] = tuple(one[name] for one in settings for _ in self.seeds)
+        task = self.task(len(settings), Run(self.seeds * len(settings), place, callbacks))
+        model: Any = fit_candidates(task, {self.variant: self.configured(changes)}).model
+        best = model.history[f"validation_{self.metric}"][
+            model.kept_epochs - 1, np.arange(len(model.kept_epochs))
+        ]
+        return np.asarray(best).reshape(len(settings), -1)

@@ -1,0 +1,329 @@
+"""Many trainings: as tasks of joblib (loky, Dask, Ray), and as the replicas of a stack.
+
+``joblib.parallel_config`` chooses the workers; without it tasks run in this process, one after the other. Results
+are the same either way: device, precision and number of threads travel with the task. So do its arguments, the
+graph among them: a worker need not have this machine's files. A graph is an argument of its own that reports its
+size (``Graph.__sizeof__``): loky's workers map its arrays from one file, Dask and Ray send it to each worker once.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import logging
+import os
+import pickle
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from kernode.compute.gpu import deterministic, is_deterministic
+from kernode.compute.place import Place, cpu_threads
+from kernode.errors import InputError, KernodeError, warn
+from kernode.progress import log
+from kernode.training.loop import DivergedError
+
+RETRIES = 2  # after lost workers, in a row and without a task that finished
+
+# Keyword arguments, such as callbacks, of a task that runs in this process, by its number.
+Local = Callable[[int], AbstractContextManager[dict[str, Any]]]
+Member, Result = TypeVar("Member"), TypeVar("Result")
+_one_at_a_time = threading.RLock()  # an environment belongs to the process
+
+
+class Task(NamedTuple):
+    """A function of a module, to be called with a place and these arguments."""
+
+    call: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Settings of a process that the bits of a training depend on."""
+
+    device: str
+    precision: int
+    threads: int
+    float32_products: str  # precision of matrix products, as torch names it
+    deterministic: bool = False
+
+    @classmethod
+    def of(cls, place: Place, threads: int | None) -> Environment:
+        """Return the environment of this process; ``threads``: None for torch's number."""
+        precision = 64 if place.dtype == torch.float64 else 32
+        number = torch.get_num_threads() if threads is None else threads
+        products = torch.get_float32_matmul_precision()
+        return cls(str(place.device), precision, number, products, is_deterministic())
+
+    @contextmanager
+    def applied(self) -> Iterator[Place]:
+        """Apply the settings to this process for one task; tasks in other threads wait."""
+        repeatable = deterministic() if self.deterministic else nullcontext()
+        threads = threadpool_limits(self.threads, user_api="blas")
+        with _one_at_a_time, repeatable, cpu_threads(self.threads), threads:
+            before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision(self.float32_products)
+            try:
+                yield Place.of(self.precision, self.device)
+            finally:
+                torch.set_float32_matmul_precision(before)
+
+
+class _Outcome(NamedTuple):
+    number: int
+    value: Any
+    error: Exception | None = None
+    warned: tuple[tuple[str, type[Warning]], ...] = ()
+    logged: tuple[logging.LogRecord, ...] = ()
+
+
+class _LostWorkerError(Exception):
+    """A backend lost a worker; the message says how."""
+
+
+def run_tasks(
+    tasks: Sequence[Task], place: Place, *, threads: int | None = None, local: Local | None = None
+) -> Generator[tuple[int, Any]]:
+    """Yield the number and the result of each task as it finishes, in any order.
+
+    The error of a task ends all of them and is raised. After the loss of a worker, unfinished tasks run again.
+    To leave early, close this generator: that ends its workers.
+    """
+    environment = Environment.of(place, threads)
+    if not _has_workers():
+        for number, task in enumerate(tasks):
+            with (
+                environment.applied() as own_place,
+                nullcontext({}) if local is None else local(number) as more,
+            ):
+                value = task.call(own_place, *task.arguments, **more)
+            yield number, value
+        return
+    left, failed = dict(enumerate(tasks)), 0
+    while left:
+        before = len(left)
+        try:
+            with closing(_outcomes(left, environment)) as outcomes:
+                for done in outcomes:
+                    _repeat(done)
+                    del left[done.number]
+                    yield done.number, done.value
+        except _LostWorkerError as lost:
+            failed = failed + 1 if len(left) == before else 0
+            finished = f"{len(tasks) - len(left)} of {len(tasks)} tasks are done"
+            if failed > RETRIES:
+                raise KernodeError(
+                    f"workers were lost {failed} times without finishing a task ({lost}). {finished}; the same call "
+                    "continues from there. A frequent cause is memory: run fewer at a time.",
+                    "lost-workers",
+                ) from lost
+            warn(f"a worker was lost ({lost}). {finished}; the others run again.")
+
+
+def _has_workers() -> bool:
+    from joblib.parallel import get_active_backend
+
+    backend, jobs = get_active_backend()
+    if type(backend).__name__ in ("DaskDistributedBackend", "RayBackend"):
+        return True
+    return bool(backend.effective_n_jobs(1 if jobs is None else jobs) > 1)
+
+
+def _outcomes(left: dict[int, Task], environment: Environment) -> Generator[_Outcome]:
+    """Run tasks in workers."""
+    from joblib import Parallel, delayed
+
+    _prepare_backend()
+    calls = [delayed(_run)(number, environment, task.call, *task.arguments) for number, task in left.items()]
+    results: Any = None
+    try:
+        with _interrupts_blocked():
+            results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
+        for done in results:
+            yield done
+    except Exception as error:
+        if not _lost_worker(error):
+            raise
+        reason = " ".join(str(error).split()).partition(". ")[0]
+        raise _LostWorkerError(f"{type(error).__name__}: {reason}") from error
+    finally:
+        if results is not None:
+            with warnings.catch_warnings():  # joblib warns of unfinished tasks
+                warnings.simplefilter("ignore")
+                results.close()
+
+
+def _repeat(done: _Outcome) -> None:
+    """Repeat the log, the warnings and the error of a worker in this process."""
+    for record in done.logged:
+        if log.isEnabledFor(record.levelno):
+            log.handle(record)
+    for sentence, category in done.warned:
+        warn(sentence, category)
+    if done.error is not None:
+        raise done.error
+
+
+def _run(number: int, environment: Environment, call: Callable[..., Any], *arguments: Any) -> _Outcome:
+    """Run one task in a worker."""
+    try:
+        with (
+            environment.applied() as place,
+            _log_records() as records,
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("default")
+            value = call(place, *arguments)
+        warned = dict.fromkeys((str(one.message), one.category) for one in caught)
+        return _Outcome(number, value, None, tuple(warned), tuple(records))
+    except Exception as error:
+        return _Outcome(number, None, _portable(error))
+
+
+def _lost_worker(error: Exception) -> bool:
+    """Whether a backend reports the end of a worker; the error of a task is part of its outcome."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    # A timeout: a cluster has no worker at the moment.
+    lost = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
+    return lost or bool(packages & {"distributed", "ray"})
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that can be pickled, with the worker's traceback as a note."""
+    trace = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        known = isinstance(error, KernodeError)
+        error = KernodeError(str(error)) if known else RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(trace)
+    return error
+
+
+class _Records(logging.Handler):
+    """Collect log records in a form that can be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)  # not the epochs: they are many
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record = copy.copy(record)
+        record.msg, record.args, record.exc_info = record.getMessage(), None, None
+        record.fields = {**getattr(record, "fields", {}), "worker": os.getpid()}
+        self.records.append(record)
+
+
+@contextmanager
+def _log_records() -> Iterator[list[logging.LogRecord]]:
+    """Collect what the "kernode" log of this process receives."""
+    handler, before = _Records(), log.level
+    log.addHandler(handler)
+    log.setLevel(min(logging.INFO, log.getEffectiveLevel()))
+    try:
+        yield handler.records
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which a terminal sends to all: this process ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _prepare_backend() -> None:
+    """Add what the backend of ``joblib.parallel_config`` lacks."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    kind = type(backend).__name__
+    if kind == "LokyBackend":
+        from joblib.externals.loky.backend.resource_tracker import ensure_running
+
+        ensure_running()  # before interrupts are blocked, since its start unblocks them
+    elif kind == "RayBackend":
+        backend.supports_return_generator = True  # its base, for multiprocessing, does not
+    elif kind == "DaskDistributedBackend" and "submit" not in vars(backend):
+        submit, configure = backend.submit, backend.configure
+
+        def submit_and_report(func: Any, callback: Any = None) -> Any:
+            """Report a task that Dask gave up: joblib would wait for it forever."""
+            job = submit(func, callback)
+            if callback is not None:
+                job.add_done_callback(lambda done: done.exception() and callback(done.exception()))
+            return job
+
+        # joblib takes one job to mean this process, and not the only worker of a cluster.
+        backend.configure = lambda *arguments, **named: max(2, configure(*arguments, **named))
+        backend.submit = submit_and_report
+
+
+class Failure(NamedTuple):
+    """Why a member of a stack could not be trained."""
+
+    why: Literal["diverged", "memory", "refused"]  # refused: the method does not support such a graph
+    sentence: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure | None:
+        """Return the failure that an error means, or None for any other error."""
+        if isinstance(error, DivergedError):
+            return cls("diverged", str(error))
+        if isinstance(error, InputError):
+            return cls("memory" if error.code == "too-large" else "refused", str(error))
+        cause: BaseException | None = error
+        while cause is not None:  # running out of memory within a CUDA capture ends in another error
+            known = isinstance(cause, torch.OutOfMemoryError | MemoryError)
+            if known or (isinstance(cause, RuntimeError) and "alloc" in str(cause).lower()):
+                return cls("memory", "not even one run at a time fits into memory.")
+            cause = cause.__cause__ or cause.__context__
+        return None
+
+
+def train_stack(
+    members: Sequence[Member], train: Callable[[Sequence[Member]], Sequence[Result]], replicas: int = 1
+) -> list[Result | Failure]:
+    """Train members as one stack, so many replicas each; return the result or the failure of each.
+
+    A failure ends a stack. Without the members that diverged, or else in halves, it is trained again, which gives the
+    others the results that they would have had.
+    """
+    diverged: set[int] = set()
+    try:
+        return [*train(members)]
+    except (KernodeError, RuntimeError, MemoryError) as error:
+        failure = Failure.of(error)
+        if failure is None:
+            raise
+        if isinstance(error, DivergedError):
+            diverged = {replica // replicas for replica in error.replicas}
+    gc.collect()  # after the except block, where no error holds tensors any more
+    if torch.cuda.is_available():  # pragma: needs a GPU
+        torch.cuda.empty_cache()
+    if len(members) == 1 or len(diverged) == len(members):
+        return [failure] * len(members)
+    if diverged:
+        others = [one for i, one in enumerate(members) if i not in diverged]
+        results = iter(train_stack(others, train, replicas))
+        return [failure if i in diverged else next(results) for i in range(len(members))]
+    half = len(members) // 2
+    return train_stack(members[:half], train, replicas) + train_stack(members[half:], train, replicas)

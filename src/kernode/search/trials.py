@@ -1,0 +1,229 @@
+"""Candidates of a method on random splits: trained in stacks, and one chosen by validation accuracy alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from kernode.compute.place import Place
+from kernode.config import Config
+from kernode.graph import Graph
+from kernode.io import Split
+from kernode.models.fit import fit_candidates
+from kernode.models.halving import RUNGS, choose
+from kernode.search.baselines import ComparedMethod
+from kernode.search.tasks import Failure, train_stack
+from kernode.tasks.classes.configure import candidates, configure, settings_key
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import CHOICES
+from kernode.training.callbacks import Callback
+from kernode.training.run import Run
+from kernode.training.settings import PER_REPLICA, Training
+
+Part = TypeVar("Part", bound=Config)
+Cell = tuple[int, int]  # a split and a candidate, by their numbers
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method with its training, and as plain values the settings that distinguish it."""
+
+    settings: dict[str, Any]
+    method: NodeMethod
+    training: Training
+
+
+def candidates_of(method: ComparedMethod, graph: Graph) -> list[Candidate]:
+    """Return all candidates, without settings that were searched for on this graph.
+
+    Those of a choice such as "auto" are its own; a candidate of another method may name another ``variant``.
+    """
+    key = settings_key(graph)
+    if method.variant in CHOICES:
+        found = candidates(method.variant, key, tuned=False, **method.changes)
+        return [Candidate({"variant": name}, *parts) for name, parts in found.items()]
+    made = []
+    for changes in method.candidates:
+        settings = {"variant": method.variant, **method.changes, **changes}
+        parts = configure(settings.pop("variant"), key, tuned=False, **settings)
+        plain = {
+            name: value.to_json() if isinstance(value, Config) else value for name, value in changes.items()
+        }
+        made.append(Candidate(plain, *parts))
+    return made
+
+
+def by_structure(members: Sequence[Candidate]) -> list[list[int]]:
+    """Return numbers of candidates that can be one stack: all that differs may differ between replicas."""
+    groups: dict[str, list[int]] = {}
+    for number, one in enumerate(members):
+        structure = json.dumps([_structure(one.method), _structure(one.training)], default=repr)
+        groups.setdefault(structure, []).append(number)
+    return list(groups.values())
+
+
+def stacked(members: Sequence[Candidate]) -> tuple[NodeMethod, Training]:
+    """Return the method and training of a stack whose replicas are these candidates of one structure."""
+    return _merged([one.method for one in members]), _merged([one.training for one in members])
+
+
+def _merged(parts: list[Part]) -> Part:
+    """One part for all replicas: settings that differ are a tuple with a number for each."""
+    changes: dict[str, Any] = {}
+    for one in fields(parts[0]):
+        values = [getattr(part, one.name) for part in parts]
+        if any(value != values[0] for value in values):
+            changes[one.name] = tuple(values) if one.name in _per_replica(parts[0]) else _merged(values)
+    return replace(parts[0], **changes) if changes else parts[0]
+
+
+def _structure(value: Any) -> Any:
+    """A part without the settings that may differ between replicas."""
+    if not isinstance(value, Config):
+        return value
+    names = [one.name for one in fields(value) if one.name not in _per_replica(value)]
+    return type(value).__name__, {name: _structure(getattr(value, name)) for name in names}
+
+
+def _per_replica(part: Config) -> tuple[str, ...]:
+    return PER_REPLICA if isinstance(part, Training) else getattr(part, "per_replica", ())
+
+
+class Trial(NamedTuple):
+    """A candidate trained on a split: a replica of a stack."""
+
+    on: NodeModelOnGraph
+    replica: int
+    validation: float  # accuracy in percent at the selected epoch
+    history: np.ndarray  # accuracy by epoch
+
+
+@dataclass
+class Trials:
+    """All trials on a graph; each cell is trained once."""
+
+    graph: Graph
+    candidates: list[Candidate]
+    splits: list[Split]
+    place: Place
+    callbacks: tuple[Callback, ...] = ()
+    name: str = ""  # in progress and logs
+    done: dict[Cell, Trial | Failure] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every candidate on every split."""
+        return list(product(range(len(self.splits)), range(len(self.candidates))))
+
+    def run(self, cells: Iterable[Cell]) -> None:
+        """Train cells that are not done, one stack per structure; the seed of a replica is its split's number."""
+        todo = [cell for cell in cells if cell not in self.done]
+        for numbers in by_structure(self.candidates):
+            if own := [cell for cell in todo if cell[1] in numbers]:
+                self.done |= zip(own, train_stack(own, self._train), strict=True)
+
+    def trained(self, split: int) -> dict[int, Trial]:
+        """Return the trials on a split that succeeded, by candidate."""
+        found = {c: self.done.get((split, c)) for c in range(len(self.candidates))}
+        return {c: one for c, one in found.items() if isinstance(one, Trial)}
+
+    def failed(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return the cells that failed."""
+        return [cell for cell in cells if isinstance(self.done.get(cell), Failure)]
+
+    def _train(self, cells: Sequence[Cell]) -> list[Trial]:
+        method, training = stacked([self.candidates[c] for _, c in cells])
+        run = Run(tuple(s for s, _ in cells), self.place, self.callbacks, self.name)
+        task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
+        on: NodeModelOnGraph = fit_candidates(task, {self.name: (method, training)}, split="random").with_g()
+        if on.known_g is not None:  # not on the GPU while the next stack trains
+            on = replace(on, known_g=on.known_g.cpu())
+        history = on.model.history.get(f"validation_{training.select_by}")
+        if history is None or not len(history):  # a method without epochs
+            history = accuracies(on, [self.splits[s].validation for s, _ in cells])[None]
+        epochs = np.maximum(1, np.minimum(on.model.kept_epochs, len(history)))
+        # In a stack a replica trains on after it has stopped; those epochs do not count.
+        patience = len(history) if training.patience is None else training.patience
+        return [
+            Trial(on, i, float(history[epoch - 1, i]), history[: epoch + patience, i].copy())
+            for i, epoch in enumerate(epochs)
+        ]
+
+
+def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
+    """Return the accuracy in percent of each replica, each on nodes of its own."""
+    rows = np.stack(nodes)
+    classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
+    right = classes[on.probabilities(rows).argmax(axis=-1)] == on.graph.labels[rows]
+    return 100 * right.mean(axis=1)
+
+
+# Selection rules: the number of a candidate for each split, or None where every candidate failed.
+
+
+def by_first_splits(trials: Trials, first: int) -> list[int] | None:
+    """Select one candidate for all splits: the highest mean validation accuracy over the first few.
+
+    Only it is trained on the other splits. Where it fails on one of them, the next best takes its place.
+    """
+    splits, numbers = range(len(trials.splits)), range(len(trials.candidates))
+    seen = splits[:first]
+    trials.run(product(seen, numbers))
+    trained = [trials.trained(s) for s in seen]
+    means = {
+        c: np.mean([own[c].validation for own in trained])
+        for c in numbers
+        if all(c in own for own in trained)
+    }
+    for best in sorted(means, key=lambda c: -means[c]):
+        cells = [(s, best) for s in splits]
+        trials.run(cells)
+        if not trials.failed(cells):
+            return [best] * len(splits)
+    return None
+
+
+def by_each_split(trials: Trials) -> list[int] | None:
+    """Select for each split the candidate with the highest validation accuracy there."""
+    trials.run(trials.cells)
+    return _for_each(trials, lambda own: int(np.argmax([trial.validation for trial in own])))
+
+
+def by_halving(trials: Trials) -> list[int] | None:
+    """Select on each split as "auto" does: all train as far as the choice looks, one of them to its end.
+
+    Where that one fails later, the choice is made again without it.
+    """
+    last = RUNGS[-1][0]
+    short = [
+        replace(one, training=replace(one.training, epochs=min(one.training.epochs, last)))
+        for one in trials.candidates
+    ]
+    looked = replace(trials, candidates=short, done={})
+    looked.run(looked.cells)
+    while picked := _for_each(looked, lambda own: choose([trial.history[:, None] for trial in own])):
+        trials.run(enumerate(picked))
+        failed = trials.failed(enumerate(picked))
+        if not failed:
+            break
+        looked.done |= {cell: trials.done[cell] for cell in failed}
+    trials.done = looked.done | trials.done
+    return picked
+
+
+def _for_each(trials: Trials, pick: Callable[[list[Trial]], int]) -> list[int] | None:
+    """Pick a candidate for each split by its trials on that split alone."""
+    picked = []
+    for s in range(len(trials.splits)):
+        own = trials.trained(s)
+        if not own:
+            return None
+        picked.append(list(own)[pick(list(own.values()))])
+    return picked

@@ -1,1 +1,0 @@
-"""What is looked at instead of read: pictures, the report, the explorer."""

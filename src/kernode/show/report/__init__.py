@@ -1,1 +1,0 @@
-"""One page about a model: a file that needs no network."""

@@ -1,0 +1,260 @@
+"""Files on disk: written whole or not at all, tensors under a checksum, and the cache folder.
+
+Tensors are kept in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is
+ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from kernode.errors import FileError, InputError, KernodeError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_log = logging.getLogger("kernode")
+_RANDOM = 8  # bytes in the name that a file has while it is written
+_FORSAKEN = 60.0  # seconds after which an empty file is nobody's
+_others_write = False
+_noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place and rename it over, so that nobody ever reads half of it."""
+    with writing_whole(path) as file:
+        file.write(content)
+
+
+def let_another_write() -> None:
+    """From now on nothing is written: another process does the same, and writes for both."""
+    global _others_write
+    _others_write = True
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes its place when all went well and vanishes otherwise."""
+    if _others_write:
+        with Path(os.devnull).open("wb") as nowhere:
+            yield nowhere
+        return
+    # Not tempfile: its files are private to the user, and a cache may be shared.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM)}")
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
+            raise OSError("it is no ordinary file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
+        with beside.open("xb") as file:
+            _claim(file)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
+            if fcntl is not None:  # while it is claimed; Windows renames no open file
+                _take_place(beside, path)
+        if fcntl is None:
+            _take_place(beside, path)
+        _sync_folder(path.parent)
+        _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
+    finally:
+        with suppress(OSError):  # mostly because it was renamed, or never made
+            beside.stat()
+            if _noted is not None:
+                _noted.pop(beside, None)
+            beside.unlink()
+
+
+@contextmanager
+def noting_files() -> Iterator[Callable[[], list[Path]]]:
+    """Give what lists every file that has been written whole while this lasts, in this order.
+
+    It looks when it is asked: Ctrl-C may come between a rename and whatever notes that it was done.
+    """
+    global _noted
+    noted: dict[Path, Path] = {}
+    before, _noted = _noted, noted
+    try:
+        yield lambda: [*dict.fromkeys(path for beside, path in [*noted.items()] if not beside.exists())]
+    finally:
+        _noted = before
+
+
+def _take_place(beside: Path, path: Path) -> None:
+    """Rename a file over another, which Windows refuses while somebody reads that: for a moment, mostly."""
+    if _noted is not None:
+        _noted[beside] = path
+    for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
+        try:
+            beside.replace(path)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    beside.replace(path)
+
+
+def _claim(file: BinaryIO) -> None:
+    """Say that a writer is at work, for as long as the file is open or the process lives."""
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks: then nothing is swept up, either
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writers of this file left beside it when they were killed; who is at work has a claim.
+
+    A writer makes its file, claims it and fills it: one that is empty may wait for its claim still.
+    """
+    if fcntl is None:
+        return
+    with suppress(OSError):  # a folder that may be written to, and not looked into
+        for one in path.parent.iterdir():
+            if re.fullmatch(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}", one.name):
+                _remove_unless_claimed(one)
+
+
+def _remove_unless_claimed(path: Path) -> None:
+    with suppress(OSError), path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        about = os.fstat(file.fileno())
+        if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
+            path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a rename to the disk: else a power failure could undo it. Windows opens no folders."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Folder of what can be fetched or computed again: ``KERNODE_CACHE``, or the user's cache folder."""
+    from platformdirs import user_cache_path
+
+    own = os.environ.get("KERNODE_CACHE")
+    return Path(own).expanduser() if own else user_cache_path("kernode", appauthor=False, opinion=False)
+
+
+_KEY = "kernode"  # one key: safetensors writes several in random order
+FORMAT = 1
+
+
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, Tensor], facts: dict[str, Any]) -> Path:
+    """Write tensors and facts (JSON values) to one file, whole or not at all."""
+    from safetensors.torch import save
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    facts = json.loads(json.dumps({**facts, "format": FORMAT, "kind": kind}))
+    facts["checksum"] = _checksum(tensors, facts)
+    path = Path(path)
+    write_whole(path, save(tensors, metadata={_KEY: json.dumps(facts, sort_keys=True)}))
+    return path
+
+
+def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`write_tensors` wrote of one of these kinds, or say what is wrong with the file."""
+    from safetensors import SafetensorError, safe_open
+
+    path, wanted = Path(path), " or ".join(kinds)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.")
+    if not path.is_file():
+        raise FileError(f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.")
+    str(path).encode()  # safetensors would call a file damaged whose name is no text
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+        raise FileError(
+            f"{path} is damaged, or no {wanted} file that kernode wrote ({_first_line(error)}). "
+            "Restore it, or give another."
+        ) from error
+    if not isinstance(facts, dict) or facts.get("kind") not in kinds:
+        found = facts.get("kind") if isinstance(facts, dict) else None
+        if found == "link predictor" and kinds == ("model",):
+            raise InputError(
+                f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
+                "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
+            )
+        other = f" but a {found}" if found else ""
+        raise InputError(f"{path} is not a kernode {wanted} file{other}. Give another.")
+    if facts.get("format") != FORMAT:
+        raise InputError(
+            f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}. Update kernode, "
+            "or write the file again with this one."
+        )
+    if facts.pop("checksum", None) != _checksum(tensors, facts):
+        raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
+    return tensors, facts
+
+
+# What code raises that is given a list where it expects a number, or a tensor of another shape.
+_NOT_AS_EXPECTED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+
+
+@contextmanager
+def complete(path: Path) -> Iterator[None]:
+    """Say what a file lacks or has in a form that nobody expects, though its checksum is right.
+
+    Another version wrote it, another program, or somebody who knows how checksums are made.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except KernodeError:
+        raise
+    except KeyError as error:
+        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
+    except _NOT_AS_EXPECTED as error:
+        raise FileError(
+            f"{path} holds what this version does not know, or in a form that it never writes "
+            f"({_first_line(error)}). Update kernode, or write the file again with this one."
+        ) from error
+
+
+def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
+    """Raise where a file has facts that nobody here knows: without them its answers might be wrong ones."""
+    if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
+        raise InputError(
+            f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know. "
+            "Update kernode, or write the file again with this one."
+        )
+
+
+def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
+    import torch
+
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)  # as it is: no copy
+    return digest.hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

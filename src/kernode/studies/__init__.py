@@ -1,1 +1,0 @@
-"""Studies made with the library: the paper rerun, comparisons, searches, benchmarks, costs."""

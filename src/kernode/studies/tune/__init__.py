@@ -1,1 +1,0 @@
-"""Search for good settings: many trials are trained at once, as the replicas of one stack."""

@@ -1,0 +1,1 @@
+"""Pictures, the report and the explorer."""

@@ -1,0 +1,188 @@
+"""What all pictures share: style, class colours, names, and writing PNG and SVG with reproducible bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from kernode.errors import MissingExtraError
+from kernode.storage import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+else:
+    Axes = Figure = Any  # matplotlib is imported where something is drawn
+
+# Okabe and Ito's palette for colour-blind readers; yellow last, because it is faint on white.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#f0e442")
+MARKERS = ("o", "^", "s", "D")  # the next one for every eight classes, when colours are used up
+INK, QUIET, LINE, GREY = "#222222", "#666666", "#bbbbbb", "#a6a6a6"
+_LONGEST = 24  # characters of a class name in a picture
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same letters
+    "mathtext.fontset": "dejavusans",
+    "font.size": 8.5,
+    "axes.titlesize": 10,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": LINE,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "svg.hashsalt": "kernode",  # else the ids in the file are random
+}
+
+
+@contextmanager
+def our_style() -> Iterator[None]:
+    """Draw in this style, whatever the user's own rcParams are."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        sentence = "drawing needs matplotlib: pip install 'kernode[plots]'."
+        raise MissingExtraError(sentence, "extra", package="matplotlib", extra="plots") from None
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
+def empty_figure(width: float, height: float, layout: Any = "constrained") -> Iterator[Figure]:
+    """Give an empty figure in our style, without a window or global state."""
+    with our_style():
+        from matplotlib.figure import Figure
+
+        yield Figure(figsize=(width, height), layout=layout)
+
+
+def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) -> list[Path]:
+    """Write stem.png and stem.svg after both have been drawn; ``cut``: crop empty space above and below."""
+    drawn = {}
+    box = _cropped(figure) if cut else None
+    # Version and date stay out of the files, so that they change only when the picture does.
+    for kind, unwanted in (("png", "Software"), ("svg", "Date")):
+        content = io.BytesIO()
+        figure.savefig(content, format=kind, dpi=dpi, metadata={unwanted: None}, bbox_inches=box)
+        drawn[stem.with_name(f"{stem.name}.{kind}")] = content.getvalue()
+    for path, picture in drawn.items():
+        write_whole(path, picture)
+    return list(drawn)
+
+
+def _cropped(figure: Figure) -> Any:
+    """The bounding box of what is drawn, at least as wide as the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = figure.get_tightbbox(canvas.get_renderer())
+    left, right = min(0.0, drawn.x0), max(figure.get_figwidth(), drawn.x1)
+    return Bbox.from_extents(left, drawn.y0 - 0.04, right, drawn.y1 + 0.04)
+
+
+def colour(label: int) -> str:
+    """Return the colour of a class."""
+    return COLOURS[label % len(COLOURS)]
+
+
+@dataclass(frozen=True)
+class ClassColours:
+    """Classes that have their own colour, and the number of classes that share grey."""
+
+    coloured: tuple[int, ...]  # class numbers
+    others: int
+
+    @classmethod
+    def of(cls, classes: np.ndarray, most: int = len(COLOURS)) -> ClassColours:
+        """Colour the classes of some nodes (m): all in their order, or the most frequent ones.
+
+        >>> ClassColours.of(np.array([0, 1, 1, 2, 2, 2]), most=2)
+        ClassColours(coloured=(2, 1), others=1)
+        """
+        counts = np.bincount(classes)
+        present = np.flatnonzero(counts)
+        if len(present) <= most:
+            return cls(tuple(present.tolist()), 0)
+        order = present[np.argsort(-counts[present], kind="stable")][:most]
+        return cls(tuple(order.tolist()), len(present) - most)
+
+    def colour(self, number: int) -> str:
+        """Return the colour of a class."""
+        return COLOURS[self.coloured.index(number)] if number in self.coloured else GREY
+
+    @property
+    def of_others(self) -> str:
+        """Name of the grey classes."""
+        return f"{self.others} rarer class{'es' * (self.others > 1)}"
+
+
+def readable(name: str) -> str:
+    """Return a class name for people."""
+    return f"class {name}" if name.isdigit() else name.replace("_", " ")
+
+
+def shortened(name: str, longest: int = _LONGEST) -> str:
+    """Cut a long name.
+
+    >>> shortened("probabilistic methods", 12)
+    'probabilist…'
+    """
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def class_label(name: str, longest: int = _LONGEST) -> str:
+    """Return a class name for matplotlib, where a bare $ would begin a formula."""
+    return shortened(readable(name), longest).replace("$", r"\$")
+
+
+def html_label(name: Any, longest: int = 40) -> str:
+    """Return a name for plotly, which reads text as HTML."""
+    return escape(shortened(str(name), longest), quote=False)
+
+
+def rounded(values: np.ndarray, digits: int) -> list[float]:
+    """Return values as a list, for a chart."""
+    return np.asarray(values, dtype=np.float64).round(digits).tolist()
+
+
+def signed(value: float, digits: int) -> str:
+    """Format a number with a true minus sign."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def plain_axes(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:
+    """Hide the upper and right spines, and draw a pale grid below the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def line_layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+    """Return the layout of a plotly chart with titled axes."""
+    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+    return axes | {"margin": {"l": 56, "r": 12, "t": 8, "b": 44}} | more
+
+
+def heat_trace(z: np.ndarray, low: float, high: float, title: str, hover: str) -> dict[str, Any]:
+    """Return a heat map for a plotly chart."""
+    bar = {"title": {"text": title}, "thickness": 12, "len": 0.9}
+    look = {"colorbar": bar, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "heatmap", "z": z.tolist(), "zmin": low, "zmax": high, **look}
+
+
+def class_ticks(places: Sequence[float], names: list[str], **more: Any) -> dict[str, Any]:
+    """Return an axis of classes for a plotly chart."""
+    ticks: dict[str, Any] = {"tickvals": places, "ticktext": names, "automargin": True}
+    return ticks | {"showgrid": False, "zeroline": False} | more

@@ -1,0 +1,311 @@
+"""Everything that pictures, the report and the explorer need of a model on a graph.
+
+This is the one place that knows how a model stores its classes, its split and its probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError, warn
+from kernode.graph import Graph, typed_names
+from kernode.graph.lookup import as_classes, as_nodes, found
+from kernode.metrics.accuracy import class_figures
+from kernode.tasks.classes.evaluation import evaluate
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.task import LabelledNodes
+from kernode.viz.layout import Plane, layout
+
+TRAIN, VALIDATION, TEST, OTHER = range(4)
+PARTS = ("training", "validation", "test", "in no part")
+_NONE = np.empty((1, 0), np.int64)
+
+
+@dataclass(frozen=True)
+class NodeParts:
+    """Training, validation and test nodes: one row per run, or a single row that all runs share."""
+
+    train: np.ndarray  # q × m
+    validation: np.ndarray | None  # q × v; None: not known
+    test: np.ndarray | None  # q × t; None: not known, or there are none
+    without_test: str = ""  # the reason why there are no test nodes
+
+    @classmethod
+    def of(cls, on: NodeModelOnGraph) -> NodeParts:
+        """Read the parts from the model."""
+        model, graph = on.model, on.graph
+        if not on.has_training_nodes:
+            why = f"{graph.name!r} is not {model.dataset!r}, the graph that the model learned from"
+            return cls(_NONE, None, None, why)
+        train, validation, test = np.asarray(model.train), model.validation, model.tested
+        if test is None or not test.shape[1]:
+            return cls(train, validation, None, _why_no_test(on, train))
+        if any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
+            return cls(train, validation, None, "its test nodes have been used for training since")
+        if (graph.labels[test] < 0).any():
+            return cls(train, validation, None, "some test nodes have no class in this graph")
+        return cls(train, validation, test)
+
+    @property
+    def own_splits(self) -> bool:
+        """True if runs have their own splits: a test node of one may be a training node of another."""
+        return len(self.train) > 1
+
+    def of_nodes(self, n: int, run: int = 0) -> np.ndarray:
+        """Return the part of each node in one run: n of :data:`TRAIN`, :data:`VALIDATION`, …"""
+        part = np.full(n, OTHER)
+        for code, rows in ((TEST, self.test), (VALIDATION, self.validation), (TRAIN, self.train)):
+            if rows is not None:
+                part[rows[min(run, len(rows) - 1)]] = code
+        return part
+
+    def is_training(self, n: int) -> np.ndarray:
+        """Return a mask of the nodes that any run was trained on: n."""
+        mask = np.zeros(n, bool)
+        mask[self.train.ravel()] = True
+        return mask
+
+
+def _why_no_test(on: NodeModelOnGraph, train: np.ndarray) -> str:
+    if len(np.unique(train)) >= int((on.graph.labels >= 0).sum()):
+        return "every labelled node is a training node"
+    if on.model.split:
+        return "the model file does not list its test nodes"
+    return "the model has no test nodes"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions for the test nodes, those of all runs in a row if their splits differ: m each."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    confidence: np.ndarray
+    of: str  # which runs made them
+
+    @property
+    def correct(self) -> np.ndarray:
+        """Mask of the correct predictions."""
+        return self.truth == self.predicted
+
+    @property
+    def accuracy(self) -> float:
+        """Percent."""
+        return 100 * float(self.correct.mean())
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """A model on a graph of n nodes: classes, parts of the split, predictions.
+
+    Class numbers are positions in ``class_names``: the model's c classes first, then classes that only the
+    graph has.
+    """
+
+    on: NodeModelOnGraph
+    class_names: tuple[str, ...]
+    known: np.ndarray  # n: the class of each node in the graph, −1 if unknown
+    parts: NodeParts
+    truth: np.ndarray | None  # q × t: the true classes of the test nodes
+    plane: Plane = "tsne"  # how nodes are laid out
+
+    @classmethod
+    def of(
+        cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne"
+    ) -> EvaluationData:
+        """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
+        names, known = known_classes(on)
+        parts = NodeParts.of(on)
+        if X is not None:
+            names, nodes, truth = _given_nodes(on, names, known, parts, X, y)
+            return cls(on, names, known, NodeParts(parts.train, parts.validation, nodes), truth, plane)
+        if y is not None:
+            raise InputError("y has the classes of the nodes in X: give X, too.", "missing", setting="X")
+        if parts.test is not None and (known[parts.test] < 0).any():
+            parts = replace(parts, test=None, without_test="the graph's classes are not those of the model")
+        return cls(on, names, known, parts, None if parts.test is None else known[parts.test], plane)
+
+    @property
+    def model(self) -> NodeModel:
+        """The trained model."""
+        return self.on.model
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it is applied to."""
+        return self.on.graph
+
+    @cached_property
+    def chances(self) -> np.ndarray:
+        """Calibrated class probabilities, the mean of all runs: n × c."""
+        return self.on.calibrated()
+
+    @cached_property
+    def shown(self) -> NodeModelOnGraph:
+        """The runs that embedding and Gram matrix show: all, or the first if runs have their own splits.
+
+        A test node of one run may be a training node of another, so that the mean of all runs knows it.
+        """
+        return self.on.of_replicas([0]) if self.parts.own_splits else self.on
+
+    @property
+    def shown_runs(self) -> str:
+        """The same in words."""
+        r = len(self.model.seeds)
+        if r == 1:
+            return "one run"
+        return f"the first of {r} runs" if len(self.shown.model.seeds) == 1 else f"{r} runs together"
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Coordinates of every node in the plane: n × 2."""
+        return layout(self.shown, self.plane)
+
+    @property
+    def test_nodes(self) -> np.ndarray:
+        """The test nodes: q × t."""
+        if self.parts.test is None or self.truth is None:
+            why = self.parts.without_test
+            raise InputError(f"there are no test nodes to evaluate: {why}.", "missing", setting="X")
+        return self.parts.test
+
+    @cached_property
+    def test_probabilities(self) -> np.ndarray:
+        """Probabilities of every run for the test nodes: r × t × c."""
+        return self.on.probabilities(self.test_nodes)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """Predictions for the test nodes: the mean of all runs, or each run if their test nodes differ."""
+        by_run, model = self.test_probabilities, self.model
+        assert self.truth is not None
+        r = len(by_run)
+        if len(self.test_nodes) == 1:
+            chances, truth = model.calibrated(by_run.mean(axis=0)), self.truth[0]
+            of = "one run" if r == 1 else f"{r} runs together"
+        else:
+            by_run = by_run if model.calibration is None else model.calibration.of_runs(by_run)
+            chances, truth = by_run.reshape(-1, by_run.shape[-1]), self.truth.ravel()
+            of = f"{r} runs, each on test nodes of its own"
+        return Predictions(truth, chances.argmax(axis=1), chances.max(axis=1).astype(np.float64), of)
+
+    @cached_property
+    def confusion(self) -> tuple[tuple[str, ...], np.ndarray]:
+        """Names of the classes that occur, and their confusion matrix with true classes in the rows."""
+        predictions = self.predictions
+        figures = class_figures([predictions.truth], [predictions.predicted], range(len(self.class_names)))
+        present = [one["class"] for one in figures["classes"]]
+        return tuple(self.class_names[c] for c in present), np.array(figures["confusion"])
+
+    @cached_property
+    def scores(self) -> dict[str, Any]:
+        """Test scores and baselines, as ``kernode fit --json`` prints them."""
+        nodes = self.test_nodes
+        assert self.truth is not None
+        return evaluate(self.on, nodes, self.truth, self.class_names, self.labelled)
+
+    @property
+    def labelled(self) -> LabelledNodes:
+        """Training and validation nodes; no validation nodes if the graph does not label them."""
+        model, validation = self.model, self.parts.validation
+        if validation is None or not validation.shape[1] or (self.known[validation] < 0).any():
+            validation = _NONE
+        labels = self.known[validation]
+        labels = np.where(labels < len(model.classes), labels, -1)
+        return LabelledNodes(np.asarray(model.train), model.train_labels, validation, labels)
+
+    def names(self, nodes: np.ndarray) -> list[str]:
+        """Names of nodes as text, or their numbers if the graph has no names."""
+        nodes, graph = np.asarray(nodes), self.graph
+        names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
+        return [str(name) for name in names.tolist()]
+
+
+def _given_nodes(
+    on: NodeModelOnGraph, names: tuple[str, ...], known: np.ndarray, parts: NodeParts, X: Any, y: Any
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Class names, nodes (1 × t) and true classes (1 × t) for nodes X with classes y."""
+    if y is None:
+        nodes = np.asarray(on.find(X))
+        truth = known[nodes]
+        if (truth < 0).any():
+            node = nodes[truth < 0][0]
+            name = node if on.graph.node_names is None else on.graph.node_names[node]
+            raise InputError(f"node {name} has no known class. Give y, or leave it out of X.", "missing")
+    else:
+        nodes, given = found(on.graph, as_nodes(X), as_classes(y))
+        if nodes.shape != given.shape:
+            raise InputError(
+                f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}.", "shape"
+            )
+        names, truth = _numbered(names, on, given)
+    if not len(nodes):
+        raise InputError("X names no node. Give the nodes to evaluate.", "too-few", setting="X")
+    if count := int(parts.is_training(on.graph.n_nodes)[nodes].sum()):
+        warn(f"{count:,} of the {len(nodes):,} nodes are training nodes: the picture is optimistic.")
+    return names, np.asarray(nodes)[None], truth[None]
+
+
+def _numbered(
+    names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Given classes as numbers of class names, to which classes that the model does not have are added."""
+    classes, graph = list(on.model.classes), on.graph
+    given: list[str] = []
+    for one in y.tolist():
+        if one in classes:
+            given.append(names[classes.index(one)])
+        elif isinstance(one, int) and not isinstance(classes[0], int) and 0 <= one < graph.n_classes:
+            given.append(graph.class_names[one])  # the graph's numbers, where the model has names
+        else:
+            given.append(str(one))
+    if not set(given) & set(names):
+        raise InputError(
+            f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as {classes[0]!r}. Give "
+            "the classes as the model learned them.",
+            "unknown",
+            what="class",
+            name=y.tolist()[0],
+        )
+    names = (*names, *(name for name in dict.fromkeys(given) if name not in names))
+    number = {name: i for i, name in enumerate(names)}
+    return names, np.array([number[name] for name in given])
+
+
+def known_classes(on: NodeModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the names of all classes, the model's first, and the class of each node in the graph (n, or −1).
+
+    A model may have learned the graph's classes by name or by number. If it learned another target, or if it
+    is unclear what its numbers mean in this graph, only its training nodes have a known class. Labels of the
+    training nodes decide. Without them names are trusted and numbers are not: other targets have a 0, too.
+    """
+    graph, model = on.graph, on.model
+    own = _as_names(model.classes, graph)
+    if own is not None:
+        names = (*own, *(name for name in graph.class_names if name not in own))
+        known = np.array([*(names.index(name) for name in graph.class_names), -1])[graph.labels]
+        labels = known[model.train] if on.has_training_nodes else np.array([-1])
+        there = labels >= 0
+        same = isinstance(model.classes[0], str)
+        if there.any():
+            same = bool((labels[there] == model.train_labels[there]).all())
+        if same:
+            return names, known
+    known = np.full(graph.n_nodes, -1)
+    if on.has_training_nodes:
+        known[model.train.ravel()] = model.train_labels.ravel()
+    return tuple(str(one) for one in model.classes), known
+
+
+def _as_names(classes: tuple[Any, ...], graph: Graph) -> tuple[str, ...] | None:
+    """A model's classes by the graph's names; None if they are neither its names nor its numbers."""
+    if all(isinstance(one, str) for one in classes):
+        return tuple(classes) if set(classes) & set(graph.class_names) else None
+    if all(isinstance(one, int | np.integer) and 0 <= one < graph.n_classes for one in classes):
+        return tuple(graph.class_names[one] for one in classes)
+    return None

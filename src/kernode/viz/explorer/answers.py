@@ -1,0 +1,321 @@
+"""Answers of the explorer: class, similar nodes, explanations; the same for a changed graph.
+
+Nothing is stored: a graph is a value, and a changed one is dropped after the answer.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.errors import InputError
+from kernode.explain.explain import explain_node, explain_pair
+from kernode.explain.explanation import Features, Part, Shown
+from kernode.explain.similar import restricted
+from kernode.explain.what_if import changed_features, column_of, what_if
+from kernode.graph import Graph, positions
+from kernode.graph.edits import Edit
+from kernode.graph.neighbourhoods import spheres
+from kernode.io.tables import extend
+from kernode.viz.explorer.state import ExplorerState, search
+
+if TYPE_CHECKING:
+    from kernode.viz.explorer.routes import NewNode, WhatIf
+
+_NEIGHBOURS = 200  # of a node that are listed
+_FEATURES = 100
+
+
+def nodes(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
+    """Return nodes whose name contains a part."""
+    return {"nodes": [state.node(i) for i in search(state.names, part, limit)]}
+
+
+def features(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
+    """Return features whose name contains a part."""
+    names, units = state.feature_names, state.feature_units
+    return {"features": [{"name": names[i], "unit": units[i]} for i in search(names, part, limit)]}
+
+
+def about(state: ExplorerState, name: str) -> dict[str, Any]:
+    """Return a node's class probabilities, neighbours and features."""
+    at = state.find(name)
+    graph = state.on.graph
+    around = _around(graph, at)
+    return {
+        **state.node(at),
+        "chances": chances(state, state.chances[at]),
+        "degree": len(around),
+        "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
+        **_own_features(state, at),
+    }
+
+
+def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+    """Return classes with their probabilities, the most probable first."""
+    values = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError("the answer is not a finite number. Are some values too large?", "not-finite")
+    order = np.argsort(-values, kind="stable").tolist()
+    classes = state.model_classes
+    return [{"class": classes[i], "chance": float(values[i])} for i in order]
+
+
+def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None) -> dict[str, Any]:
+    """Return the k nodes most similar to one."""
+    at = state.find(name)
+    among = restricted(state.by_position.graph, None, of_class)
+    (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
+    return {
+        "node": state.node(at),
+        "exact": found.exact,
+        "similar": [{**state.node(one), "similarity": value} for one, value in found],
+    }
+
+
+def explained(
+    state: ExplorerState, name: str, top: int, of_class: str | None = None, against: str | None = None
+) -> dict[str, Any]:
+    """Explain a node's class: contributions of neighbours, hops and features to its lead over another."""
+    at = state.find(name)
+    if of_class is not None and of_class == against:
+        raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
+    classes = (_class(state, of_class), _class(state, against))
+    found = explain_node(state.by_position, at, top, *classes)
+    return {"node": state.node(at), **explanation(state, found, at)}
+
+
+def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+    """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
+    return {
+        **_fields(found, "lead", "class_bias", "held"),
+        "chances": chances(state, found.probabilities),
+        "of_class": _class_name(state, found.of_class),
+        "against": _class_name(state, found.against),
+        "hops": [_fields(hop, "hops", "value") for hop in found.hops],
+        "neighbours": _neighbours(state, found.neighbours),
+        "features": _features(found.features),
+        **_paths(state, state.on.graph if graph is None else graph, at, found.neighbours),
+    }
+
+
+def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any]:
+    """Explain the similarity of two nodes: K(u, v) as a sum over pairs of neighbours."""
+    one, two = state.find(name), state.find(other)
+    found = explain_pair(state.by_position, one, two, top)
+    pairs = [
+        {
+            "left": state.node(part.left),
+            "right": state.node(part.right),
+            **_fields(part, "left_hops", "right_hops", "value", "spread"),
+        }
+        for part in found.pairs
+    ]
+    return {
+        "node": state.node(one),
+        "other": state.node(two),
+        **_fields(found, "kernel", "similarity", "spread", "rest", "rest_count", "held"),
+        "pairs": pairs,
+        "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
+        "features": [_features(features) for features in found.features],
+    }
+
+
+def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
+    """Return K(u, v) alone, which every kernel has."""
+    one, two = state.find(name), state.find(other)
+    (value,) = state.by_position.kernel.pairs(positions([one]), positions([two])).tolist()
+    return {
+        "node": state.node(one),
+        "other": state.node(two),
+        "kernel": repr(state.by_position.kernel.base),
+        "similarity": value,
+    }
+
+
+def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
+    """Return a node's class probabilities before and after a change of its edges or features."""
+    at, graph = state.find(request.name), state.on.graph
+    if not (request.add or request.remove or request.features or request.columns):
+        raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
+    edit = Edit(
+        tuple((at, state.find(one)) for one in request.add),
+        tuple((at, state.find(one)) for one in request.remove),
+        changed_features(graph, at, request.features, request.columns),
+    )
+    with warnings.catch_warnings(action="ignore"):  # the answer has notes
+        found = what_if(state.on, at, edit)
+    return {
+        "node": state.node(at),
+        "was": _class_name(state, found.was),
+        "becomes": _class_name(state, found.becomes),
+        "before": chances(state, found.before),
+        "after": chances(state, found.after),
+        "notes": _weight_notes(state, request.add),
+    }
+
+
+def arrived(state: ExplorerState, request: NewNode) -> dict[str, Any]:
+    """Return the class of a new node, the nodes most similar to it, and an explanation."""
+    graph, n, name = state.on.graph, state.on.graph.n_nodes, request.name
+    if name in state.names:
+        sentence = f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
+        raise InputError(sentence, "duplicate", name=name)
+    ends = [state.find(one) for one in request.edges]
+    if len(set(ends)) < len(ends):
+        raise InputError("a neighbour of the new node is listed twice. List each once.", "duplicate")
+    with warnings.catch_warnings(action="ignore"):  # the answer has notes
+        larger = (_with_features if graph.encoding is None else _with_columns)(graph, request, ends)
+        on = state.on.extended(larger)
+        likely = chances(state, on.calibrated(np.array([n]))[0])
+        bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
+        (found,) = bare.kernel.similar(positions([n]), request.k)
+        why = None
+        if state.no_explanation is None:
+            why = explanation(state, explain_node(bare, n), n, bare.graph)
+            for part in why["neighbours"]["parts"]:
+                part["name"] = part["name"] if part["index"] is not None else name
+    return {
+        "name": name,
+        "chances": likely,
+        "class": likely[0]["class"],
+        "similar": [{**state.node(one), "similarity": value} for one, value in found],
+        "notes": [*larger.notes[len(graph.notes) :], *_weight_notes(state, request.edges)],
+        "explanation": why,
+    }
+
+
+def _class(state: ExplorerState, name: str | None) -> Any:
+    """A class of the model by its name."""
+    if name is None:
+        return None
+    if name not in state.model_classes:
+        known = ", ".join(state.model_classes)
+        sentence = f"the model has no class {name!r}. Choose from {known}."
+        raise InputError(sentence, "unknown", what="class", name=name)
+    return state.on.model.classes[state.model_classes.index(name)]
+
+
+def _class_name(state: ExplorerState, one: Any) -> str:
+    """Return the name of one of the model's classes."""
+    return state.model_classes[state.on.model.classes.index(one)]
+
+
+def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
+    """The nonzero features of a node, the largest first."""
+    row: Any = state.on.graph.features[[at]]
+    row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
+    there = np.flatnonzero(row)
+    shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
+    names, units = state.feature_names, state.feature_units
+    return {
+        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in shown],
+        "feature_count": len(there),
+    }
+
+
+def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
+    return {
+        "parts": [_neighbour(state, part) for part in shown.parts],
+        **_fields(shown, "rest", "rest_count"),
+    }
+
+
+def _neighbour(state: ExplorerState, part: Part) -> dict[str, Any]:
+    at = part.name
+    # A new node is not in the state.
+    node = state.node(at) if at < len(state.names) else {"name": "", "index": None}
+    words = [_fields(word, "name", "value") for word in part.words]
+    return {**node, **_fields(part, "value", "spread", "hops"), "words": words}
+
+
+def _features(features: Features) -> dict[str, Any]:
+    return {
+        "parts": [_fields(part, "name", "value", "spread") for part in features.shown.parts],
+        **_fields(features.shown, "rest", "rest_count"),
+        **_fields(features, "constant", "other_nodes", "other_count"),
+    }
+
+
+def _fields(one: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in names}
+
+
+def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
+    """Paths over edges from each shown node to the one in the middle.
+
+    Of several paths, take the one through the neighbour that contributes most. ``passing``: nodes on a path
+    that are not shown themselves.
+    """
+    adds = {part.name: abs(part.value) for part in shown.parts}
+    furthest = max((part.hops or 0 for part in shown.parts), default=0)
+    at_hop = [{at}, set(_around(graph, at).tolist())]
+    if furthest > 2:
+        at_hop = [set(one.tolist()) for one in spheres(graph, [at], furthest - 1)]
+    through: dict[int, int] = {}
+    for part in shown.parts:
+        node, left = part.name, part.hops or 0
+        while left > 0 and node not in through:
+            nearer = at_hop[left - 1].intersection(_around(graph, node).tolist())
+            through[node] = max(nearer, key=lambda one: (adds.get(one, 0.0), -one))
+            node, left = through[node], left - 1
+    passing = [node for node in through if node not in adds]
+    return {
+        "links": [{"from": near, "to": far} for far, near in through.items()],
+        "passing": [state.node(node) for node in passing],
+    }
+
+
+def _around(graph: Graph, node: int) -> np.ndarray:
+    """Neighbours of a node; slicing a sparse matrix takes longer."""
+    starts = graph.adjacency.indptr
+    return graph.adjacency.indices[starts[node] : starts[node + 1]]
+
+
+def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
+    """Add a node with feature numbers to a graph that was not read from tables."""
+    if new.columns:
+        sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
+        raise InputError(sentence, "no-effect", setting="columns")
+    row = np.zeros((1, graph.n_features))
+    for column, value in new.features.items():
+        row[0, column_of(graph, column)] = value
+    pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
+    if graph.node_names is None:
+        return extend(graph, row, np.asarray(pairs))
+    return extend(graph, row, pairs, names=[new.name])
+
+
+def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
+    """Add a row to a graph that was read from tables."""
+    encoding = graph.encoding
+    if new.features:
+        sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
+        raise InputError(sentence, "no-effect", setting="features")
+    known = [column.name for column in encoding.columns]
+    unknown = next((column for column in new.columns if column not in known), None)
+    if unknown is not None:
+        sentence = f"{graph.name!r} has no column {unknown!r}. It has {', '.join(known) or 'none'}."
+        raise InputError(sentence, "unknown", what="column", name=unknown)
+    assert graph.node_names is not None  # tables have ids
+    nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
+    edges: dict[str, list[Any]] = {
+        encoding.source: [new.name] * len(ends),
+        encoding.target: graph.node_names[ends].tolist(),
+    }
+    if encoding.weight is not None:
+        edges[encoding.weight] = [1.0] * len(ends)
+    return extend(graph, nodes, edges if ends else None)
+
+
+def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
+    if not (new_edges and state.is_weighted):
+        return []
+    weights = state.on.graph.adjacency.data
+    span = f"{weights.min():.4g} to {weights.max():.4g}"
+    return [f"New edges count with weight 1; those of the graph have weights from {span}."]

@@ -1,0 +1,238 @@
+"""Access to the explorer: host name, token, size of a body. Requests are counted here for Prometheus."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import os
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY = 1_000_000  # bytes
+_HEADERS = {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)  # seconds
+_log = logging.getLogger(__name__)
+
+
+class Metrics:
+    """Requests by path and status, and their durations, as Prometheus reads them.
+
+    >>> metrics = Metrics()
+    >>> metrics.count("/api/similar", 200, 0.003)
+    >>> [line for line in metrics.text().splitlines() if line.startswith("kernode_requests_total")]
+    ['kernode_requests_total{path="/api/similar",status="200"} 1']
+    """
+
+    content_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._within: Counter[tuple[str, int]] = Counter()  # by path and number of the bound
+        self._seconds: Counter[str] = Counter()
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Count a request; ``path`` is one of the server's own, so that requests cannot make it grow."""
+        self._requests[path, status] += 1
+        self._within[path, bisect_left(_BOUNDS, seconds)] += 1
+        self._seconds[path] += seconds  # type: ignore[assignment]
+
+    def text(self) -> str:
+        """Return all metrics."""
+        requests = {
+            f'path="{path}",status="{n}"': count for (path, n), count in sorted(self._requests.items())
+        }
+        errors = sum(count for (_, status), count in self._requests.items() if status >= 500)
+        lines = [
+            *_metric("kernode_requests_total", "counter", "Requests answered.", requests),
+            *_metric("kernode_errors_total", "counter", "Requests with a status from 500.", {"": errors}),
+            *_metric("kernode_request_seconds", "histogram", "Durations of requests.", {}),
+        ]
+        for path in sorted(self._seconds):
+            counts = list(accumulate(self._within[path, i] for i in range(len(_BOUNDS) + 1)))
+            for bound, count in zip((*_BOUNDS, "+Inf"), counts, strict=True):
+                lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{bound}"}} {count}')
+            lines.append(f'kernode_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}')
+            lines.append(f'kernode_request_seconds_count{{path="{path}"}} {counts[-1]}')
+        with suppress(OSError):  # no /proc
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            memory = {"": pages * os.sysconf("SC_PAGE_SIZE")}
+            lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
+        return "\n".join(lines) + "\n"
+
+
+def _metric(name: str, kind: str, about: str, values: dict[str, int]) -> list[str]:
+    """Lines of one metric, whose values are given by their labels."""
+    lines = [f"{name}{{{labels}}} {n}" if labels else f"{name} {n}" for labels, n in values.items()]
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *lines]
+
+
+class Access:
+    """The outermost layer of the application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        token: str | None,
+        hosts: Collection[str] | None,
+        metrics: Metrics,
+        paths: Collection[str],
+    ) -> None:
+        self.app, self.metrics, self.paths = app, metrics, frozenset(paths)
+        self.token = None if token is None else token.encode()
+        # Browsers store cookies by host, not by port: two servers of one machine need different names.
+        self.cookie = f"kernode_token_{hashlib.sha256(self.token or b'').hexdigest()[:8]}"
+        self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse or pass on, then count."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status, begun = time.perf_counter(), 500, False
+
+        async def protected(message: Message) -> None:
+            nonlocal status, begun
+            if message["type"] == "http.response.start":
+                status, begun = message["status"], True
+                message["headers"] = _with_own_headers(message["headers"])
+            await send(message)
+
+        path = _path(scope)
+        try:
+            refusal = self._refusal(scope, path)
+            if refusal is not None:
+                await refusal(scope, receive, protected)
+            else:
+                await self.app(scope, _limited(receive), protected)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], path)  # without the query, which names nodes
+            if begun:
+                raise  # half an answer: the server ends the connection
+            failure = _refused(500, "the server failed at this. Its log has the reason.")
+            await failure(scope, receive, protected)
+        finally:
+            known = path if path in self.paths else "other"
+            self.metrics.count(known, status, time.perf_counter() - started)
+
+    def _refusal(self, scope: Scope, path: str) -> Response | None:
+        """The answer to a request that may not pass; None: it may."""
+        headers = Headers(scope=scope)
+        if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
+            return _refused(421, "this server does not answer under that name. Use 127.0.0.1.")
+        if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return _refused(403, "a page of another site may not ask. Open the explorer's own.")
+        if self.token is not None and path != "/health":
+            query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            given = next((value for name, value in query if name == "token"), None)
+            if given is not None and self._is_token(given):
+                return self._with_cookie(scope, path, given, query)
+            if not self._is_token(_sent_token(headers, self.cookie)):
+                sentence = (
+                    "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
+                )
+                return _refused(401, sentence, {"www-authenticate": "Bearer"})
+        return None
+
+    def _is_token(self, given: str | None) -> bool:
+        """Compare in constant time, so that the token cannot be guessed letter by letter."""
+        assert self.token is not None
+        return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self.token)
+
+    def _with_cookie(self, scope: Scope, path: str, token: str, query: list[tuple[str, str]]) -> Response:
+        """Store the token in the browser, and redirect to the address without it."""
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        here = "./" + quote(path.rpartition("/")[2])
+        response = Response(status_code=303, headers={"location": f"{here}?{rest}" if rest else here})
+        response.set_cookie(
+            self.cookie,
+            token,
+            path=(scope.get("root_path") or "").rstrip("/") + "/",
+            secure=scope.get("scheme") == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+
+def is_valid_token(token: str) -> bool:
+    """Return whether a token is safe in headers, cookies and addresses, and not too short.
+
+    >>> is_valid_token("a-token-nobody-guesses"), is_valid_token(""), is_valid_token("schlüssel")
+    (True, False, False)
+    """
+    return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
+
+
+def _with_own_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Add the security headers; responses are not cached unless they say so."""
+    own = [one for one in headers if one[0] not in _HEADERS]
+    if all(name != b"cache-control" for name, _ in own):
+        own.append((b"cache-control", b"no-store"))
+    return own + list(_HEADERS.items())
+
+
+def _path(scope: Scope) -> str:
+    """The path without the prefix of a proxy."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "").rstrip("/")
+    return path[len(root) :] if root and path.startswith(root + "/") else path
+
+
+def _host(header: str) -> str:
+    """A host name without its port.
+
+    >>> _host("LOCALHOST:8765"), _host("[::1]:80"), _host("127.0.0.1")
+    ('localhost', '[::1]', '127.0.0.1')
+    """
+    name, _, port = header.rpartition(":")
+    return (name if name and port.isdecimal() else header).lower()
+
+
+def _sent_token(headers: Headers, cookie: str) -> str | None:
+    """The token in the header that programs send, or in the cookie of a browser."""
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    return cookie_parser(headers.get("cookie", "")).get(cookie)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Refuse a body that is too large, whatever length was announced."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST_BODY:
+            raise HTTPException(413, f"a request may have {LARGEST_BODY:,} bytes. Ask for less at a time")
+        return message
+
+    return counted
+
+
+def _refused(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    content = json.dumps({"error": sentence}, ensure_ascii=False).encode()
+    return Response(content, status, headers, "application/json")

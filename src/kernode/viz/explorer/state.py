@@ -1,0 +1,182 @@
+"""State of the explorer: a model on a graph with everything that is computed once."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError
+from kernode.explain.explain import explain_node, feature_names
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.viz.evaluation import known_classes
+from kernode.viz.layout import Plane, layout
+
+_LISTED = 200  # values of a category that a form offers
+_STEPS = 65535  # of a coordinate in the picture: finer than any screen
+
+
+def search(names: list[str], part: str, limit: int) -> list[int]:
+    """Return positions of names that contain a part, ignoring case: equal names, prefixes, others.
+
+    >>> search(["joan", "ann", "Anna"], "AN", 9)
+    [1, 2, 0]
+    """
+    wanted = part.strip().casefold()
+    found = [(i, folded) for i, name in enumerate(names) if wanted in (folded := name.casefold())]
+    found.sort(key=lambda one: (names[one[0]] != part, one[1] != wanted, not one[1].startswith(wanted)))
+    return [i for i, _ in found[:limit]]
+
+
+@dataclass(frozen=True)
+class ExplorerState:
+    """Probabilities of all nodes, their coordinates and their names."""
+
+    on: NodeModelOnGraph
+    by_position: NodeModelOnGraph  # on the graph without names: results identify nodes by position
+    names: list[str]  # of nodes, or their positions as text
+    points: np.ndarray  # n × 2, within [−1, 1]
+    chances: np.ndarray  # n × c
+    classes: tuple[str, ...]  # the model's c, then those that only the graph has
+    known: np.ndarray  # n: the known class of each node, −1 if there is none
+
+    @classmethod
+    def of(cls, on: NodeModelOnGraph, plane: Plane = "tsne") -> ExplorerState:
+        """Compute layout and probabilities; the model needs a kernel."""
+        method = on.model.method
+        if not method.has_kernel:
+            sentence = f"{method.title} has no kernel: there is nothing to explore. Train one such as k3."
+            raise InputError(sentence, "unsupported")
+        graph, points = on.graph, layout(on, plane)
+        names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
+        by_position = replace(on, graph=replace(graph, node_names=None), known_g=on.g, prepared=None)
+        return cls(on, by_position, list(map(str, names)), points, on.calibrated(), *known_classes(on))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def find(self, name: str) -> int:
+        """Return the position of a node."""
+        if name not in self._positions:
+            shown = name if len(name) <= 80 else name[:80] + "…"
+            missing = f"no node of {self.on.graph.name!r} is called {shown!r}"
+            raise InputError(f"{missing}. Search for a part of the name.", "unknown", what="node", name=shown)
+        return self._positions[name]
+
+    @property
+    def model_classes(self) -> tuple[str, ...]:
+        """Names of the model's c classes."""
+        return self.classes[: len(self.on.model.classes)]
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The most probable class of every node: n."""
+        return self.chances.argmax(axis=1)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """True if some edge has another weight than a new one, whose weight is 1."""
+        return bool((self.on.graph.adjacency.data != 1).any())
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of X."""
+        return list(feature_names(self.on.graph))
+
+    @cached_property
+    def feature_units(self) -> list[str | None]:
+        """Units of the columns of X, if they were computed from a table."""
+        encoding = self.on.graph.encoding
+        return [None] * self.on.graph.n_features if encoding is None else list(encoding.feature_units)
+
+    @cached_property
+    def no_explanation(self) -> str | None:
+        """The reason why there is no exact explanation; None if there is one."""
+        try:
+            explain_node(self.by_position, 0, 1)
+        except InputError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def no_change(self) -> str | None:
+        """The reason why what-if is not possible; None if it is."""
+        method = self.on.model.method
+        if isinstance(method, Method) and not method.map.per_node:
+            return None
+        return f"{method.title} has parameters of single nodes: train again on the changed graph."
+
+    def node(self, at: int) -> dict[str, Any]:
+        """Return the fields that every mention of a node has."""
+        label = int(self.known[at])
+        return {
+            "name": self.names[at],
+            "index": int(at),
+            "known_class": self.classes[label] if label >= 0 else None,
+            "predicted_class": self.classes[self.predicted[at]],
+        }
+
+    def model(self) -> dict[str, Any]:
+        """Return what the page shows first."""
+        graph, model = self.on.graph, self.on.model
+        method: Any = model.method
+        known = np.bincount(self.known[self.known >= 0], minlength=len(self.classes))
+        predicted = np.bincount(self.predicted, minlength=len(self.classes))
+        return {
+            "graph": graph.name,
+            "nodes": graph.n_nodes,
+            "edges": graph.n_edges,
+            "features": graph.n_features,
+            "named": graph.node_names is not None,
+            "variant": model.variant,
+            "map": repr(getattr(method, "map", None)),
+            "kernel": repr(method.kernel),
+            "runs": len(model.seeds),
+            "calibrated": model.calibration is not None,
+            "classes": [
+                {"name": name, "known": int(known[i]), "predicted": int(predicted[i])}
+                for i, name in enumerate(self.classes)
+            ],
+            "model_classes": list(self.model_classes),
+            "no_explanation": self.no_explanation,
+            "no_change": self.no_change,
+            "columns": self._columns(),
+        }
+
+    def _columns(self) -> list[dict[str, Any]] | None:
+        """Columns of a new node for a graph from tables; None: it has feature numbers."""
+        encoding = self.on.graph.encoding
+        if encoding is None:
+            return None
+        return [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "values": list(getattr(column, "values", ()))[:_LISTED],
+            }
+            for column in encoding.columns
+        ]
+
+    def picture(self) -> bytes:
+        """Every node's coordinates and classes in binary; numbers are little-endian.
+
+        n and c (uint32 each), then n × 2 coordinates from 0 to 65535 (uint16), n predicted classes (uint16),
+        n known classes counted from 1, 0 where not known (uint16), n chances of the predicted class from 0 to
+        255 (uint8).
+        """
+        places = np.round((self.points.astype(np.float64) + 1) / 2 * _STEPS).clip(0, _STEPS)
+        sure = np.round(self.chances.max(axis=1) * 255)
+        return b"".join(
+            (
+                struct.pack("<II", len(self.points), len(self.classes)),
+                places.astype("<u2").tobytes(),
+                self.predicted.astype("<u2").tobytes(),
+                (self.known + 1).astype("<u2").tobytes(),
+                sure.astype(np.uint8).tobytes(),
+            )
+        )

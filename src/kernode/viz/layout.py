@@ -1,0 +1,144 @@
+"""Layout of nodes in a plane in which similar nodes are near each other."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from kernode.errors import FileError, InputError, MissingExtraError, warn
+from kernode.explain.similar import owner
+from kernode.io.archive import open_archive
+from kernode.progress import tell
+from kernode.storage import cache_folder, write_whole
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+Plane = Literal["tsne", "umap", "pca"]
+DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and costs time
+ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
+SOME = 20_000
+ITERATIONS = 500
+_PERPLEXITY = 30
+_EARLY = 250  # iterations of exaggeration before: openTSNE's own
+
+
+def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0) -> np.ndarray:
+    """Return coordinates of every node: n × 2, float32, within [−1, 1].
+
+    Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
+    scale: t-SNE and UMAP keep neighbours, PCA keeps the two directions that vary most.
+    """
+    checked_plane(plane)
+    if not on.model.method.has_kernel:
+        raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
+    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, _PERPLEXITY, 1)).encode()).hexdigest()
+    path = cache_folder() / "layouts" / f"{key[:32]}.npz"
+    n = on.graph.n_nodes
+    found = _kept(path)
+    if found is not None and found.shape == (n, 2):
+        return found
+    points = _within(place(on.kernel.directions.vectors(), plane, seed))
+    content = io.BytesIO()
+    np.savez_compressed(content, points=points)
+    try:
+        write_whole(path, content.getvalue())
+    except FileError as error:
+        warn(f"the layout is not cached, and will be computed again: {error}")
+    return points
+
+
+def _kept(path: Path) -> np.ndarray | None:
+    """The cached layout; None if there is none or it is damaged."""
+    try:
+        with open_archive(path) as archive:
+            points = archive.read("points") if "points" in archive.names else None
+    except FileError:
+        return None
+    return points if points is not None and points.dtype == np.float32 and np.isfinite(points).all() else None
+
+
+def checked_plane(name: str) -> Plane:
+    """Check the name of a layout."""
+    for known in get_args(Plane):
+        if name == known:
+            return cast(Plane, known)
+    sentence = f"the plane must be one of {', '.join(get_args(Plane))}. Got {name!r}."
+    raise InputError(sentence, "setting", setting="plane", value=name)
+
+
+def place(x: np.ndarray, plane: Plane, seed: int) -> np.ndarray:
+    """Lay out the rows of x (n × d, of length 1 or 0): n × 2."""
+    n = len(x)
+    x = _main_axes(np.asarray(x, dtype=np.float64), 2 if plane == "pca" else DIMENSIONS)
+    if plane == "pca" or n < 5:  # too few to have neighbours
+        return np.pad(x, ((0, 0), (0, max(0, 2 - x.shape[1]))))[:, :2]
+    if n <= ALL_AT_ONCE:
+        return _t_sne(x, seed) if plane == "tsne" else _umap(x, seed)
+    first = np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(n)[:SOME])
+    return _among(x, x[first], place(x[first], plane, seed))
+
+
+def _main_axes(x: np.ndarray, d: int) -> np.ndarray:
+    """Project rows on their d main axes."""
+    if x.shape[1] <= d and d > 2:
+        return x
+    x = x - x.mean(axis=0)
+    values, axes = np.linalg.eigh(x.T @ x)
+    order = np.argsort(-values, kind="stable")[:d]
+    axes = axes[:, order]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1, 1)
+    return x @ axes
+
+
+def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
+    try:
+        from openTSNE import TSNE  # type: ignore[import-untyped]
+    except ImportError:
+        raise _missing("t-SNE", "openTSNE", "pca") from None
+    total = _EARLY + ITERATIONS
+    done = [0]
+
+    def progress(iteration: int, error: float, embedding: object) -> None:
+        done[0] += 50
+        tell("t-SNE", min(done[0], total), total)
+
+    tell("t-SNE", 0, total)
+    found = TSNE(
+        perplexity=min(_PERPLEXITY, (len(x) - 1) / 3),
+        initialization="pca",
+        n_iter=ITERATIONS,
+        random_state=seed,
+        callbacks=progress,
+        callbacks_every_iters=50,
+        n_jobs=-1 if len(x) > 5000 else 1,
+    )
+    return np.asarray(found.fit(x))
+
+
+def _umap(x: np.ndarray, seed: int) -> np.ndarray:
+    try:
+        from umap import UMAP  # type: ignore[import-not-found]
+    except ImportError:
+        raise _missing("UMAP", "umap-learn", "tsne") from None
+    return np.asarray(UMAP(n_neighbors=min(15, len(x) - 1), random_state=seed, n_jobs=1).fit_transform(x))
+
+
+def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray, k: int = 5) -> np.ndarray:
+    """Place every row at the median of its k nearest rows that are laid out."""
+    near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(some).kneighbors(x, return_distance=False)
+    return np.median(points[near], axis=1)
+
+
+def _within(points: np.ndarray) -> np.ndarray:
+    """Centre points and scale both axes equally to [−1, 1]."""
+    points = points - (points.min(axis=0) + points.max(axis=0)) / 2
+    return (points / (np.abs(points).max() or 1)).astype(np.float32)
+
+
+def _missing(method: str, package: str, other: str) -> MissingExtraError:
+    sentence = f"{method} needs {package}: pip install {package}, or choose {other}."
+    return MissingExtraError(sentence, "extra", package=package)

@@ -1,0 +1,82 @@
+"""The reliability diagram: how often predictions are right, for each predicted probability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernode.metrics.accuracy import wilson
+from kernode.tasks.classes.evaluation import calibration_report
+from kernode.viz.canvas import COLOURS, GREY, QUIET, Axes, line_layout, plain_axes, rounded
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.pictures import Chart, Picture
+
+
+def reliability_data(evaluation: EvaluationData) -> dict[str, Any]:
+    """Return confidence and accuracy by bin, the calibration error, and its size by chance alone."""
+    by_run, nodes, truth = evaluation.test_probabilities, evaluation.test_nodes, evaluation.truth
+    assert truth is not None
+    report = calibration_report(evaluation.model.calibration, by_run, nodes, truth)
+    figures = report["ensemble"] or report
+    shown = {name: figures[name] for name in ("error_mean", "by_chance", "bins")}
+    return shown | {"calibrated_on": report["calibrated_on"], "of": evaluation.predictions.of}
+
+
+def _columns(data: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Confidence and accuracy of the bins, and the lower and upper ends of their 95 % intervals."""
+    bins = data["bins"]
+    claimed, true = (np.array([one[name] for one in bins]) for name in ("confidence", "accuracy"))
+    ends = np.array([wilson(one["accuracy"] / 100, one["nodes"]) for one in bins])
+    return claimed, true, np.minimum(ends[:, 0], true), np.maximum(ends[:, 1], true)
+
+
+def _draw(axes: Axes, data: dict[str, Any]) -> None:
+    claimed, true, low, high = _columns(data)
+    axes.plot([0, 100], [0, 100], color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
+    around: dict[str, Any] = {"yerr": (true - low, high - true), "ecolor": COLOURS[0], "elinewidth": 0.9}
+    axes.errorbar(claimed, true, fmt="o", color=COLOURS[0], markersize=4, capsize=0, **around)
+    least = max(0.0, 5 * np.floor((min(claimed.min(), low.min()) - 3) / 5))
+    axes.set(xlim=(least, 101), ylim=(least, 101), xlabel="claimed probability, %", ylabel="came true, %")
+    axes.set_aspect("equal")
+    words = f"calibration error {data['error_mean']:.1f} %\n(chance alone: {data['by_chance']:.1f} %)"
+    words += "" if data["calibrated_on"] else "\nnot calibrated"
+    above: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "fontsize": 7}
+    axes.text(0.03, 0.98, f"{words}\n{data['of']};\nbars: 95 % intervals", color=QUIET, **above)
+    plain_axes(axes)
+
+
+def _chart(data: dict[str, Any]) -> Chart:
+    claimed, true, low, high = _columns(data)
+    bars: dict[str, Any] = {"type": "data", "symmetric": False, "width": 0, "color": COLOURS[0]}
+    bars |= {"array": rounded(high - true, 2), "arrayminus": rounded(true - low, 2)}
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": claimed.tolist(),
+        "y": true.tolist(),
+        "customdata": [one["nodes"] for one in data["bins"]],
+        "hovertemplate": "claimed %{x:.1f} %<br>came true %{y:.1f} %<br>%{customdata:,} nodes<extra></extra>",
+        "marker": {"color": COLOURS[0], "size": 9},
+        "error_y": bars,
+    }
+    look = {"hoverinfo": "skip", "line": {"dash": "dash", "width": 1, "color": GREY}}
+    straight = {"type": "scatter", "mode": "lines", "x": [0, 100], "y": [0, 100], **look}
+    layout = line_layout("claimed probability, %", "came true, %", showlegend=False)
+    for axis in ("xaxis", "yaxis"):
+        layout[axis]["range"] = [0, 102]
+    return {"data": [straight, points], "layout": layout, "height": 360, "of": data["of"]}
+
+
+PICTURE = Picture(
+    "reliability",
+    "Reliability diagram",
+    "Each point is a fifteenth of the answers. On the dashed line answers are right as often as they claim; "
+    "bars are 95 % intervals.",
+    section="sure",
+    height=3.3,
+    data=reliability_data,
+    draw=_draw,
+    chart=_chart,
+    takes=("X", "y"),
+)

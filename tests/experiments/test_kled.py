@@ -1,0 +1,299 @@
+"""KLED: the fast paths equal the dense matrix exponential, and every odd graph gets finite scores."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import linalg
+from sklearn.svm import SVC
+
+import kernode as kn
+from experiments.rivals import kled as room
+from experiments.rivals.kled import KLED, diffuse, normalized_columns
+from graphs import CLUSTERS, clustered_graph, graphs
+from kernode.compute.place import Place
+from kernode.config import Config
+from kernode.errors import InputError
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.training.run import Run
+from kernode.training.settings import Training
+from tasks import SPLIT, fit, labelled_nodes, node_task
+
+SCALES = st.floats(0.01, 10)
+
+
+def dense_kernel(graph, scale):
+    adjacency = graph.adjacency.toarray().astype(np.float64)
+    return linalg.expm(-scale * (np.diag(adjacency.sum(axis=1)) - adjacency))
+
+
+def dense_normalized(graph, scale):
+    kernel = dense_kernel(graph, scale)
+    root = np.sqrt(kernel.diagonal())
+    return kernel / root[:, None] / root
+
+
+def every_other_node(graph):
+    train = np.arange(0, graph.n_nodes, 2)
+    return train, graph.labels[train]
+
+
+@given(graphs(), SCALES)
+def test_sums_equal_the_dense_exponential(graph, scale):
+    train, labels = every_other_node(graph)
+    expected = dense_kernel(graph, scale)[:, train] @ np.eye(3)[labels]
+    scores = KLED().scores(graph, scale, "sums", train, labels, classes=3)
+    reached = expected.any(axis=1)
+    np.testing.assert_allclose(scores[reached], expected[reached], rtol=0, atol=1e-12)
+
+
+@given(graphs(), SCALES)
+def test_diffused_columns_are_symmetric_psd_and_keep_the_heat(graph, scale):
+    kernel = diffuse(graph, scale, np.eye(graph.n_nodes))
+    np.testing.assert_allclose(kernel, kernel.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(kernel.sum(axis=0), 1, rtol=1e-12)
+    assert kernel.min() >= 0
+    assert np.linalg.eigvalsh(kernel).min() > -1e-12
+
+
+@given(graphs(), SCALES)
+def test_normalized_columns_equal_the_dense_ones_and_are_psd(graph, scale):
+    train, _ = every_other_node(graph)
+    columns = normalized_columns(graph, scale, train)
+    np.testing.assert_allclose(columns, dense_normalized(graph, scale)[:, train], rtol=0, atol=1e-10)
+    assert np.linalg.eigvalsh(columns[train]).min() > -1e-12
+    np.testing.assert_allclose(columns[train].diagonal(), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_svc_equals_scikit_learns_on_the_dense_kernel(classes, weighted):
+    graph = clustered_graph(classes=classes)
+    if weighted:
+        edges = np.argwhere(np.triu(graph.adjacency.toarray()))
+        weights = np.random.default_rng(0).uniform(0.5, 2, len(edges))
+        graph = kn.Graph.from_edges(edges, graph.features, graph.labels, weights=weights)
+    train = np.arange(30)
+    kernel = dense_normalized(graph, 1.0)[:, train]
+    machine = SVC(kernel="precomputed", C=2.0, break_ties=classes > 2).fit(kernel[train], graph.labels[train])
+
+    scores = KLED(penalty=2.0).scores(graph, 1.0, "svc", train, graph.labels[train], classes)
+
+    decisions = machine.decision_function(kernel)
+    np.testing.assert_allclose(scores[:, 1] if classes == 2 else scores, decisions, atol=1e-3)  # SVC's tol
+    np.testing.assert_array_equal(scores.argmax(axis=1), machine.predict(kernel))
+
+
+def test_weights_of_nodes_weigh_sums_and_reach_the_svc():
+    graph = clustered_graph(classes=3)
+    train, weights = np.arange(30), 1.0 + np.arange(30) % 4
+    labels, kernel = graph.labels[train], dense_normalized(graph, 1.0)[:, train]
+    machine = SVC(kernel="precomputed").fit(kernel[train], labels, sample_weight=weights / weights.mean())
+    scores = KLED().scores(graph, 1.0, "svc", train, labels, 3, 5 * weights)
+    np.testing.assert_allclose(scores, machine.decision_function(kernel), atol=1e-3)
+    summed = dense_kernel(graph, 1.0)[:, train] * weights @ np.eye(3)[labels]
+    summed[~summed.any(axis=1)] = weights @ np.eye(3)[labels] / weights.sum()  # unreached: shares
+    np.testing.assert_allclose(
+        KLED().scores(graph, 1.0, "sums", train, labels, 3, weights), summed, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("classifier", ["sums", "svc"])
+@pytest.mark.parametrize("taught", [[4], [1, 4], [1, 2, 4]])
+def test_a_class_without_training_nodes_is_never_predicted(classifier, taught):
+    graph = clustered_graph(n=60)
+    train = np.arange(30)
+    labels = np.array(taught)[np.arange(30) % len(taught)]
+    scores = KLED().scores(graph, 1.0, classifier, train, labels, classes=6)
+    assert scores.shape == (60, 6)
+    assert np.isfinite(scores).all()
+    assert set(scores.argmax(axis=1)) <= set(taught)
+    assert set(scores[train].argmax(axis=1)) == set(taught)
+
+
+@given(graphs(), st.sampled_from(["sums", "svc"]), SCALES)
+def test_scores_are_finite_on_any_graph(graph, classifier, scale):
+    train, labels = every_other_node(graph)
+    scores = KLED().scores(graph, scale, classifier, train, labels, classes=3)
+    assert scores.shape == (graph.n_nodes, 3)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("edges", [[(0, 1), (1, 2)], []])
+def test_nodes_that_nothing_reaches_get_the_commonest_class(edges):
+    graph = kn.Graph.from_edges(edges, features=np.eye(5))
+    scores = KLED().scores(graph, 1.0, "sums", np.array([0, 1, 2]), np.array([0, 1, 1]), classes=3)
+    np.testing.assert_allclose(scores[3:], [[1 / 3, 2 / 3, 0]] * 2)
+    assert scores[0].argmax() == 0
+
+
+def test_faint_similarities_keep_their_relative_accuracy():
+    path = kn.Graph.from_edges([(i, i + 1) for i in range(12)], features=np.eye(13))
+    similarity = diffuse(path, 0.01, np.eye(13)[:, :1])[:, 0]
+    # At distance h the kernel begins with scaleʰ / h!, and the next term is smaller by scale × degree.
+    leading = np.cumprod(np.r_[1, 0.01 / np.arange(1, 13)])
+    assert leading[-1] < 1e-30
+    np.testing.assert_allclose(similarity, leading, rtol=0.05)
+
+
+@pytest.mark.parametrize("classifier", ["sums", "svc"])
+def test_scores_are_the_same_bits_again_and_leave_the_random_state_alone(classifier):
+    np.random.seed(1)  # noqa: NPY002
+    before = np.random.get_state()[2]  # noqa: NPY002
+    runs = []
+    for _ in range(2):
+        graph = clustered_graph()  # a new one each time, so that no spectrum is shared
+        runs.append(KLED().scores(graph, 2.0, classifier, *every_other_node(graph), classes=3))
+    np.testing.assert_array_equal(*runs)
+    assert np.random.get_state()[2] == before  # noqa: NPY002
+
+
+@pytest.mark.parametrize("classifier", ["sums", "svc"])
+def test_scores_find_the_clusters(classifier):
+    graph = clustered_graph(n=120)
+    train, labels = every_other_node(graph)
+    scores = KLED().scores(graph, 1.0, classifier, train, labels, classes=3)
+    rest = np.setdiff1d(np.arange(120), train)
+    assert np.mean(scores[rest].argmax(axis=1) == graph.labels[rest]) > 0.6  # by chance 0.33
+
+
+def test_the_spectrum_is_shared_by_scales_and_let_go_with_its_graph():
+    graph = clustered_graph()
+    kept = len(room._spectra)
+    assert room.spectrum(graph)[1] is room.spectrum(graph)[1]
+    assert len(room._spectra) == kept + 1
+    del graph
+    assert len(room._spectra) == kept
+
+
+def test_candidates_are_every_pair_on_a_small_graph():
+    kled = KLED(scales=(0.5, 1.0))
+    assert kled.candidates(clustered_graph()) == [
+        (0.5, "sums"),
+        (1.0, "sums"),
+        (0.5, "svc"),
+        (1.0, "svc"),
+    ]
+
+
+def test_large_graphs_get_no_svc(monkeypatch):
+    graph = clustered_graph(n=60)
+    monkeypatch.setattr(room, "MOST_NODES_OF_SVC", 59)
+    assert {kind for _, kind in KLED().candidates(graph)} == {"sums"}
+    with pytest.raises(InputError, match="at most 59 nodes"):
+        KLED(classifiers=("svc",)).candidates(graph)
+    with pytest.raises(InputError, match="use 'sums'"):
+        KLED().scores(graph, 1.0, "svc", *every_other_node(graph), classes=3)
+
+
+def test_heavy_graphs_get_only_the_scales_whose_sums_end():
+    heavy = kn.Graph.from_edges([(0, 1)], features=np.eye(2), weights=[room.MOST_STEPS_OF_SUMS])
+    assert KLED(scales=(0.5, 1.0, 2.0), classifiers=("sums",)).candidates(heavy) == [
+        (0.5, "sums"),
+        (1.0, "sums"),
+    ]
+    with pytest.raises(InputError, match="a scale of at most 1"):
+        KLED(scales=(2.0,), classifiers=("sums",)).candidates(heavy)
+
+
+def test_settings_travel_as_json():
+    kled = KLED(scales=(0.5, 3.0), classifiers=("svc",), penalty=2.0)
+    assert Config.from_json(json.loads(json.dumps(kled.to_json()))) == kled
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scales": ()},
+        {"scales": (0.0,)},
+        {"scales": (float("nan"),)},
+        {"classifiers": ()},
+        {"classifiers": ("knn",)},
+        {"penalty": 0.0},
+    ],
+)
+def test_wrong_settings_are_refused_by_name(settings):
+    with pytest.raises(InputError, match=f"{next(iter(settings))} must be"):
+        KLED(**settings)
+
+
+def test_an_unknown_classifier_is_refused():
+    graph = clustered_graph()
+    with pytest.raises(InputError, match="classifier must be one of"):
+        KLED().scores(graph, 1.0, "knn", *every_other_node(graph), classes=3)
+
+
+def test_each_replica_is_searched_and_answered_with_its_own_nodes():
+    graph = clustered_graph(n=60)
+    nodes = labelled_nodes(graph, split_seeds=(0, 1))
+    both = fit(node_task(graph, (0, 1), nodes), KLED(), Training(epochs=0))
+    answers = both.probabilities()
+    assert np.allclose(answers.sum(axis=-1), 1)
+    for i in (0, 1):
+        row = slice(i, i + 1)
+        alone = fit(node_task(graph, (i,), nodes.of(row)), KLED(), Training(epochs=0))
+        tried = both.model.history["validation_accuracy"][:, i]
+        assert both.model.kept_epochs[i] == alone.model.kept_epochs[0] == tried.argmax() + 1
+        assert np.array_equal(answers[i], alone.probabilities()[0])
+    assert not np.array_equal(answers[0], answers[1])
+
+
+def test_search_tells_of_every_candidate():
+    told = []
+
+    def progress(count, name):
+        told.append(count)
+        return lambda at, values: told.append((at, values["validation_accuracy"].shape))
+
+    task = node_task(seeds=(0, 1), progress=progress)
+    fit(task, KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
+    assert told == [2, (1, (2,)), (2, (2,))]
+
+
+def test_replicas_that_share_their_nodes_answer_alike():
+    answers = fit(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
+    assert answers.shape == (3, 120, 3)
+    assert np.array_equal(answers[0], answers[2])
+
+
+def test_kled_without_validation_nodes_keeps_what_its_folds_chose():
+    graph = clustered_graph(90)
+    model = kn.NodeKernelClassifier("kled", device="cpu").fit(np.arange(90), graph.labels, graph=graph)
+    method = model.model_.method
+    assert len(method.scales) == len(method.classifiers) == 1
+    assert model.model_.parameters["scale"].tolist() == list(method.scales)
+
+
+def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
+    graph = clustered_graph(90)
+    nodes = labelled_nodes(graph, split_seeds=(0, 1, 2))
+    task = node_task(graph, seeds=(0, 1, 2), nodes=nodes)
+    method = KLED(scales=(0.1, 0.5, 5.0), classifiers=("sums",))
+    model = fit(task, method, Training(epochs=0)).model
+    figures = model.history["validation_accuracy"].mean(axis=1)
+    assert len(set(figures)) > 1  # else any would do
+    best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]
+    assert method.chosen(model, graph).scales == (best,)
+
+
+def test_kled_refuses_to_choose_without_validation_nodes():
+    graph = clustered_graph(90)
+    nodes = LabelledNodes.without_validation(np.arange(90), graph.labels)
+    task = NodeTask(graph, nodes, graph.class_names, Run((0,), Place.of(64)))
+    method = KLED(scales=(0.5, 1.0), classifiers=("sums",))
+    with pytest.raises(kn.InputError, match="chooses between 2 settings by validation"):
+        method.train(task, Training(epochs=0))
+
+
+@pytest.mark.filterwarnings("ignore:y is not what the graph has")
+def test_labels_of_little_weight_teach_little():
+    labels, doubtful = CLUSTERS.labels[SPLIT.train], np.arange(len(SPLIT.train)) % 2 == 0
+    wrong = np.where(doubtful, (labels + 1) % 3, labels)
+    data = {"X": SPLIT.train, "y": wrong, "graph": CLUSTERS}
+    trusting = kn.NodeKernelClassifier("kled", device="cpu").fit(**data)
+    careful = kn.NodeKernelClassifier("kled", device="cpu")
+    careful.fit(**data, sample_weight=np.where(doubtful, 0.01, 1))
+    truth = CLUSTERS.labels[SPLIT.test]
+    assert careful.score(SPLIT.test, truth) > trusting.score(SPLIT.test, truth) + 0.1

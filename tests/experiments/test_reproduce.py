@@ -1,0 +1,579 @@
+"""Settings files, stored results, verdicts, claims, and the command that brings them together."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joblib import parallel_config
+from scipy import stats
+
+from experiments import RESULTS
+from experiments.reproduce import cells as room
+from experiments.reproduce import claims
+from experiments.reproduce.cells import DIGITS, link_sampling, missing, run_cells
+from experiments.reproduce.claims import (
+    FAILS,
+    HOLDS,
+    IN_PART,
+    MISSING,
+    OPEN,
+    Ordering,
+    every,
+    judge_claims,
+)
+from experiments.reproduce.methods import link_method, node_method
+from experiments.reproduce.report import report
+from experiments.reproduce.tables import SETTINGS, TABLES, Printed, read_paper_table, read_tables
+from experiments.reproduce.verdicts import Difference, differ, judge
+from experiments.runs import train_links
+from kernode.errors import FileError, InputError
+from kernode.search.results import Results
+from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.variants import CHOICES, VARIANTS
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
+from tasks import CLUSTERS, SINGLE
+from warm import environment
+
+TRAINED = tuple(name for name in TABLES if name not in ("table1", "figures"))
+STORED = Results(RESULTS, (RESULTS,))
+
+
+@pytest.fixture
+def reproduce(tmp_path, monkeypatch, experiments):
+    """Run the command in an empty folder, with an empty cache; return stdout, or stderr where it fails."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
+
+    def run(*arguments, status=0):
+        found, out, err = experiments("reproduce", *arguments)
+        assert found == status, err
+        assert "Traceback" not in err
+        return err if status else out
+
+    return run
+
+
+@pytest.fixture
+def own_settings(tmp_path):
+    """A copy of the settings files, with training cut to two epochs."""
+    folder = tmp_path / "settings"
+    shutil.copytree(SETTINGS, folder)
+    for path in folder.glob("*.toml"):
+        path.write_text(re.sub(r"^epochs = .*", "epochs = 2", path.read_text(), flags=re.MULTILINE))
+    return folder
+
+
+def changed(folder, file, row, old, new):
+    """Change a value of a row (up to the next row) in a settings file."""
+    path = folder / file
+    before, start, rest = path.read_text().partition(f"[{row}]\n")
+    assert old in rest
+    path.write_text(before + start + rest.replace(old, new, 1))
+
+
+# Settings
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_row_names_every_value(name):
+    table = read_paper_table(name)
+    for cell in table.cells():
+        method = link_method if table.kind == "links" else node_method
+        method(cell.values, name)
+        off = {"input_dropout", "select_by", "teleport", "biases"}  # unless they are named
+        for value in set(cell.values) - off:
+            without = {key: given for key, given in cell.values.items() if key != value}
+            with pytest.raises(InputError, match=r"is missing|does nothing"):
+                method(without, name)
+
+
+def test_rows_are_the_variants_of_the_same_name():
+    seen = set()
+    for table in read_tables(set(TRAINED) - {"table4"}):
+        links = table.kind == "links"
+        for row in table.rows:
+            for dataset, cell in row.cells.items():
+                known = LINK_VARIANTS if links else {**VARIANTS, **CHOICES}
+                if row.reading in ("", "each") and row.name in known:
+                    seen.add(row.name)
+                    of_nodes = {} if links else candidates(row.name, dataset)
+                    named = configure_links(row.name, dataset) if links else next(iter(of_nodes.values()))
+                    assert (link_method if links else node_method)(cell.values, table.name) == named
+    later = {"gcn-tuned", "sage", "gat-tuned", "gcnii", "mlp", "label-propagation", "correct-and-smooth"}
+    later |= {"hops-scaled", "similarity-open", *(one for c in CHOICES.values() for one in c.candidates)}
+    assert seen == set(VARIANTS) - {"smoother", *later} | {"similarity"} | set(LINK_VARIANTS) - {
+        "auto",
+        "embedding",
+    }
+
+
+def test_values_that_the_paper_states_are_marked():
+    marks = read_paper_table("table2").marks["k3"]
+    assert {marks[name] for name in ("hidden", "epochs", "margin", "triplets", "learning_rate")} == {"stated"}
+    assert {marks[name] for name in ("weight_decay", "dropout", "kernel_weight")} == {"unstated"}
+    assert marks["powers"] == "readings"
+    assert read_paper_table("table2").marks["k1-gcn"]["epochs"] == "changed"
+
+
+def test_every_reading_of_the_hop_operator_is_a_row():
+    rows = [(row.name, row.reading) for row in read_paper_table("table2").rows]
+    assert [reading for name, reading in rows if name == "k3"] == ["each", "last", "released"]
+    assert [reading for name, reading in rows if name == "gcn"] == [""]
+
+
+def test_the_same_settings_in_two_tables_share_a_result():
+    k3 = next(row for row in read_paper_table("table2").rows if (row.name, row.reading) == ("k3", "each"))
+    default = next(row for row in read_paper_table("table4").rows if row.name == "default")
+    assert [c.digest for c in k3.cells.values()] == [c.digest for c in default.cells.values()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("weight_decay = 0.0005", "", "'weight_decay' is missing"),
+        ("weight_decay = 0.0005", "weight_decay = 0.0005\nspeed = 9", "'speed' does nothing here"),
+        ("weight_decay = 0.0005", "weight_decay = 0.0005\nhops = 3", "'hops' is given twice"),
+        ("hidden = [16]", "hidden = [0]", "hidden must be widths of at least 1"),
+        ('map = "HopMLP"', 'map = "HopMPL"', "map must be a class of kernode.maps"),
+        ('kernel = "Linear"', 'kernel = "Cosine"', "kernel must be 'Linear' or 'RBF'"),
+        ("88.40 ± 0.24", "88.40+-0.24", "'88.40+-0.24' is not a figure"),
+        ("weight_decay = 0.0005", "weight_decay = ", "table2.toml is not TOML"),
+    ],
+)
+def test_a_wrong_settings_file_ends_in_one_sentence(reproduce, own_settings, tmp_path, old, new, sentence):
+    changed(own_settings, "table2.toml", "k3", old, new)
+    said = reproduce("table2", "--settings", own_settings, "--results", tmp_path / "r", status=2)
+    assert sentence in said
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_changed_value_concerns_exactly_its_cells(own_settings, tmp_path):
+    def cells():
+        return [cell for table in read_tables(TABLES, own_settings) for cell in table.cells()]
+
+    store = Results(tmp_path / "r", (tmp_path / "r",))
+    for cell in cells():
+        if store.find(cell) is None:
+            store.save(cell, {})
+    assert missing(cells(), store) == []
+    path = own_settings / "table2.toml"
+    path.write_text(path.read_text().replace('title = "GAT"', 'title = "Attention"  # a comment'))
+    assert missing(cells(), store) == []
+    changed(own_settings, "table2.toml", "gat", "heads = 8", "heads = 4")
+    assert {cell.name for cell in missing(cells(), store)} == {
+        "cora-gat", "citeseer-gat", "pubmed-gat", "cora-embedding-gat", "citeseer-embedding-gat"
+    }  # fmt: skip
+    changed(own_settings, "table2.toml", "gat", "heads = 4", "heads = { cora = 4, citeseer = 8, pubmed = 8 }")
+    assert {cell.name for cell in missing(cells(), store)} == {"cora-gat", "cora-embedding-gat"}
+    changed(own_settings, "table2.toml", "gat", "heads = { cora = 4, citeseer = 8, pubmed = 8 }", "heads = 8")
+    assert missing(cells(), store) == []  # the first results are still there
+
+
+# Results
+
+
+def test_a_damaged_result_is_named(tmp_path):
+    cell = next(read_paper_table("table2").cells())
+    path = Results(tmp_path, (tmp_path,)).save(cell, {"test": {}})
+    path.write_text(path.read_text().replace("sums", "sum"))
+    with pytest.raises(FileError, match="does not hold the settings"):
+        Results(tmp_path, (tmp_path,)).find(cell)
+    path.write_text("{")
+    with pytest.raises(FileError, match="is not a stored result"):
+        Results(tmp_path, (tmp_path,)).find(cell)
+
+
+def nothing(epochs, name):
+    return lambda epoch, values: None
+
+
+@pytest.mark.slow
+def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
+    store = Results(tmp_path / "r", (tmp_path / "r",))
+    cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
+    begun = []
+
+    def interrupting(cell):
+        begun.append(cell.name)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return nothing
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(missing(cells, store), store, SINGLE, interrupting, lambda cell: None)
+    rest = []
+    run_cells(
+        missing(cells, store),
+        store,
+        SINGLE,
+        lambda cell: rest.append(cell.name) or nothing,
+        lambda cell: None,
+    )
+    assert begun[:2] + rest == [cell.name for cell in cells]
+    assert missing(cells, store) == []
+    assert [path.suffix for path in (tmp_path / "r").rglob("*") if path.is_file()] == [".json"] * len(cells)
+
+
+@pytest.mark.slow
+def test_cells_that_workers_ran_are_those_that_ran_here(own_settings, tmp_path):
+    cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
+    alone, several = (Results(tmp_path / name, (tmp_path / name,)) for name in ("alone", "several"))
+    run_cells(cells, alone, SINGLE, lambda cell: nothing, lambda cell: None, threads=1)
+    here, ended = [], []
+    with parallel_config("loky", n_jobs=2):
+        run_cells(cells, several, SINGLE, here.append, lambda cell: ended.append(cell.name), threads=1)
+    assert here == []  # nothing was run in this process
+    assert sorted(ended) == sorted(cell.name for cell in cells)
+    for cell in cells:
+        one, other = (store.find(cell) | {"seconds": None} for store in (alone, several))
+        assert one == other
+
+
+# Verdicts
+
+
+def figure(runs, sampling_error):
+    return {
+        "mean": float(np.mean(runs)), "std": float(np.std(runs, ddof=1)) if len(runs) > 1 else 0.0,
+        "runs": list(runs),
+        "sampling_error": sampling_error,
+    }  # fmt: skip
+
+
+def spread(mean, std, runs=10):
+    """Runs with exactly this mean and standard deviation."""
+    values = np.arange(runs) - (runs - 1) / 2
+    return mean + std * values / values.std(ddof=1)
+
+
+def verdict(ours, printed, split="fastgcn", sampling_error=1.08):
+    return judge(figure(ours, sampling_error), Printed.of(printed, ""), split)
+
+
+def test_two_points_on_the_same_nodes_with_spreads_of_a_third_differ():
+    """Though a thousand other nodes might well give either."""
+    assert verdict(spread(86.4, 0.3), "88.40 ± 0.30").verdict == "differs"
+    assert verdict(spread(88.1, 0.3), "88.40 ± 0.30").verdict == "close"  # beyond the runs, not half a point
+    assert verdict(spread(88.2, 0.3), "88.40 ± 0.30").verdict == "matches"
+    assert verdict(spread(88.6, 0.3), "88.40 ± 0.30").verdict == "matches"
+
+
+@given(st.floats(80, 95), st.floats(0.05, 2), st.floats(0.05, 2), st.integers(3, 20))
+def test_on_the_same_nodes_a_match_is_welchs_t_test(mean, std, papers, runs):
+    ours, theirs = spread(mean, std, runs), spread(88.4, round(papers, 2))
+    found = verdict(ours, f"88.40 ± {papers:.2f}")
+    welch = stats.ttest_ind(ours, theirs, equal_var=False)
+    assert found.freedom == pytest.approx(welch.df, abs=0.006)
+    margin = abs(abs(welch.statistic) - stats.t.ppf(0.975, welch.df)) * found.standard_error
+    if margin > 0.006:  # beyond what the printed figure's rounding may decide
+        assert (found.verdict == "matches") == (welch.pvalue > 0.05)
+
+
+def test_a_spread_that_the_paper_does_not_print_is_not_zero():
+    ours = spread(86.6, 0.5)
+    assert verdict(ours, "86.0").standard_error == verdict(ours, "86.00 ± 0.50").standard_error
+    assert verdict(ours, "86.0").standard_error > verdict(ours, "86.00 ± 0.10").standard_error
+    assert verdict([83.9] * 10, "82.3").verdict == "differs"
+    assert verdict([82.34] * 10, "82.3").verdict == "matches"  # as it would be printed
+    assert verdict([82.3], "82.3").verdict == "close"  # one run shows no spread
+
+
+def test_other_nodes_and_edges_than_the_papers_belong_to_the_error():
+    links, nodes = (verdict([94.0, 95.0], "93.0", split, 0.8) for split in ("vgae", "fastgcn"))
+    assert links.standard_error**2 - nodes.standard_error**2 == pytest.approx(2 * 0.8**2, abs=1e-3)
+
+
+@pytest.mark.parametrize("split", ["jk", "vgae-fresh"])
+def test_a_figure_of_one_split_more_matches_nineteen_times_in_twenty(split):
+    random, matching = np.random.default_rng(0), 0
+    for _ in range(400):
+        *ours, papers = random.normal(85, 1.5, 11)  # the paper's is of one split, ours of ten
+        matching += verdict(ours, f"{papers:.2f} ± 0.30", split).verdict == "matches"
+    assert 365 <= matching <= 395
+
+
+def test_runs_of_the_same_system_on_the_same_nodes_match_nineteen_times_in_twenty():
+    random, matching = np.random.default_rng(0), 0
+    for _ in range(400):
+        ours, papers = random.normal(85, 0.4, 10), random.normal(85, 0.6, 10)
+        found = verdict(ours, f"{papers.mean():.2f} ± {papers.std(ddof=1):.2f}")
+        matching += found.verdict == "matches"
+    assert 365 <= matching <= 395
+
+
+def test_a_spread_that_ten_runs_on_a_thousand_nodes_cannot_have_is_none():
+    ours = spread(86.6, 0.5)
+    assert verdict(ours, "86.20 ± 0.01") == verdict(ours, "86.20")
+    assert verdict(ours, "86.20 ± 0.04") != verdict(ours, "86.20")
+
+
+def test_links_on_fresh_edge_splits_have_a_split_and_a_training_for_each_run(own_settings):
+    path = own_settings / "table5.toml"
+    path.write_text(path.read_text().replace('split = "vgae"', 'split = "vgae-fresh"').replace("400", "4"))
+    cell = next(read_paper_table("table5", own_settings, runs=3).cells())
+    auc = room.measure(SINGLE, CLUSTERS, cell)["test"]["auc"]
+    method = link_method(cell.values, "")
+    by_hand = [train_links(CLUSTERS, *method, SINGLE, (seed,)) for seed in range(3)]
+    assert auc["runs"] == [run.test[0]["auc"] for run in by_hand]
+    expected = np.std(auc["runs"], ddof=1) * np.sqrt(by_hand[0].test_share)
+    assert auc["sampling_error"] == pytest.approx(expected, abs=1e-4)
+
+
+def record(right, runs=10, split="fastgcn"):
+    """A stored result made of how many runs get each node right."""
+    counts = np.asarray(right)
+    by_run = [100 * np.mean(counts > i) for i in range(runs)]
+    return {
+        "settings": {"runs": runs, "split": split},
+        "test": {"accuracy": figure(by_run, 1.0) | {"mean": float(100 * np.mean(counts) / runs)}},
+        "right": "".join(DIGITS[count] for count in counts),
+    }
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=40))
+def test_paired_difference_is_the_naive_one(counts):
+    one, other = (record(side) for side in zip(*counts, strict=True))
+    found = differ(one, other, "accuracy")
+    by_node = [10 * (a - b) for a, b in counts]
+    of_nodes = sum((d - np.mean(by_node)) ** 2 for d in by_node) / (len(by_node) - 1) / len(by_node)
+    of_runs = sum(np.var(r["test"]["accuracy"]["runs"], ddof=1) / 10 for r in (one, other))
+    assert found.value == pytest.approx(np.mean(by_node))
+    assert found.standard_error == pytest.approx(np.sqrt(of_nodes + of_runs))
+    assert differ(other, one, "accuracy").value == pytest.approx(-found.value)
+
+
+def test_equal_systems_are_rarely_called_different():
+    random, wrong = np.random.default_rng(0), 0
+    for _ in range(200):
+        chance = random.choice([0.05, 0.5, 0.95], p=[0.1, 0.1, 0.8], size=(2, 500))  # equal over all nodes
+        records = []
+        for p in chance:
+            runs = random.random((10, 500)) < p
+            records.append(record(runs.sum(axis=0)))
+            records[-1]["test"]["accuracy"] = figure(100 * runs.mean(axis=1), 1.0)
+        wrong += differ(*records, "accuracy").clear() != 0
+    assert wrong <= 20  # 5 % of 200, and some luck
+
+
+def test_fresh_splits_are_compared_run_by_run_with_nadeau_and_bengio():
+    a, b = np.array([86.0, 88.0, 87.0, 90.0]), np.array([85.0, 86.0, 87.0, 88.0])
+    one, other = (
+        {"settings": {"split": "jk"}, "test": {"accuracy": figure(runs, 0.5)}, "right": None}
+        for runs in (a, b)
+    )
+    found = differ(one, other, "accuracy")
+    assert found.standard_error == pytest.approx(np.sqrt(np.var(a - b, ddof=1) * (1 / 4 + 1 / 3)))
+    assert found.freedom == 3
+
+
+@given(st.floats(-5, 5), st.floats(0.1, 2), st.integers(1, 30))
+def test_more_comparisons_make_nothing_clearer(value, error, comparisons):
+    difference = Difference(value, error)
+    assert abs(difference.clear(comparisons)) <= abs(difference.clear())
+    assert difference.clear() == -Difference(-value, error).clear()
+
+
+def test_sampling_error_of_links_is_near_hanley_and_mcneils():
+    random = np.random.default_rng(1)
+    positive, negative = random.normal(1.5, 1, (3, 500)), random.normal(0, 1, (3, 500))
+    auc = np.mean(positive[0][:, None] > negative[0])
+    q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    variance = (auc * (1 - auc) + 499 * (q1 - auc**2) + 499 * (q2 - auc**2)) / 500**2
+    assert link_sampling(positive, negative)["auc"] == pytest.approx(100 * np.sqrt(variance), rel=0.25)
+
+
+# Claims
+
+
+@pytest.mark.parametrize(
+    ("rule", "differences", "verdict"),
+    [
+        ("all", [5, 5, 5], HOLDS),
+        ("all", [5, 0, 5], OPEN),
+        ("all", [5, -5, 5], IN_PART),
+        ("all", [0, -5, 5], FAILS),
+        ("comparable", [-0.8, 5, 5], OPEN),  # below, but perhaps not by a point
+        ("comparable", [0, 0, 5], OPEN),  # not to be caught below proves nothing
+        ("comparable", [2, 2, 5], HOLDS),
+        ("comparable", [-5, 5, 5], IN_PART),
+        ("comparable", [-5, 0, 0], FAILS),
+        ("all", [5, None, 5], MISSING),
+    ],
+)
+def test_verdict_of_a_claim_follows_from_its_pairs(rule, differences, verdict):
+    pairs = every(("a",), ("b", "c", "d"), ("cora",))
+    by_pair = dict(zip(pairs, differences, strict=True))
+    outcome = claims._counted(
+        Ordering("a is best", "table2", pairs, rule),
+        lambda pair: None if by_pair[pair] is None else Difference(by_pair[pair], 1.0),
+        {name: name.upper() for name in "abcd"},
+    )
+    assert outcome.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("by_data", "verdict"),
+    [
+        ([(5, 5), (5, 5), (-5, 5)], HOLDS),
+        ([(5, 5), (5, 0), (-5, 5)], OPEN),  # on one data set above both, not on most
+        ([(5, -5), (-5, 5), (5, 5)], FAILS),
+    ],
+)
+def test_most_data_sets_are_counted_as_data_sets(by_data, verdict):
+    pairs = every(("a",), ("b", "c"), ("cora", "citeseer", "pubmed"))
+    signs = [difference for both in by_data for difference in both]
+    by_pair = {pair: Difference(value, 1.0) for pair, value in zip(pairs, signs, strict=True)}
+    outcome = claims._counted(
+        Ordering("a is best", "table2", pairs, "most"), by_pair.get, {name: name for name in "abc"}
+    )
+    assert outcome.verdict == verdict
+
+
+def test_the_papers_own_tables_refute_six_of_its_claims():
+    verdicts = {claim.claim: claim.paper for claim in judge_claims(read_tables(TABLES), STORED)}
+    refuted = sorted(claim for claim, verdict in verdicts.items() if verdict in (FAILS, IN_PART))
+    assert [claim[:14] for claim in refuted] == [
+        "K1* is above G", "Table 4's ± ar", "more hops are ", "on Pubmed all ", "the kernel is ",
+        "two layers are",
+    ]  # fmt: skip
+    assert verdicts["K3 is the best on all data sets"] == HOLDS
+
+
+def test_theorem_3_fails_for_three_classes():
+    assert "-1 for 3 classes" in claims.theorem_3().sentence
+    assert "-5 for 7 classes" in claims.theorem_3().sentence
+
+
+def test_ten_runs_on_a_thousand_nodes_cannot_spread_by_a_hundredth():
+    claim = claims.smallest_spread(read_paper_table("table4"))
+    assert claim.ours == {"": FAILS}
+    assert "below 0.032" in claim.sentence
+
+
+# What is shipped
+
+
+def test_every_cell_of_every_table_is_stored_with_ten_runs():
+    for table in read_tables(TABLES):
+        for cell in table.cells():
+            stored = STORED.find(cell)
+            assert stored is not None, (table.name, cell.name)
+            if table.kind in ("nodes", "links"):
+                assert all(len(one["runs"]) == 10 for one in stored["test"].values())
+                assert {"machine", "seconds", "device"} <= set(stored)
+
+
+def test_no_result_is_stored_that_no_table_shows():
+    shown = {cell.digest for table in read_tables(TABLES) for cell in table.cells()}
+    kinds = ("nodes", "links", "counts", "embedding", "hop-weights", "gram")
+    stored = {path.stem.rpartition("-")[2] for kind in kinds for path in (RESULTS / kind).glob("*.json")}
+    assert stored == shown
+
+
+def test_every_claim_has_a_verdict():
+    values = report(read_tables(TABLES), STORED)
+    assert len(values["claims"]) >= 19
+    assert all(set(claim["ours"].values()) <= {HOLDS, IN_PART, FAILS, OPEN} for claim in values["claims"])
+    for table in values["tables"]:
+        if table["kind"] in ("nodes", "links"):
+            assert all(entry["verdict"] for entry in table["entries"])
+
+
+# The command
+
+
+@pytest.mark.slow
+def test_everything_prints_from_stored_results_without_data_or_training(tmp_path):
+    command = [sys.executable, "-m", "experiments", "reproduce", "all", "--pictures", "figures"]
+    own = environment(KERNODE_CACHE=str(tmp_path / "cache"))
+    done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for text in ("Table 1", "Table 2", "Table 5", "The paper's claims", "matches", "silhouette"):
+        assert text in done.stdout
+    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "results").exists()
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"overview.png", "tsne-cora.svg", "tsne-citeseer.png", "hop-weights.svg", "gram-cora.png"} <= names
+
+
+def test_json_is_one_object_with_every_table(reproduce):
+    values = json.loads(reproduce("table2", "table5", "--json"))
+    assert [table["table"] for table in values["tables"]] == ["table2", "table5"]
+    assert len(values["tables"][0]["entries"]) == 18 * 3
+    assert values["claims"]
+
+
+@pytest.mark.slow
+def test_a_fresh_folder_is_filled_and_then_read(reproduce, own_settings, tmp_path):
+    arguments = ("table3", "--data", "cora", "--replicas", 2, "--settings", own_settings, "--results", "mine")
+    assert "JK-Concat" in reproduce(*arguments, "--device", "cpu")
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.json")}
+    assert len(stored) == 6
+    changed(own_settings, "table3.toml", "k3", "kernel_weight = 0.1", "kernel_weight = 0.2")
+    reproduce(*arguments)
+    now = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.json")}
+    assert len(now) == 9  # K3 in every reading
+    assert stored.items() <= now.items()
+    shown = reproduce(*arguments, "--stored", "--json")
+    k3 = [e for e in json.loads(shown)["tables"][0]["entries"] if e["row"] == "k3"]
+    assert all(len(entry["ours"]["runs"]) == 2 for entry in k3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["table9"], "'table9' is not a table"),
+        (["--data", "reddit"], "'reddit' is not a data set"),
+        (["--replicas", "0"], "--replicas"),
+        (["--settings", "nowhere"], "nowhere is not a folder"),
+        (["--results", "file"], "--results"),
+        (["table2", "--pictures", "p"], "name figures"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence(reproduce, tmp_path, arguments, sentence):
+    (tmp_path / "file").write_text("")
+    said = reproduce(*arguments, status=2)
+    assert sentence in said
+
+
+def test_every_table_has_one_settings_file():
+    assert {path.stem for path in SETTINGS.glob("*.toml")} == set(TABLES)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT for one process")
+def test_an_interruption_says_how_many_cells_are_stored(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments", "reproduce", "table2", "--data", "cora", "--results", "r"],
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    stored = tmp_path / "r" / "nodes"
+    deadline = time.monotonic() + 120
+    while not (stored.is_dir() and any(stored.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert re.search(r"interrupted\. \d+ of 18 cells are stored", err)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", [(), ("--deterministic",)])
+def test_cells_are_deterministic_where_the_option_says_so(option, reproduce, monkeypatch):
+    from kernode.search import tasks
+
+    seen = []
+    real = tasks.Surroundings.of
+    monkeypatch.setattr(tasks.Surroundings, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
+    reproduce("table1", "--data", "Cora", "--results", "r", *option, "--device", "cpu", "--quiet")
+    assert seen == [bool(option)]

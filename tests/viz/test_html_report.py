@@ -1,0 +1,200 @@
+"""The report: one page that needs no network, says what `kernode fit` printed, and takes names as text."""
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from trained_models import ODD, learned
+
+import kernode as kn
+from commands import fails
+from graphs import clustered_graph
+from kernode.io import write_npz
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.report import Contents, render
+
+pytest.importorskip("plotly")
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """A page's elements and its text, and whether every element that begins ends."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.text, self.open, self.scripts = [], "", [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif not self.open or self.open[-1] != "style":
+            self.text += data
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, cache):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def graph_path(clusters, folder):
+    write_npz(clusters, folder / "clusters.npz")
+    return folder / "clusters.npz"
+
+
+def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
+    fit = ("fit", graph_path, "--variant", "k3", "--replicas", "2", "--epochs", "8", "--json")
+    printed = json.loads(command(*fit, "-o", "m.safetensors")[1])
+    status, out, _ = command("report", "m.safetensors", graph_path, "--plane", "pca", "--json")
+    said = json.loads(out)
+    assert status == 0
+    test = said["test"]
+    for name in (
+        "accuracy_mean",
+        "accuracy_std",
+        "runs",
+        "macro_f1_mean",
+        "classes",
+        "confusion",
+        "baselines",
+    ):
+        assert test[name] == printed["test"][name], name
+    assert said["hop_weights"] == printed["hop_weights"]
+    page = Page((folder / said["out"]).read_text())
+    assert f"{printed['test']['accuracy_mean']:.2f} ± {printed['test']['accuracy_std']:.2f} %" in page.text
+    for one in printed["test"]["baselines"].values():
+        assert f"{one['accuracy_mean']:.2f}" in page.text
+    assert not page.open
+    assert "epochs=8" in said["settings"]["training"]
+    assert said["settings"]["training"] in page.text
+
+
+def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
+    text = render(Contents(EvaluationData.of(own_splits, plane="pca")), "title")
+    page = Page(text)
+    for tag, attributes in page.elements:
+        for name in ("src", "href", "data", "action"):
+            assert not (attributes.get(name) or "").startswith(("http", "//")), (tag, attributes)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    tags = [tag for tag, _ in page.elements]
+    assert {"header", "nav", "main", "footer"} <= set(tags)
+    assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")
+    charts = [attributes for _, attributes in page.elements if "data-chart" in attributes]
+    assert len(charts) == 8
+    assert all(attributes["aria-label"] for attributes in charts)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [a["href"][1:] for tag, a in page.elements if tag == "a" and a["href"].startswith("#")]
+    assert set(links) <= set(ids)
+
+
+def test_charts_are_what_plotly_takes(own_splits, cache):
+    import plotly.graph_objects as go
+
+    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
+    assert contents.left_out == {}
+    for chart in contents.charts.values():
+        go.Figure(data=chart["data"], layout=chart["layout"])  # raises at a name or value that is none
+    points = [trace for trace in contents.charts["embedding"]["data"] if trace["x"] != [None]]
+    assert sum(len(trace["x"]) for trace in points) == 90
+
+
+@pytest.mark.slow
+def test_odd_names_are_text(command, odd_tables, folder):
+    edges, nodes = odd_tables
+    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--variant", "k3", "--replicas", "2")
+    assert command(*fit, "--epochs", "5", "--with-graph", "-o", "odd.safetensors", "-q")[0] == 0
+    status, out, err = command("report", "odd.safetensors", "--plane", "pca", "--json")
+    assert status == 0, err
+    text = (folder / "odd-report.html").read_text()
+    page = Page(text)
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"b", "i"}
+    assert sum(tag == "script" for tag, _ in page.elements) == 3
+    assert "<b>bold</b>" in page.text
+    said = json.loads(out)
+    names = [one["node"] for one in said["least_sure"]]
+    assert all(len(name) <= 60 for name in names)
+    assert any(ODD[0] in name or ODD[1] in name for name in names)
+    assert any("standardised" in note for note in said["input"])
+    charts = json.loads(page.scripts[0])
+    hovers = "".join("".join(trace.get("text", [])) for trace in charts["embedding"]["data"])
+    assert "&lt;script&gt;" in hovers
+    assert "<script>" not in hovers
+
+
+def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
+    model = kn.NodeKernelClassifier("k3", epochs=5, folds=2)
+    model.fit(np.arange(60), clusters.labels[:60], graph=clusters)
+    contents = Contents(EvaluationData.of(model._on(None), plane="pca"))
+    assert contents.figures is None
+    assert contents.headline == []
+    assert {"confusion", "reliability", "coverage"} <= set(contents.left_out)
+    page = Page(render(contents, "title"))
+    assert "There is no accuracy on nodes that the model did not see" in page.text
+    assert "Test accuracy" not in page.text
+    assert "30 nodes that no run was trained on" in contents.unsure["least_sure_among"]
+
+
+def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits, clusters, cache):
+
+    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
+    chances = own_splits.calibrated()
+    assert contents.unsure["without_reasons"] is None
+    first = contents.unsure["least_sure"][0]
+    taught = np.unique(own_splits.model.train)
+    unseen = np.setdiff1d(np.arange(90), taught)
+    if not len(unseen):
+        unseen = np.arange(90)
+    assert first["chance"] == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
+    assert first["speaks_for"] or first["speaks_against"]
+    gcn = Contents(EvaluationData.of(learned(clusters, "jk", variant="gcn", epochs=2), plane="pca"))
+    assert "GCN" in gcn.unsure["without_reasons"]
+    assert all(not one["speaks_for"] for one in gcn.unsure["least_sure"])
+
+
+def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_splits, cache):
+    other = own_splits.model.on(clustered_graph(n=70, seed=5))
+    contents = Contents(EvaluationData.of(other, plane="pca"))
+    facts = dict(contents.facts)
+    assert "70 nodes" in facts["asked about"]
+    assert "nodes" not in facts["graph"]
+
+
+def test_how_sure_is_said_of_the_answers_that_the_charts_show(clusters, cache):
+    model = kn.NodeKernelClassifier("k3", epochs=5, replicas=2)
+    model.fit(np.arange(40), clusters.labels[:40], graph=clusters, validation=np.arange(40, 60))
+    together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), plane="pca"))
+    ensemble = together.figures["calibration"]["ensemble"]
+    assert together.calibration["coverage"] == ensemble["coverage"]
+    assert "2 runs together" in together.headline[-1][2]
+    text = Page(render(together, "title")).text
+    assert "at least so sure (2 runs together)" in text
+    assert "Their error (2 runs together)" in text
+
+
+def test_errors_are_sentences(command, graph_path, folder):
+    fails(command("report", "none.safetensors"), 1, "none.safetensors")
+    fails(command("report", "none.safetensors", "-o", "report.pdf"), 2, ".html")
+    command("links", graph_path, "--epochs", "2", "--replicas", "1", "-q", "-o", "links.safetensors")
+    fails(command("report", "links.safetensors", graph_path), 2, "links.safetensors", "a model of links")
+    assert not list(folder.glob("*.html"))

@@ -1,0 +1,98 @@
+"""A plane in which alike nodes are near each other."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import kernode as kn
+from kernode.viz import layout as module
+from kernode.viz.layout import layout, place
+from refusals import refused
+
+
+@pytest.fixture
+def on(cora, monkeypatch, tmp_path):
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
+    graph, split = cora
+    model = kn.NodeKernelClassifier("k1", hidden=8, epochs=5)
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    return model._on(None)
+
+
+def clouds(each=30, d=6):
+    rng = np.random.Generator(np.random.PCG64(0))
+    centres = np.eye(d)[:3]
+    x = np.concatenate([centre + 0.05 * rng.standard_normal((each, d)) for centre in centres])
+    return x / np.linalg.norm(x, axis=1, keepdims=True), np.repeat([0, 1, 2], each)
+
+
+def share_of_own(points, labels):
+    far = ((points[:, None] - points) ** 2).sum(axis=2)
+    np.fill_diagonal(far, np.inf)
+    return (labels[far.argmin(axis=1)] == labels).mean()
+
+
+@pytest.mark.parametrize("plane", ["tsne", "pca"])
+def test_alike_rows_are_near_each_other(plane):
+    x, labels = clouds()
+    points = place(x, plane, 0)
+    assert points.shape == (90, 2)
+    assert share_of_own(points, labels) == 1
+
+
+def test_of_many_some_are_laid_out_and_the_others_placed_among_them(monkeypatch):
+    monkeypatch.setattr(module, "ALL_AT_ONCE", 50)
+    monkeypatch.setattr(module, "SOME", 45)
+    x, labels = clouds()
+    points = place(x, "tsne", 0)
+    assert np.isfinite(points).all()
+    assert share_of_own(points, labels) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_few_rows_have_places_too(n):
+    points = place(np.eye(5)[:n], "tsne", 0)
+    assert points.shape == (n, 2)
+    assert np.isfinite(points).all()
+
+
+def test_a_layout_is_computed_once_and_a_damaged_cache_is_no_answer(on, monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(module, "place", lambda x, *_: calls.append(1) or place(x, "pca", 0))
+    first = layout(on)
+    assert np.array_equal(first, layout(on))
+    assert len(calls) == 1
+    assert first.shape == (2708, 2)
+    assert np.abs(first).max() == 1
+    (kept,) = (tmp_path / "layouts").iterdir()
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert np.array_equal(first, layout(on))
+    assert len(calls) == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_layout(on, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
+    with pytest.warns(kn.KernodeWarning, match="not cached"):
+        points = layout(on, "pca")
+    assert points.shape == (2708, 2)
+
+
+def test_a_missing_library_is_named_with_what_does_without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openTSNE", None)
+    with refused("extra", package="openTSNE"):
+        place(clouds()[0], "tsne", 0)
+
+
+def test_what_has_no_kernel_has_no_plane(cora):
+    graph, split = cora
+    model = kn.NodeKernelClassifier("label-propagation")
+    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
+    with refused("unsupported"):
+        layout(model._on(None))
+
+
+def test_an_unknown_plane_is_named(on):
+    with refused("setting", setting="plane", value="map"):
+        layout(on, "map")
