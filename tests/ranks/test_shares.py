@@ -5,7 +5,6 @@ import pytest
 import worker
 from hypothesis import given
 from hypothesis import strategies as st
-from kernode.node_classification.experiment import run_variant
 from launch import HERE, together
 from scipy import sparse
 

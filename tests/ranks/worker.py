@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import torch
-from kernode.node_classification.experiment import run_variant
 
 import kernode as kn
 from graphs import clustered_graph
