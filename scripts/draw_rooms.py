@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # What is in each room, in a few words, and what of the paper.
 ROOMS = {
     "cli": ("kernode fit, predict, links, …", ""),
-    "studies": ("compare, tune, cost", ""),
+    "search": ("compare, tune, estimate", ""),
     "loading": ("load_model", ""),
     "show": ("pictures, the report, the explorer", ""),
     "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),

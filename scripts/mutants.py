@@ -55,7 +55,7 @@ _OF_NODES = (
 )  # fmt: skip
 TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_hop_mlp.py", "tests/compute/test_fused.py",
-     "tests/studies/test_cost.py", "tests/link_prediction/test_link_trainer.py",
+     "tests/search/test_estimate.py", "tests/link_prediction/test_link_trainer.py",
      "tests/metrics/test_retrieval.py", "src/kernode/hops"],
     ["tests/losses", "tests/kernels", "tests/trust/test_nothing_let_in.py",
      *(f"tests/node_classification/test_{name}.py" for name in _OF_NODES),

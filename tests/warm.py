@@ -20,7 +20,7 @@ PRELOAD = (
     "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
     "kernode.node_classification.experiment", "kernode.node_classification.choosing",
     "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
-    "kernode.search.tune", "kernode.search.compare", "kernode.studies.reproduce.run",
+    "kernode.search.tune", "kernode.search.compare",
 )  # fmt: skip
 
 

@@ -11,8 +11,9 @@ from rich.markup import escape
 
 from experiments.bench import record
 from experiments.bench.suites import SUITES, Options, run_suite
-from kernode.cli.console import check_folder, new_table, print_json, print_table, progress, say, warned
-from kernode.cli.options import DeviceOptions
+from kernode.cli.console import new_table, print_json, print_table, progress, say, warned
+from kernode.cli.files import check_folder
+from kernode.cli.options.run import DeviceOptions
 from kernode.compute.place import Place
 from kernode.errors import InputError
 

@@ -54,11 +54,11 @@ def run_cells(
     tasks = [Task(measure, (graphs[cell.dataset], cell)) for cell in cells]
 
     @contextmanager
-    def here(number: int) -> Iterator[dict[str, Any]]:
+    def local(number: int) -> Iterator[dict[str, Any]]:
         cell = cells[number]
         yield {"progress": on_start(cell), "checkpoint": results.unfinished(cell)}
 
-    with closing(run_tasks(tasks, place, threads=threads, here=here)) as finished:
+    with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
         for number, figures in finished:
             results.save(cells[number], figures)
             results.unfinished(cells[number]).unlink(missing_ok=True)

@@ -15,7 +15,8 @@ from experiments.reproduce.methods import link_method, node_method
 from experiments.reproduce.report import print_report, report
 from experiments.reproduce.tables import TABLES, Cell, Table, read_tables
 from experiments.runs import OnEpoch, Progress
-from kernode.cli.console import check_folder, print_json, progress, say, warned
+from kernode.cli.console import print_json, progress, say, warned
+from kernode.cli.files import check_folder
 from kernode.cli.jobs import JobOptions
 from kernode.errors import InputError
 from kernode.search.results import Results

@@ -10,15 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from kernode.cli.option_groups import Command, expanded
-from kernode.cli.options import (
-    CheckpointOptions,
-    GraphOptions,
-    MethodOptions,
-    PartOptions,
-    RunOptions,
-    TableOptions,
-    TrainingOptions,
-)
+from kernode.cli.options.graph import GraphOptions, TableOptions
+from kernode.cli.options.method import MethodOptions, PartOptions, TrainingOptions
+from kernode.cli.options.run import CheckpointOptions, RunOptions
 from kernode.errors import InputError, KernodeError
 from kernode.kernels import RBF, Linear
 from kernode.maps import GCN

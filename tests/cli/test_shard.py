@@ -37,32 +37,22 @@ def test_a_store_is_data_for_every_command(kernode):
     assert status == 0, err
 
 
-def test_parquet_tables_are_sharded_without_holding_their_graph(kernode, tables):
-    asked = ("data", "shard", *tables, "--features", "x", "--parts", "4", "-o", "store", "--json")
-    report = json.loads(kernode(*asked)[1])
-    assert (report["bounded"], report["not_bounded_because"]) == (True, None)
+def test_tables_are_sharded_as_every_command_reads_them(kernode, tables):
+    report = json.loads(kernode("data", "shard", *tables, "--parts", "4", "-o", "store", "--json")[1])
     assert [part["file"] for part in report["parts"]] == [f"part-0000{at}.safetensors" for at in range(4)]
-    graph = read_table(kernode.folder / tables[0], kernode.folder / tables[2], features=["x"])
-    assert report["fingerprint"] == graph.fingerprint == Store.open(kernode.folder / "store").fingerprint
-
-
-def test_tables_that_need_memory_are_read_whole_and_it_is_said_why(kernode, tables):
-    status, out, _ = kernode("data", "shard", *tables, "--parts", "2", "-o", "store")
-    assert status == 0
-    assert "all of the graph was held in memory: people.parquet: column 'word' (string)" in " ".join(
-        out.split()
-    )
-    assert Store.open(kernode.folder / "store").nodes == 60
+    graph = read_table(kernode.folder / tables[0], kernode.folder / tables[2])
+    store = Store.open(kernode.folder / "store")
+    assert report["fingerprint"] == graph.fingerprint == store.fingerprint
+    assert store.names().tolist() == graph.node_names.tolist()
+    assert store.notes == graph.notes
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("cora", "--bounded"), "--bounded cannot be: two Parquet files are needed"),
-        (("{tables}", "--bounded"), "--bounded cannot be: people.parquet: column 'word' (string) is learned"),
-        (("cora", "--parts", "0"), "parts must be an integer ≥ 1. Got 0"),
-        (("cora", "--parts", "2709"), "2,708 nodes cannot be cut into 2,709 parts"),
-        (("{tables}", "--features", "x", "--parts", "61"), "60 nodes cannot be cut into 61 parts"),
+        (("cora", "--parts", "0"), "parts must be an integer from 1 to the number of nodes, 2,708. Got 0"),
+        (("cora", "--parts", "2709"), "the number of nodes, 2,708. Got 2709"),
+        (("{tables}", "--features", "x", "--parts", "61"), "the number of nodes, 60. Got 61"),
         (("{tables}", "--label", "third"), "no column 'third' for the label"),
     ],
 )

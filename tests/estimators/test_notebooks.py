@@ -70,6 +70,7 @@ def test_what_learns_from_links_shows_it_too(kind, fitted):
     html = model._repr_html_()
     assert f"{kind.__name__}, fitted" in html
     assert BAD not in html
+    assert "(hidden=" in html
     assert "edge" in html
     assert BAD not in model.model_._repr_html_()
     assert "sk-container" in kind()._repr_html_()

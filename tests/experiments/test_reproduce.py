@@ -573,7 +573,7 @@ def test_cells_are_deterministic_where_the_option_says_so(option, reproduce, mon
     from kernode.search import tasks
 
     seen = []
-    real = tasks.Surroundings.of
-    monkeypatch.setattr(tasks.Surroundings, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
+    real = tasks.Environment.of
+    monkeypatch.setattr(tasks.Environment, "of", lambda *a: seen.append(real(*a).deterministic) or real(*a))
     reproduce("table1", "--data", "Cora", "--results", "r", *option, "--device", "cpu", "--quiet")
     assert seen == [bool(option)]

@@ -330,12 +330,18 @@ def test_a_choice_by_map_is_by_map_and_warns_where_it_chose_nothing():
         kn.NodeKernelClassifier("similarity", epochs=8).fit(**data, validation=kn.positions(one_each))
 
 
-def test_a_map_prepares_the_graph_once_to_train_and_to_answer(monkeypatch):
-    graph, prepared, prepare = clustered_graph(n=120), [], kn.maps.HopMLP.prepare
-    monkeypatch.setattr(
-        kn.maps.HopMLP, "prepare", lambda self, *given: prepared.append(self) or prepare(self, *given)
-    )
-    model = auto(graph, variant="k3", epochs=2, replicas=2)
+@pytest.mark.parametrize("variant", ["k3", "auto"])
+def test_a_map_prepares_the_graph_once_to_train_and_to_answer(variant, monkeypatch):
+    """Where several are tried, the best one's serves."""
+    graph, prepared = clustered_graph(n=120), []
+    for kind in {type(method.map) for method, _ in kn.NodeKernelClassifier(variant).methods().values()}:
+        monkeypatch.setattr(kind, "prepare", _counted(kind.prepare, prepared))
+    model = auto(graph, variant=variant, epochs=2, replicas=2)
     model.predict(SPLIT.test)
     model.similar(0)
-    assert len(prepared) == 1
+    assert len(prepared) == len(set(prepared))
+    assert prepared
+
+
+def _counted(prepare, calls):
+    return lambda self, *given: calls.append(self) or prepare(self, *given)

@@ -15,7 +15,9 @@ from kernode.graph.share import GraphShare
 from kernode.hops import corrections, masked_product, normalized_adjacency
 from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
+from kernode.io import load_graph
 from kernode.maps import GCN
+from tasks import fit_split
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def test_every_reading_of_the_operator_and_its_gradients(shared):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::kernode.KernodeWarning")
-def test_training_gives_the_same_probabilities_and_similar_nodes(shared):
+def test_training_gives_the_same_probabilities_and_alike_nodes(shared):
     for name, whole in worker.trainings(worker.graph()).items():
         np.testing.assert_allclose(shared[name], whole, atol=1e-10, err_msg=name)
 
@@ -65,15 +67,18 @@ def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
 
 
 def test_what_needs_the_whole_graph_refuses_a_share():
-    with pytest.raises(InputError):
-        GCN().check_graph(GraphShare.of(clustered_graph(), ALONE))
+    share = GraphShare.of(load_graph("cora"), ALONE)
+    with pytest.raises(
+        InputError, match="GCN needs the whole graph, and each process holds a share of 'cora'"
+    ):
+        GCN().check_graph(share)
 
 
 @pytest.mark.parametrize("variant", ["gcn", "label-propagation", "correct-and-smooth"])
 def test_so_does_training_by_any_other_method(variant):
     share = GraphShare.of(clustered_graph(), ALONE)
-    with pytest.raises(InputError):
-        worker.fit(share, variant)
+    with pytest.raises(InputError, match="needs the whole graph"):
+        fit_split(share, variant, (0,), "0.4/0.3/0.3")
 
 
 def test_who_is_alone_has_all_rows_and_the_same_operator():

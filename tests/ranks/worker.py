@@ -5,23 +5,22 @@ import sys
 import numpy as np
 import torch
 
-import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Exchange, join, rows_for_all
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
 from kernode.tasks.classes.on_graph import similar_in_shares
+from tasks import fit_split
 
 PLACE = Place.of(64, "cpu")
 READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
 # Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
 FEW = ("k3", "standardized")
 TRAININGS = {
-    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"map": {"powers": "released"}}),
-    "k3": ("k3", {"map": {"powers": "last"}}),
-    "hops": ("hops", {"training__input_dropout": 0.3}),
-    "standardized": ("hops-standardized", {"training__input_dropout": 0.3}),
+    "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}),
+    "k3": ("k3", {"powers": "last"}),
+    "hops": ("hops", {"input_dropout": 0.3}), "standardized": ("hops-standardized", {"input_dropout": 0.3}),
     "auto": ("auto", {}), "similarity": ("similarity-hops", {}),
 }  # fmt: skip
 
@@ -59,26 +58,20 @@ def operators(mine):
     return found
 
 
-def fit(mine, variant, **changes):
-    """Two replicas of a variant in float64, each with a split of its own."""
-    model = kn.NodeKernelClassifier(variant, training={"precision": 64}, replicas=2, random_state=3, device="cpu")
-    model.set_params(epochs=None if variant == "label-propagation" else 6, **changes)
-    return model.fit(graph=mine, split="0.4/0.3/0.3")
-
-
 def trainings(mine, names=FEW):
-    """Test probabilities after a few epochs, and similar nodes."""
+    """Test probabilities after a few epochs, and alike nodes."""
     found = {}
     for name in names:
         variant, changes = TRAININGS[name]
-        model = fit(mine, variant, **changes)
-        found[name], on = model._on(None).probabilities(model.model_.tested), model._on(None)
+        model = fit_split(mine, variant, (3, 4), "0.4/0.3/0.3", **{"epochs": 6} | changes)
+        on = model._on(None)
+        found[name] = on.probabilities(np.stack([split.test for split in model._splits]))
         queries = np.array([0, 20, 60])
         if isinstance(mine, GraphShare):
-            similar = similar_in_shares(on, queries, 5)
+            alike = similar_in_shares(on, queries, 5)
         else:
-            similar = on.kernel.similar(queries, 5, exact=True)
-        found[f"{name}-similar"] = np.array([[node for node, _ in one] for one in similar])
+            alike = on.kernel.similar(queries, 5, exact=True)
+        found[f"{name}-alike"] = np.array([[node for node, _ in one] for one in alike])
     return found
 
 

@@ -14,7 +14,7 @@ import pytest
 import kernode
 from commands import fails
 from kernode import storage
-from kernode.cli.console import data_name
+from kernode.cli.options.graph import data_name
 from kernode.cli.settings_file import read_settings
 from kernode.io import read_split
 

@@ -16,17 +16,21 @@ import typer
 from rich.markup import escape
 
 from kernode.cli import data
-from kernode.cli.commands import COMMANDS
-from kernode.cli.console import warned
-from kernode.cli.log_file import log_file
+from kernode.cli.console import ReaderGone, guarded_stdout, harmless, warned
+from kernode.cli.log_file import end_log
 from kernode.cli.option_groups import Command, Group, expanded
-from kernode.cli.ranks import await_the_end, has_joined, rank, take_place
-from kernode.cli.streams import harmless, whole_output
+from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, noting_files
 from kernode.version import __version__
 
+# In the order of the help; each is a function in a file of its name.
+COMMANDS = (
+    *("fit", "predict", "similar", "explain", "what_if", "extend", "embed", "gram"),
+    *("plot", "report", "serve", "links", "missing"),
+    *("tune", "compare", "estimate"),
+)
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
@@ -40,9 +44,7 @@ for _name in COMMANDS:
     _command = getattr(import_module(f"kernode.cli.{_name}"), _name)
     _epilog = f"Variants:\n\n{_VARIANTS}" if _name == "fit" else None
     app.command(_name.replace("_", "-"), cls=Command, epilog=_epilog)(expanded(_command))
-app.add_typer(
-    data.app, name="data", help="Data sets: list them, look at one, fetch one; tables into one file."
-)
+app.add_typer(data.app, name="data", help="Data sets: list, describe, fetch; tables into one file.")
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,13 +66,13 @@ def kernode(
 
 
 def main() -> None:
-    """Run a command; whatever goes wrong ends in one sentence, never in a traceback."""
+    """Run a command; every failure ends in one sentence and an exit status."""
     try:
-        take_place(sys.argv[1:])
+        begin_rank(sys.argv[1:])
         with (
             noting_files() as files,
-            kept(lambda: _said_of(files())),
-            whole_output(),
+            kept(lambda: _written(files())),
+            guarded_stdout(),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("default")
@@ -79,33 +81,40 @@ def main() -> None:
             status: int = app(prog_name="kernode", standalone_mode=False) or 0
             if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
                 raise KeyboardInterrupt
-        log_file.end(status)
-        raise SystemExit(status)
-    except KernodeError as error:
-        _fail(with_option(error), error.exit_status)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail(str(Interrupted()), Interrupted.exit_status)
-    except BrokenPipeError:  # whoever was reading has enough
-        log_file.end(141, "nobody reads stdout any more")
-        raise SystemExit(141) from None
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}.", 1)
-    except Exception as error:
-        if hasattr(error, "format_message"):  # typer's: an option or argument that there is not
-            _fail_use(error)
-        if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
-            _fail(_said_of_a_name(), 2)
-        if os.environ.get("KERNODE_DEBUG"):
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sentence, status = _explained(error)
+        is_internal = sentence.startswith("internal error")
+        if is_internal and os.environ.get("KERNODE_DEBUG"):
             raise
-        if isinstance(error, MemoryError) or "allocate" in str(error):
-            _fail("the memory does not suffice. Try fewer --replicas, --triplets or a smaller --hidden.", 1)
-        sentence = f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where."
-        _fail(sentence, 1, error)
+        _fail(" ".join(sentence.split()), status, error if is_internal else None)
+    end_log(status)
+    raise SystemExit(status)
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """The sentence and the exit status of an error."""
+    if isinstance(error, KernodeError):
+        return with_option(error), error.exit_status
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return str(Interrupted()), Interrupted.exit_status
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}.", 1
+    if hasattr(error, "format_message"):  # typer's, about options and arguments
+        context, sentence = getattr(error, "ctx", None), error.format_message().rstrip(". ")
+        path = context.command_path if context else "kernode"
+        return f"{sentence}. See: {path} --help" if sentence else "", error.exit_code  # type: ignore[attr-defined]
+    if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+        return _of_file_names(), 2
+    if isinstance(error, MemoryError) or "allocate" in str(error):
+        return "out of memory. Use fewer replicas, fewer triplets or narrower hidden layers.", 1
+    return f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1
 
 
 def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
-    """The sentence of an error, with the option of the command for the setting that it is about.
+    """The sentence of an error, with the command's option for the setting that it is about.
 
     >>> with_option(KernodeError("hops must be an integer ≥ 1. Got 0.", setting="hops"), ["fit", "cora"])
     'hops must be an integer ≥ 1. Got 0. (--hops)'
@@ -114,17 +123,17 @@ def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
     for word in sys.argv[1:] if words is None else words:
         command = getattr(command, "commands", {}).get(word, command)
     setting = error.fields.get("setting", ())
-    settings = (setting,) if isinstance(setting, str) else setting
-    named = [one for name in settings for one in command.params if one.name == name]
-    options = [
-        "/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0].startswith("--")
-    ]
-    shown = ", ".join(option for option in options if option not in str(error))
+    found = []
+    for name in (setting,) if isinstance(setting, str) else setting:
+        spelled = {f"-{name}", f"--{name.replace('_', '-')}"}
+        named = [one for one in command.params if one.name == name or spelled & {*one.opts}]
+        found += ["/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0][0] == "-"]
+    shown = ", ".join(option for option in found if option not in str(error))
     return f"{error} ({shown})" if shown else str(error)
 
 
-def _said_of(files: Collection[Path]) -> str:
-    """What is kept of a command that has nothing else to say about it: the files that are whole."""
+def _written(files: Collection[Path]) -> str:
+    """Which files an interrupted command has written."""
     shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
     if not shown:
         return "Nothing was written."
@@ -132,8 +141,7 @@ def _said_of(files: Collection[Path]) -> str:
     return f"Written by then: {', '.join(shown[:3])}{others}."
 
 
-def _said_of_a_name() -> str:
-    """About a file whose name is no text: here, or anywhere."""
+def _of_file_names() -> str:
     if sys.getfilesystemencoding().lower() != "utf-8":
         return "a file's name is not in the encoding of this locale. Set PYTHONUTF8=1, or a UTF-8 LC_ALL."
     words = (word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word))
@@ -141,23 +149,15 @@ def _said_of_a_name() -> str:
     return f"{shown}: the name is not text in UTF-8. Rename the file."
 
 
-def _fail(sentence: str, status: int, error: Exception | None = None) -> None:
-    """Say what is wrong, on stderr and in the log; an error that nobody foresaw is whole in the log."""
-    log_file.end(status, " ".join(sentence.split()), error)
-    who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
-    if rank() and not has_joined():  # before they have met, all of them fail alike: the first says it
-        await_the_end()
-    with suppress(OSError):  # nobody listens; the status says it
-        print(f"{who}: {harmless(' '.join(sentence.split()))}", file=where, flush=True)
+def _fail(sentence: str, status: int, error: BaseException | None = None) -> None:
+    """End with a sentence on stderr and in the log, which also has an internal error's traceback."""
+    end_log(status, sentence, error)
+    if rank() and not has_joined():  # all processes fail in the same way until they meet: rank 0 says it
+        await_termination()
+    if sentence and status != ReaderGone.exit_status:
+        who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
+        with suppress(OSError):  # the status says it
+            print(f"{who}: {harmless(sentence)}", file=where, flush=True)
     if has_joined():
-        os._exit(status)  # to leave the others in order is to wait for them, and one may be gone
+        os._exit(status)  # a regular exit would wait for the other ranks, and one may be gone
     raise SystemExit(status)
-
-
-def _fail_use(error: Any) -> None:
-    """A command that was called wrongly; without anything to do its help has been shown instead."""
-    sentence = error.format_message().rstrip(". ")
-    if not sentence:
-        raise SystemExit(error.exit_code)
-    context = getattr(error, "ctx", None)
-    _fail(f"{sentence}. See: {context.command_path if context else 'kernode'} --help", error.exit_code)

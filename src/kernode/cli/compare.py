@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernode.cli.console import check_folder, print_json, progress
-from kernode.cli.curves import check_board
-from kernode.cli.graph_source import require_labels
+from kernode.cli.console import print_json, progress
+from kernode.cli.files import check_folder
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options import (
-    DATA_HELP,
-    OutputOptions,
-    ResultsOption,
-    TableOptions,
-    TensorBoardOption,
-)
+from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels
+from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
 from kernode.cli.reports.compare import print_report
 from kernode.errors import InputError, kept
 from kernode.progress import timed

@@ -1,94 +1,178 @@
-"""What commands share: where output goes, and progress while they compute."""
+"""What commands print: text and tables for people, data as UTF-8, warnings, and progress."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import logging
-import os
-import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from kernode.cli.streams import harmless, write_data
-from kernode.compute.machine import peak_at
-from kernode.errors import InputError, KernodeWarning
-from kernode.progress import Listener, heard_by, note
+from kernode.errors import FileError, KernodeError, KernodeWarning
+from kernode.progress import heard_by, note
 
-if TYPE_CHECKING:
-    from kernode.compute.place import Place
+# For terminals and pipes that lack such characters; any other becomes a question mark.
+_READABLE = {
+    "ω": "w", "λ": "lambda", "α": "alpha", "θ": "theta", "ℓ": "l", "Ā": "A", "̄": "", "√": "sqrt", "±": "+/-",
+    "×": "x", "−": "-", "≥": ">=", "→": "->", "·": "-", "–": "-", "…": "...", "’": "'",
+}  # fmt: skip
+# Control characters but for line breaks and tabulators, C1's among them.
+_CONTROL = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
 
 
-_LONGEST_NAME = 230  # bytes: 255, less what a file is called while it is written
+def harmless(text: str) -> str:
+    r"""Remove control characters, which a terminal would obey: names in data may hold them.
+
+    >>> harmless("ann\x1b[2J")
+    'ann�[2J'
+    """
+    return text.translate(_CONTROL)
+
+
+def _readable(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_READABLE.get(one, "?") for one in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("kernode-readable", _readable)
+
+
+class ReaderGone(KernodeError):  # noqa: N818 (not an error)
+    """The program that reads stdout has closed it (exit status 141, as after SIGPIPE)."""
+
+    exit_status = 141
+    code = "reader-gone"
+
+
+class _Raw(io.RawIOBase):
+    """Raw stdout: a failure becomes an error of ours, and what follows is dropped."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw, self._failed = raw, False
+
+    def write(self, content: Any) -> int | None:
+        if self._failed:
+            return memoryview(content).nbytes
+        try:
+            return self._raw.write(content)
+        except OSError as error:
+            self._failed = True
+            if isinstance(error, BrokenPipeError):
+                raise ReaderGone("the reader has closed stdout.") from None
+            raise FileError(f"stdout: {error.strerror}.", "no-room", path="stdout") from None
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+
+@contextmanager
+def guarded_stdout() -> Iterator[None]:
+    """Write all of stdout before this ends, or raise: :class:`ReaderGone`, or a FileError.
+
+    Python's own stdout loses what a pipe did not take at once where it is unbuffered, and notices only at
+    exit what a full disk did not take.
+    """
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="kernode-readable")
+    before = sys.stdout
+    below = getattr(before, "buffer", None)
+    raw = below if isinstance(below, io.RawIOBase) else getattr(below, "raw", None)
+    if not isinstance(before, io.TextIOWrapper) or not isinstance(raw, io.RawIOBase):
+        yield  # a notebook's stdout, a test's, or none
+        return
+    before.flush()
+    own = sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Raw(raw)), before.encoding, "kernode-readable",
+        line_buffering=before.line_buffering or before.write_through,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        own.detach()  # flushes
+
+
+def write_data(text: str) -> None:
+    """Write data to stdout: UTF-8 whatever the terminal has, and on a terminal without control characters."""
+    if sys.stdout is None:
+        raise FileError("stdout is closed, and data is to be written to it. Give a file instead.", "no-file")
+    if sys.stdout.isatty():
+        text = harmless(text)
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:  # a notebook's, which takes any text
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode("utf-8", "backslashreplace"))
+    buffer.flush()
 
 
 class Warned:
-    """What the user was warned of in a command: on stderr at once, or in its JSON object, each once."""
+    """The warnings of a command: on stderr at once, and in its JSON object, each once."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the warnings of the command before."""
         self.sentences: list[str] = []
         self.shown, self._others = True, set[type]()
 
-    def begin(self) -> None:
-        """Another command; whether to show anything is said when its options are known."""
-        self.__init__()  # type: ignore[misc]
-
     def hear(self, message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        """Take the place of ``warnings.showwarning``; of other libraries one of a kind is enough."""
-        if not issubclass(category, UserWarning):
+        """Replace ``warnings.showwarning``; of another library's categories the first warning is enough."""
+        sentence = harmless(" ".join(str(message).split()))
+        if not issubclass(category, UserWarning) or category in self._others or sentence in self.sentences:
             return
         if not issubclass(category, KernodeWarning):
-            if category in self._others:
-                return
             self._others.add(category)
-        sentence = harmless(" ".join(str(message).split()))
-        if sentence in self.sentences:
-            return
-        self.sentences.append(sentence)
         note("warning", sentence, logging.WARNING)
-        if self.shown:
+        self.add(sentence, self.shown)
+
+    def add(self, sentence: str, shown: bool = True) -> None:
+        """Add a sentence, shown on stderr or only in JSON."""
+        self.sentences.append(sentence)
+        if shown:
             sys.stderr.write(f"kernode: warning: {sentence}\n")
 
 
 warned = Warned()
-Advance = Callable[[float, str], None]  # how far, and what to say beside the bar
-
-
-class Begin(Protocol):
-    """How to begin to tell of something."""
-
-    def __call__(self, total: float, name: str = "") -> Advance:
-        """After so many steps it is done; ``name`` is what takes them."""
 
 
 class _Console(Console):
-    """rich's own lets characters through that terminals obey; names out of files may hold them."""
+    """A console that prints no control characters."""
 
     def render_str(self, text: str, **look: Any) -> Text:
         return super().render_str(harmless(text), **look)
 
 
 def say(text: str) -> None:
-    """Print a line on stdout; what is not ours in it must be escaped, for it is markup."""
+    """Print a line of rich's markup on stdout; escape what is not ours in it."""
     _Console(soft_wrap=True, highlight=False, emoji=False).print(text)
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one object on stdout, in UTF-8 whatever the terminal has, with what there was to warn of."""
-    said = [*values.get("warnings", []), *warned.sentences]
-    write_data(json.dumps({**values, "warnings": said}, indent=2, ensure_ascii=False) + "\n")
+    """Print one object on stdout, with all warnings."""
+    sentences = [*values.get("warnings", []), *warned.sentences]
+    write_data(json.dumps({**values, "warnings": sentences}, indent=2, ensure_ascii=False) + "\n")
 
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:
-    """An empty table; columns stand to the right, as numbers do, but for those on the ``left``."""
+    """Make an empty table; columns are right-justified, as numbers are, but for those in ``left``."""
     table = Table(**look)
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
@@ -96,187 +180,81 @@ def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any
 
 
 def print_table(table: Table) -> None:
-    """Print a table on stdout: as wide as the terminal, and in a file as wide as it needs to be."""
+    """Print a table on stdout: as wide as the terminal, elsewhere 120 columns."""
     console = _Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = 120
     console.print(table)
 
 
-@contextmanager
-def progress(title: str, *, quiet: bool, counted: bool = True) -> Iterator[Begin]:
-    """Show progress on stderr: a bar on a terminal, now and then a line elsewhere.
+Advance = Callable[[float, str], None]  # steps done, and a text to show with them
 
-    Gives a function that takes the number of steps, once it is known, and what takes them, where that is
-    not the title itself; it returns how to tell of one.
-    ``counted`` is whether these numbers say something to people. What computations tell of themselves
-    (:mod:`kernode.progress`) is shown in the same way.
+
+class Begin(Protocol):
+    """Begins a task of so many steps; the title gets ``name`` added."""
+
+    def __call__(self, total: float, name: str = "") -> Advance: ...
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 5.0) -> Iterator[Begin]:
+    """Show progress on stderr: bars on a terminal, elsewhere a line every few seconds.
+
+    What computations report by :func:`kernode.progress.tell` is shown, too, and logged. ``counted``: whether
+    the number of steps means something to people.
     """
     console = Console(stderr=True)
-    if quiet:
-        with heard_by(_noted()):
-            yield lambda total, name="": lambda done, note: None
-    elif console.is_terminal:
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            *([MofNCompleteColumn()] if counted else []),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
+    bar = _bars(console, counted) if console.is_terminal and not quiet else None
 
-            def start(name: str, total: float) -> Advance:
-                task = bar.add_task(name, total=total, note="")
-                return lambda done, note: bar.update(task, completed=done, note=note)
+    def start(name: str, total: float) -> Advance:
+        if quiet:
+            return lambda done, text: None
+        if bar is not None:
+            task = bar.add_task(name, total=total, text="")
+            return lambda done, text: bar.update(task, completed=done, text=text)
+        due = _every(seconds)
 
-            with heard_by(_noted(_each_by_name(start))):
-                yield lambda total, name="": start(_titled(title, name), total)
-    else:
-        with heard_by(_noted(_each_by_name(_lines))):
-            lines = _lines if counted else _lines_with_time
-            yield lambda total, name="": lines(_titled(title, name), total)
+        def advance(done: float, text: str) -> None:
+            if due():
+                steps = f"{done:g}/{total:g}" if counted else f"{100 * done / total:.0f} %"
+                sys.stderr.write(f"{name} {steps} {text}\n")
 
+        return advance
 
-def _titled(title: str, name: str) -> str:
-    return f"{title} · {name}" if name else title
-
-
-def _each_by_name(start: Callable[[str, float], Advance]) -> Listener:
-    """Begin anew for everything that is told of for the first time."""
-    known: dict[tuple[str, int], Advance] = {}  # another graph has as many steps as it has nodes
+    told: dict[tuple[str, int], tuple[Advance, Callable[[], bool]]] = {}
 
     def listen(what: str, done: int, total: int) -> None:
-        if (what, total) not in known:
-            known[what, total] = start(what, total)
-        known[what, total](done, "")
-
-    return listen
-
-
-def _noted(listener: Listener | None = None) -> Listener:
-    """Whoever is told, and the log: of what takes long, now and then."""
-    due: dict[tuple[str, int], Callable[[], bool]] = {}
-
-    def listen(what: str, done: int, total: int) -> None:
-        if listener is not None:
-            listener(what, done, total)
-        if due.setdefault((what, total), _now_and_then())():
+        if (what, total) not in told:  # the same step of another graph has another total
+            told[what, total] = start(what, total), _every(seconds)
+        advance, due = told[what, total]
+        advance(done, "")
+        if due():
             note("progress", f"{what}: {done:,} of {total:,}", what=what, done=done, total=total)
 
-    return listen
+    with bar or nullcontext(), heard_by(listen):
+        yield lambda total, name="": start(f"{title} · {name}" if name else title, total)
 
 
-def _lines(title: str, total: float) -> Advance:
-    due = _now_and_then()
-
-    def advance(done: float, note: str) -> None:
-        if due():
-            sys.stderr.write(f"{title} {done:g}/{total:g} {note}\n")
-
-    return advance
-
-
-def _lines_with_time(title: str, total: float) -> Advance:
-    started, due = time.monotonic(), _now_and_then()
-
-    def advance(done: float, note: str) -> None:
-        if due():
-            taken = time.monotonic() - started
-            left = f", about {_duration(taken * (total - done) / done)} left" if done > 0 else ""
-            sys.stderr.write(f"{title}: {note}{left}\n")
-
-    return advance
+def _bars(console: Console, counted: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *([MofNCompleteColumn()] if counted else []),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}", markup=False),
+        console=console,
+        transient=True,
+    )
 
 
-def _now_and_then(every: float = 5.0) -> Callable[[], bool]:
+def _every(seconds: float) -> Callable[[], bool]:
     last = time.monotonic()
 
     def due() -> bool:
         nonlocal last
-        if time.monotonic() - last <= every:
+        if time.monotonic() - last < seconds:
             return False
         last = time.monotonic()
         return True
 
     return due
-
-
-def _duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> _duration(42.4), _duration(250)
-    ('42 s', '4 min')
-    """
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def data_name(data: str) -> str:
-    """What a data argument is called in file names: a data set's name or a file's stem.
-
-    >>> data_name("Cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
-    ('cora', 'graph', 'synthetic-nodes=50-seed=1')
-    """
-    if data.startswith("synthetic:"):
-        return re.sub(r"[^\w=]+", "-", data)  # a colon is no character of a file's name on Windows
-    return Path(data).stem if Path(data).suffix else Path(data).name.lower()
-
-
-def check_writable(path: Path | None) -> None:
-    """Say before a long computation what would go wrong after it."""
-    if path is None:
-        return
-    if len(os.fsencode(path.name)) > _LONGEST_NAME:
-        raise InputError(f"{path.name[:40]}… is too long for the name of a file. Give a shorter one.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the name of a file.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no ordinary file. Give the name of one.")
-    existing = next(parent for parent in path.absolute().parents if parent.exists())
-    if not existing.is_dir():
-        raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
-    if not os.access(existing, os.W_OK):
-        raise InputError(f"{path}: no file can be written in {existing}. Give another place.")
-
-
-def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
-    """Refuse, before anything is computed, to write over what is read, or two results into one file."""
-    there = [Path(one).resolve() for one in read if one is not None and Path(one).exists()]
-    given = {one for one in there if one.is_file()}
-    stores = {one for one in there if one.is_dir() and _is_store(one)}
-    for path in written:
-        if path is None:
-            continue
-        if path.resolve() in given:
-            raise InputError(f"{path} is in use by this command and would be overwritten. Give another file.")
-        if store := stores.intersection(path.resolve().parents):
-            raise InputError(f"{path} would be a file of the store {store.pop()}. Give another place.")
-        given.add(path.resolve())
-
-
-def _is_store(folder: Path) -> bool:
-    from kernode.io.store import is_store
-
-    return is_store(str(folder))
-
-
-def check_folder(path: Path) -> None:
-    """The same for a folder that files will be written to."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is a file. Give the name of a folder.")
-    existing = next(one for one in (path, *path.absolute().parents) if one.exists())
-    if not existing.is_dir():
-        raise InputError(f"{path}: {existing.name} is not a folder. Give another place.")
-    if not os.access(existing, os.W_OK):
-        what = (
-            f"no file can be written in {path}"
-            if existing == path
-            else f"{path} cannot be made in {existing}"
-        )
-        raise InputError(f"{what}. Give another folder.")
-
-
-def peak_memory_mb(place: Place) -> float | None:
-    """The most memory the process (or, on a GPU, torch) has held so far, in MB."""
-    peak = peak_at(place)
-    return None if peak is None else round(peak / 1e6, 1)

@@ -1,4 +1,4 @@
-"""``kernode data``: what there is, what is in it, and how to get it."""
+"""``kernode data``: list, describe, convert, shard and fetch graphs."""
 
 from __future__ import annotations
 
@@ -10,23 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import (
-    check_apart,
-    check_writable,
-    new_table,
-    print_json,
-    print_table,
-    progress,
-    say,
-)
-from kernode.cli.graph_source import notes_of, print_notes
+from kernode.cli.console import new_table, print_json, print_table, progress, say
+from kernode.cli.files import check_apart, check_folder, check_writable
 from kernode.cli.option_groups import Command, Group, expanded
-from kernode.cli.options import GraphOptions, OutputOptions
-from kernode.cli.shard import shard
-from kernode.errors import InputError
+from kernode.cli.options.graph import GraphOptions, print_notes
+from kernode.cli.options.run import OutputOptions
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
+    from kernode.io.store import Store
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -67,7 +60,7 @@ def list_(*, output: OutputOptions) -> None:
 @app.command(cls=Command)
 @expanded
 def info(*, graph: GraphOptions, output: OutputOptions) -> None:
-    """Show what is in a graph: counts, classes, degrees, and what was done to it on the way in.
+    """Show what is in a graph: counts, classes, degrees, and what was done to its tables.
 
     Example: [bold]kernode data info cora[/]
 
@@ -87,7 +80,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     )
     for name, count in facts["classes"].items():
         say(f"  {count:>8,}  {escape(name)}")
-    print_notes(read)
+    print_notes(read.notes)
 
 
 def _facts(graph: Graph) -> dict[str, Any]:
@@ -106,7 +99,7 @@ def _facts(graph: Graph) -> dict[str, Any]:
         "isolated": int((degrees == 0).sum()),
         "mean_degree": round(float(degrees.mean()), 3),
         "largest_degree": int(degrees.max(initial=0)),
-        "notes": notes_of(graph),
+        "notes": list(graph.notes),
         "fingerprint": graph.fingerprint,
     }
 
@@ -128,7 +121,7 @@ def convert(
     from kernode.io import write_npz
 
     if out.suffix.lower() != ".npz":
-        raise InputError(f"{out}: a graph is written as FILE.npz.")
+        raise InputError(f"{out}: a graph is written as FILE.npz.", "setting", setting="out")
     check_writable(out)
     check_apart((out,), (graph.data, graph.nodes))
     with progress("convert", quiet=output.silent):
@@ -141,17 +134,68 @@ def convert(
         "features": read.n_features,
         "classes": list(read.class_names),
         "out": str(out),
-        "notes": notes_of(read),
+        "notes": list(read.notes),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
-        print_notes(read)
+        print_notes(read.notes)
         say(f"{escape(repr(read))} written to {escape(str(out))}")
 
 
-app.command(cls=Command)(expanded(shard))
+@app.command(cls=Command)
+@expanded
+def shard(
+    *,
+    graph: GraphOptions,
+    parts: Annotated[
+        int, typer.Option(help="How many: at least as many as processes will read it.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
+    output: OutputOptions,
+) -> None:
+    """Write a graph as a folder of parts, of which each process reads its own. Each part has a checksum.
+
+    Example: [bold]kernode data shard cora --parts 4 -o cora-parts[/]
+
+    Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic --parts 16 -o graph[/]
+    """
+    from kernode.io.store import require_free, write_store
+
+    check_folder(out)
+    require_free(out)
+    with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
+        store = write_store(graph.graph(), out, parts)
+    _report(store, output)
+
+
+def _report(store: Store, output: OutputOptions) -> None:
+    edges, count = store.entries // 2, len(store.parts)
+    facts: dict[str, Any] = {
+        "dataset": store.name,
+        "nodes": store.nodes,
+        "edges": edges,
+        "features": store.features,
+        "classes": list(store.class_names),
+        "parts": [
+            {"file": part.file, "nodes": part.stop - part.start, "entries": part.entries, "bytes": part.bytes}
+            for part in store.parts
+        ],
+        "fingerprint": store.fingerprint,
+        "out": str(store.folder),
+        "notes": list(store.notes),
+        "repairs": list(store.repairs),
+    }
+    if output.json:
+        print_json(facts)
+    elif not output.quiet:
+        print_notes(store.notes)
+        size = sum(part.bytes for part in store.parts) / 1e6
+        say(
+            f"{escape(store.name)}: {store.nodes:,} nodes and {edges:,} edges in {count:,} "
+            f"part{'s' * (count > 1)} ({size:,.1f} MB) in {escape(str(store.folder))}"
+        )
 
 
 @app.command(cls=Command)

@@ -8,7 +8,9 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.options import GraphOptions, MethodOptions, OutputOptions, RunOptions, TrainingOptions
+from kernode.cli.options.graph import GraphOptions
+from kernode.cli.options.method import MethodOptions, TrainingOptions
+from kernode.cli.options.run import OutputOptions, RunOptions
 from kernode.compute.machine import readable
 
 if TYPE_CHECKING:

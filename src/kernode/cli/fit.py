@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from kernode.cli.console import check_apart, check_writable, peak_memory_mb, print_json, progress
-from kernode.cli.curves import check_board, result_on_board
-from kernode.cli.graph_source import notes_of, print_notes, require_labels
-from kernode.cli.options import (
+from kernode.cli.console import print_json, progress
+from kernode.cli.files import WRITERS, check_apart, check_extension, check_writable, write_table
+from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
+from kernode.cli.options.method import MethodOptions, TrainingOptions
+from kernode.cli.options.run import (
     RUN,
     CheckpointOptions,
-    GraphOptions,
-    MethodOptions,
     OutputOptions,
     RunOptions,
     SettingsOption,
-    SplitOption,
     TensorBoardOption,
-    TrainingOptions,
     WithGraphOption,
+    check_board,
 )
-from kernode.cli.predictions import check_suffix, write_predictions
-from kernode.cli.reports.fit import print_report
-from kernode.cli.saved_model import saved_already
+from kernode.cli.predict import predictions as predictions_of
+from kernode.cli.reports.fit import log_result, print_report, saved_report
 from kernode.cli.settings_file import with_settings
-from kernode.progress import note
 
 
 def fit(
@@ -71,9 +67,8 @@ def fit(
     started, named = time.perf_counter(), f"-{variant.lower()}" if variant else ""
     variant, changes = with_settings(settings, "fit", variant, "auto", method.changes() | training.changes())
     out = out or Path(f"{graph.name}{named}.safetensors")
-    for path in (out, predictions):
-        check_writable(path)
-    check_suffix(predictions)
+    check_writable(out, predictions)
+    check_extension(predictions, WRITERS)
     check_apart((out, predictions, checkpoint.checkpoint), (graph.data, graph.nodes, settings, split))
 
     from kernode.cli.progress_bar import ProgressBar
@@ -103,32 +98,16 @@ def fit(
         replaced = out.exists()
         final.save(out, with_graph=with_graph)
         if predictions is not None:
-            write_predictions(predictions, final._on(None))
-        with saved_already(out):
-            report = model.report().to_json()
+            write_table(predictions, predictions_of(final))
+        report = saved_report(model, out, run, place, read, started=started, replaced=replaced)
     report |= {
-        "deterministic": run.deterministic,
-        "seconds_total": round(time.perf_counter() - started, 3),
-        "peak_memory_mb": peak_memory_mb(place),
-        "model": str(out),
-        "replaced": replaced,  # a file of that name
         "trained_again_on": final.model_.train.shape[1] if all_labels else None,
         "predictions": None if predictions is None else str(predictions),
-        "notes": notes_of(read),
-        "repairs": [repair.to_json() for repair in read.repairs],
     }
-    _finish(report, board, final.model_.training.to_json())
+    log_result(report, "accuracy", board, final.model_.training.to_json())
     if output.json:
         print_json(report)
         return
     if read.encoding is not None:
-        print_notes(read)
+        print_notes(read.notes)
     print_report(report, [] if with_graph else graph.files)
-
-
-def _finish(report: dict[str, Any], board: Any, training: dict[str, Any]) -> None:
-    """Log the result, and write it for TensorBoard."""
-    test = report["test"]
-    if test.get("accuracy_mean") is not None:
-        note("result", f"test accuracy {test['accuracy_mean']:.2f} %", test=test, model=report["model"])
-    result_on_board(board, report, training)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernode.cli.options import RUN, RepeatableOptions
+from kernode.cli.options.run import RUN, RepeatableOptions
 from kernode.errors import InputError, KernodeError, MissingExtraError, warn
 
 BACKENDS = ("loky", "dask", "ray")

@@ -10,25 +10,22 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_apart, check_writable, peak_memory_mb, print_json, progress, say
-from kernode.cli.curves import check_board, result_on_board
-from kernode.cli.graph_source import notes_of, print_notes
-from kernode.cli.options import (
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.files import check_apart, check_writable
+from kernode.cli.options.graph import GraphOptions, print_notes
+from kernode.cli.options.method import CommonTrainingOptions, PartOptions
+from kernode.cli.options.run import (
     RUN,
     CheckpointOptions,
-    CommonTrainingOptions,
-    GraphOptions,
     OutputOptions,
-    PartOptions,
     RunOptions,
     SettingsOption,
     TensorBoardOption,
     WithGraphOption,
+    check_board,
 )
-from kernode.cli.reports.fit import runs_and_seeds, said_replaced, said_threads
-from kernode.cli.saved_model import saved_already
+from kernode.cli.reports.fit import cpu_threads, log_result, replaced_file, runs_and_seeds, saved_report
 from kernode.cli.settings_file import with_settings
-from kernode.progress import note
 
 
 def links(
@@ -100,25 +97,13 @@ def links(
         model.fit(read)
     replaced = out.exists()
     model.save(out, with_graph=with_graph)
-    with saved_already(out):
-        report = model.report().to_json()
-    report |= {
-        "deterministic": run.deterministic,
-        "seconds_total": round(time.perf_counter() - started, 3),
-        "peak_memory_mb": peak_memory_mb(place),
-        "model": str(out),
-        "replaced": replaced,  # a file of that name
-        "notes": notes_of(read),
-        "repairs": [repair.to_json() for repair in read.repairs],
-    }
-    if report.get("test", {}).get("auc_mean") is not None:
-        note("result", f"test AUC {report['test']['auc_mean']:.2f} %", test=report["test"], model=str(out))
-    result_on_board(board, report, model.model_.training.to_json())
+    report = saved_report(model, out, run, place, read, started=started, replaced=replaced)
+    log_result(report, "auc", board, model.model_.training.to_json())
     if output.json:
         print_json(report)
         return
     if read.encoding is not None:
-        print_notes(read)
+        print_notes(read.notes)
     _print_report(report)
     words = ["kernode", "embed" if all_edges else "missing", report["model"]]
     words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
@@ -131,5 +116,5 @@ def _print_report(report: dict[str, Any]) -> None:
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     for line in lines(report) if "test" in report else ():
         say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
-    say(f"  {'time':<20} {report['seconds_total']:.1f} s{said_threads(report)}")
-    say(f"  {'model':<20} {escape(report['model'])}{said_replaced(report)}")
+    say(f"  {'time':<20} {report['seconds_total']:.1f} s{cpu_threads(report)}")
+    say(f"  {'model':<20} {escape(report['model'])}{replaced_file(report['replaced'])}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,22 +14,24 @@ from typing import BinaryIO
 import numpy as np
 
 from kernode.cli.console import Advance
+from kernode.compute.machine import readable
+from kernode.errors import InputError
 from kernode.storage import writing_whole
 
-MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
+_MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
 _NUMBERS = 2**22  # in a block of rows
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rows that are computed when they are written."""
+    """A matrix whose rows are computed when they are written."""
 
     rows: np.ndarray  # m names or indices
-    columns: np.ndarray  # p of them, or of the columns' names
+    columns: np.ndarray  # p of them, or names of columns
     dtype: np.dtype
     blocks: Iterable[np.ndarray]  # each some rows × p
-    name: str  # under which an .npz file holds it
-    labels: tuple[str, ...]  # under which it holds the rows' names and, where those are nodes, the columns'
+    name: str  # of the array in an .npz file
+    labels: tuple[str, ...]  # of the arrays of the rows' names and, where those are nodes, the columns'
 
 
 def rows_at_a_time(columns: int) -> int:
@@ -38,8 +41,9 @@ def rows_at_a_time(columns: int) -> int:
 
 def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
     """Write a file by its extension, whole or not at all; return its size in bytes."""
+    _require_fit(path, matrix)
 
-    def told() -> Iterator[np.ndarray]:
+    def blocks() -> Iterator[np.ndarray]:
         done = 0
         for block in matrix.blocks:
             yield block
@@ -47,8 +51,29 @@ def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
             advance(done, "rows")
 
     with writing_whole(path) as file:
-        WRITERS[path.suffix.lower()](file, matrix, told())
+        _WRITERS[path.suffix.lower()](file, matrix, blocks())
     return path.stat().st_size
+
+
+def _require_fit(path: Path, matrix: Matrix) -> None:
+    """Refuse what a disk or a Parquet file cannot hold."""
+    columns, suffix = len(matrix.columns), path.suffix.lower()
+    if suffix == ".parquet" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
+        raise InputError(
+            f"{path} would have {columns:,} columns, and a Parquet file should have {_MOST_COLUMNS:,} at most, "
+            "none of them called 'node'. Write an .npz file.",
+            "too-large", setting="out",
+        )  # fmt: skip
+    # A number takes some 12 characters of a CSV file in 32 bits and 20 in 64.
+    need = len(matrix.rows) * columns * matrix.dtype.itemsize * (3 if suffix == ".csv" else 1)
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    free = shutil.disk_usage(folder).free
+    if need > free:
+        raise InputError(
+            f"{path} would take {readable(need)}, and {folder} has {readable(free)} free. Choose fewer nodes, "
+            "or another place.",
+            "too-large", setting="only", need=need, free=free,
+        )  # fmt: skip
 
 
 def _write_npz(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> None:
@@ -101,7 +126,7 @@ def _write_csv(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> 
     text.detach()  # the file is its owner's to close
 
 
-WRITERS: dict[str, Callable[[BinaryIO, Matrix, Iterator[np.ndarray]], None]] = {
+_WRITERS: dict[str, Callable[[BinaryIO, Matrix, Iterator[np.ndarray]], None]] = {
     ".npz": _write_npz,
     ".parquet": _write_parquet,
     ".csv": _write_csv,

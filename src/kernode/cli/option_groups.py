@@ -1,4 +1,4 @@
-"""Options in groups: a command declares a group as one parameter and gets all of its values as one."""
+"""Options in groups: a command declares a group as one parameter, and gets all of its values as one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, get_type_hints
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
-from kernode.cli.log_file import log_file
+from kernode.cli.log_file import start_log
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -27,12 +28,19 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
 
     @wraps(command)
-    def flat(**given: Any) -> None:
-        values = {name: group(**_taken(given, group)) for name, group in groups.items()}
+    def flat(context: typer.Context, **given: Any) -> None:
+        if (path := given.get("log_file")) is not None:  # main ends the log, with the exit status
+            others = {name: value for name, value in given.items() if value is not None}
+            start_log(path, context.command_path, others)
+        values = {
+            name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
         command(**values, **given)
 
-    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    flat.__signature__ = inspect.Signature([*parameters, context])  # type: ignore[attr-defined]
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, context)}
     # Typer keeps the line breaks of a docstring, whatever the width of the terminal.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     flat.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
@@ -40,7 +48,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flat(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
-    """A group's fields, or the parameter itself; by keyword, so that any order of defaults will do."""
+    """A group's fields, or the parameter itself; keyword-only, so that defaults may come in any order."""
     group = parameter.annotation
     if not dataclasses.is_dataclass(group):
         yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -53,12 +61,8 @@ def _flat(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
         )
 
 
-def _taken(given: dict[str, Any], group: Any) -> dict[str, Any]:
-    return {field.name: given.pop(field.name) for field in dataclasses.fields(group)}
-
-
 class _PlainFlags:
-    """Help without a type beside options that take no value; typer would write <bool>, also for --help."""
+    """Help without a type for options that take no value; typer would write <bool>, also for --help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -69,14 +73,7 @@ class _PlainFlags:
 
 
 class Command(_PlainFlags, TyperCommand):
-    """A command with such help, whose log, where one is asked for, is begun before anything else is done."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it; whoever runs all commands ends the log, with the exit status."""
-        given = {name: value for name, value in ctx.params.items() if value is not None}
-        if (path := given.pop("log_file", None)) is not None:
-            log_file.open(path, ctx.command_path, given)
-        return super().invoke(ctx)
+    """A command with such help."""
 
 
 class Group(_PlainFlags, TyperGroup):

@@ -8,21 +8,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import check_folder, print_json, progress, say
-from kernode.cli.graph_source import notes_of, print_notes
-from kernode.cli.options import AskedModelOptions, OutputOptions
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.files import check_folder
+from kernode.cli.options.model import QueryOptions
+from kernode.cli.options.run import OutputOptions
 from kernode.viz.pictures import NAMES
 
 
 def plot(
     *,
-    model: AskedModelOptions,
+    model: QueryOptions,
     pictures: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help=f"Of {', '.join(NAMES)}.",
-            show_default="all that apply",
-        ),
+        list[str] | None, typer.Argument(help=f"Of {', '.join(NAMES)}.", show_default="all that apply")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder.", show_default="MODEL-pictures")
@@ -48,28 +45,25 @@ def plot(
     from kernode.viz.layout import checked_plane
     from kernode.viz.pictures import write_pictures
 
-    found_by = checked_plane(plane)
+    layout = checked_plane(plane)
     with progress("plot", quiet=output.silent):
         opened = model.open()
-        evaluation = EvaluationData.of(opened.on, plane=found_by)
+        evaluation = EvaluationData.of(opened.on, plane=layout)
         found = dict(write_pictures(evaluation, folder, pictures or ()))
     written = {name: files for name, files in found.items() if not isinstance(files, str)}
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}
     if output.json:
         report = {
             "model": str(model.model),
-            "dataset": evaluation.graph.name,
+            "dataset": opened.graph.name,
             "pictures": {name: [str(path) for path in files] for name, files in written.items()},
             "left_out": left_out,
-            "notes": notes_of(opened),
+            "notes": list(opened.notes),
         }
         print_json(report)
-        return
-    if output.quiet:
-        return
-    if opened.from_tables:
-        print_notes(opened)
-    for files in written.values():
-        say(f"{escape(str(files[0]))} and {escape(files[1].suffix)}")
-    for name, why in left_out.items():
-        say(f"[dim]no {name}: {escape(why)}[/]")
+    elif not output.quiet:
+        opened.print_notes(output)
+        for files in written.values():
+            say(f"{escape(str(files[0]))} and {escape(files[1].suffix)}")
+        for name, why in left_out.items():
+            say(f"[dim]no {name}: {escape(why)}[/]")

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from kernode.cli.console import check_apart, check_writable, print_json, progress, say
-from kernode.cli.graph_source import print_notes, print_notes_on_rows
-from kernode.cli.options import ModelOptions, OutputOptions
-from kernode.cli.predictions import as_csv, check_suffix, predictions, report_of, write_table
-from kernode.cli.streams import write_data
+from kernode.cli.console import progress
+from kernode.cli.files import WRITERS, Table, check_apart, check_extension, check_writable
+from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
+from kernode.cli.options.run import OutputOptions
 
 if TYPE_CHECKING:
-    from kernode.cli.model_source import Opened
-    from kernode.cli.predictions import Table
+    from kernode.estimators.classifier import NodeKernelClassifier
 
 
 def predict(
     *,
     model: ModelOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
-    ] = None,
+    out: OutTableOption = None,
     abstain: Annotated[
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
@@ -47,60 +40,63 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
-    check_suffix(out)
+    check_extension(out, WRITERS)
     check_writable(out)
     check_apart((out,), (model.model, model.data, model.nodes))
-    if abstain is not None:
-        from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
+    from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
+    if abstain is not None:
         checked_threshold(abstain)
     with progress("predict", quiet=output.silent):
         opened = model.open()
+        trained, n = opened.model.model_, len(opened.nodes)
         if abstain is not None:
-            warn_of_uncalibrated(opened.on.model)
-        table = predictions(opened.on, opened.nodes, abstain)
-        if out is not None:
-            write_table(out, table)
-    facts = _facts(model.model, opened, table, abstain)
-    if output.json:
-        print_json(report_of(facts, opened, table, out, "predictions"))
-        return
-    _show(opened, table, facts, out, quiet=output.quiet)
-
-
-def _facts(model: Path, opened: Opened, table: Table, abstain: float | None) -> dict[str, Any]:
-    on, nodes = opened.on, opened.nodes
-    answered = len(nodes) - table["class"].count(None)
-    return {
-        "model": str(model),
-        "dataset": on.graph.name,
-        "nodes": len(nodes),
-        "classes": {name: table["class"].count(name) for name in on.model.classes},
-        "calibrated_on": 0 if on.model.calibration is None else on.model.calibration.nodes,
+            warn_of_uncalibrated(trained)
+        table = predictions(opened.model, opened.nodes, abstain)
+    answered = n - table["class"].count(None)
+    facts = {
+        "model": str(model.model),
+        "dataset": opened.graph.name,
+        "nodes": n,
+        "classes": {name: table["class"].count(name) for name in trained.classes},
+        "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
         "abstain": abstain,
         "answered": answered,
-        "coverage": round(100 * answered / max(1, len(nodes)), 4),
+        "coverage": round(100 * answered / max(1, n), 4),
     }
+    sentences = []
+    if out is not None:
+        sentences.append(f"{n:,} nodes of {opened.graph.name} written to {out}")
+    if abstain is not None:
+        sentences.append(
+            f"{answered:,} of {n:,} nodes ({facts['coverage']:.1f} %) have a class at --abstain {abstain:g}"
+        )
+    opened.print_table(table, facts, out, output, sentences=tuple(sentences))
 
 
-def _show(opened: Opened, table: Table, facts: dict[str, Any], out: Path | None, *, quiet: bool) -> None:
-    """The table on stdout, or where it is; and of how many nodes a class is given."""
-    nodes, graph = facts["nodes"], opened.on.graph
-    covered = (
-        f"{facts['answered']:,} of {nodes:,} nodes ({facts['coverage']:.1f} %) have a class at "
-        f"--abstain {facts['abstain']:g}"
-        if facts["abstain"]
-        else ""
-    )
-    if out is None:
-        write_data(as_csv(table).decode())
-        if opened.from_tables and not quiet:
-            print_notes_on_rows(opened, graph)
-        if covered and not quiet:
-            sys.stderr.write(f"kernode: {covered}\n")
-    elif not quiet:
-        if graph.encoding is not None:
-            print_notes(opened)
-        say(f"{nodes:,} nodes of [bold]{escape(graph.name)}[/] written to {escape(str(out))}")
-        if covered:
-            say(covered)
+def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:
+    """Classes of nodes, all if None, as the model predicts and as the data gives them, and probabilities.
+
+    Where no class is as probable as ``abstain`` there is none, and the most probable is in a column of
+    its own.
+    """
+    from kernode.graph import positions
+
+    graph, classes = model.graph_, model.model_.classes
+    nodes = positions(range(graph.n_nodes)) if nodes is None else nodes
+    probabilities = model.predict_proba(nodes)
+    found = [classes[number] for number in probabilities.argmax(axis=1)]
+    named = all(isinstance(one, str) for one in classes)  # else the model has numbers for classes
+    known: Any = graph.class_names if named else range(graph.n_classes)
+    table: Table = {
+        "node": names_of(graph, nodes).tolist(),
+        "class": found,
+        "known": [None if label < 0 else known[label] for label in graph.labels[nodes].tolist()],
+    }
+    if abstain is not None:
+        certain = probabilities.max(axis=1) >= abstain
+        table["class"] = [one if answered else None for one, answered in zip(found, certain, strict=True)]
+        table["most_probable"] = found
+    for number, name in enumerate(classes):
+        table[f"p_{name}"] = [float(value) for value in probabilities[:, number]]
+    return table

@@ -1,4 +1,4 @@
-"""Commands under torchrun: each process reads a share of a store, and the first speaks and writes for all."""
+"""Commands under torchrun: each process reads a share of a store, and rank 0 prints and writes files."""
 
 from __future__ import annotations
 
@@ -8,90 +8,64 @@ import sys
 import time
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from kernode.errors import InputError, KernodeError
 
-if TYPE_CHECKING:
-    from kernode.graph import Graph
-
-
-def rank() -> int:
-    """Of this process, among those that began together; the first is 0."""
-    return int(os.environ.get("RANK", 0)) if several() else 0
+TAKE_SHARES = ("fit", "predict", "similar")  # commands that several processes run together
 
 
 def processes() -> int:
-    """How many torchrun has begun together; without it, this one."""
+    """Number of processes that torchrun started together; 1 without it."""
     return int(os.environ.get("WORLD_SIZE", 1)) if "RANK" in os.environ else 1
 
 
-def several() -> bool:
-    """Whether there are more than one."""
-    return processes() > 1
+def rank() -> int:
+    """Rank of this process."""
+    return int(os.environ.get("RANK", 0)) if processes() > 1 else 0
 
 
-def began_again() -> bool:
-    """Whether torchrun has begun these processes anew, after one of them had ended (--max-restarts)."""
+def restarted() -> bool:
+    """Return whether torchrun started these processes again, after one had ended (--max-restarts)."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
 
 
 def has_joined() -> bool:
-    """Whether this process has met the others."""
-    ranks = sys.modules.get("kernode.compute.ranks")  # which torch comes with: it is not loaded to ask this
+    """Return whether this process has met the others."""
+    ranks = sys.modules.get("kernode.compute.ranks")  # imports torch: not for this question
     return ranks is not None and ranks.has_joined()
 
 
-TAKE_SHARES = ("fit", "predict", "similar")  # commands that several processes can run as one
+def begin_rank(words: list[str]) -> None:
+    """Prepare one of several processes: end with a sentence on SIGTERM, print and write on rank 0 alone.
 
-
-def take_place(words: list[str]) -> None:
-    """Be one of several: hear when the job is ended, and be silent unless this is the first.
-
-    ``words``: of the command line, of which the first is the command.
+    ``words``: the command line, whose first word is the command.
     """
-    if not several():
+    if processes() == 1:
         return
-    signal.signal(signal.SIGTERM, _ended)
+    signal.signal(signal.SIGTERM, _terminated)
     if rank():
         from kernode.storage import let_another_write
 
         let_another_write()
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
-    if words and not words[0].startswith("-") and words[0] not in TAKE_SHARES:  # --help is for anybody
+    if words and not words[0].startswith("-") and words[0] not in TAKE_SHARES:
         raise InputError(
             f"kernode {words[0]} is for one process: start it without torchrun, which is for "
-            f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}."
+            f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}.",
+            "unsupported",
         )
 
 
-def await_the_end(seconds: float = 5.0) -> None:
-    """Wait to be ended by torchrun, as it does when the first process has said what is wrong."""
+def await_termination(seconds: float = 5.0) -> None:
+    """Wait for torchrun, which ends all processes when rank 0 has failed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     time.sleep(seconds)
 
 
-def _ended(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whoever sends another means it
+def _terminated(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends it at once
     raise KernodeError(
-        "the job was ended, by somebody or because another of its processes had. Start it again; with the "
-        "same --checkpoint and --resume it goes on from there."
+        "the job was terminated, by a signal or because another of its processes ended. Start it again; with "
+        "the same checkpoint it resumes.",
+        "terminated",
     )
-
-
-def loaded(data: str) -> Graph:
-    """A graph by its name or file; of several processes each gets its share of a store."""
-    from kernode.io import load_graph
-
-    if not several():
-        return load_graph(data)
-    from kernode.compute.ranks import join
-    from kernode.io.store import Store, is_store
-    from kernode.io.store.store import read_share
-
-    if not is_store(data):
-        raise InputError(
-            f"{data} is no store, which several processes could share. Make one: kernode data shard {data} "
-            f"--parts {processes()} -o FOLDER, and give the folder."
-        )
-    return read_share(Store.open(data), join())

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.chosen_nodes import check_place
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.graph_source import notes_of
-from kernode.cli.options import ModelOptions, OutputOptions
+from kernode.cli.files import check_extension, check_writable
+from kernode.cli.options.model import ModelOptions
+from kernode.cli.options.run import OutputOptions
 
 
 def report(
@@ -31,22 +31,21 @@ def report(
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """
     path = out or model.model.with_name(f"{model.model.stem}-report.html")
-    check_place(path, (".html", ".htm"))
+    check_extension(path, (".html", ".htm"))
+    check_writable(path)
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import checked_plane
     from kernode.viz.report import Contents, plotly_script, write_report
 
-    found_by = checked_plane(plane)
+    layout = checked_plane(plane)
     plotly_script()  # fails before anything is computed if it is missing
     with progress("report", quiet=output.silent):
         opened = model.open()
-        contents = Contents(EvaluationData.of(opened.on, plane=found_by), tuple(notes_of(opened)))
+        contents = Contents(EvaluationData.of(opened.on, plane=layout), opened.notes)
         size = write_report(contents, path)
     if output.json:
         print_json({"model": str(model.model), "out": str(path), "bytes": size, **contents.to_json()})
-        return
-    if output.quiet:
-        return
-    say(f"{escape(str(path))} ({size / 1e6:.1f} MB)")
-    for name, why in contents.left_out.items():
-        say(f"[dim]no {name}: {escape(why)}[/]")
+    elif not output.quiet:
+        say(f"{escape(str(path))} ({size / 1e6:.1f} MB)")
+        for name, why in contents.left_out.items():
+            say(f"[dim]no {name}: {escape(why)}[/]")

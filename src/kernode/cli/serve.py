@@ -18,7 +18,8 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.options import AskedModelOptions, OutputOptions
+from kernode.cli.options.model import QueryOptions
+from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, KernodeError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _MOST_WORKERS = 64
 
 def serve(
     *,
-    model: AskedModelOptions,
+    model: QueryOptions,
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.")] = 8765,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but this machine's own needs a token.")
@@ -112,7 +113,7 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
         name: None if settings["model"][name] is None else Path(settings["model"][name])
         for name in ("model", "nodes")
     }
-    on = AskedModelOptions(**given).open().on
+    on = QueryOptions(**given).open().on
     return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
 
 

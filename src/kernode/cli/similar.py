@@ -1,4 +1,4 @@
-"""``kernode similar``: the nodes most alike to some, by a saved model's kernel."""
+"""``kernode similar``: the nodes most similar to some, by a saved model's kernel."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.chosen_nodes import chosen, names_of, one_node
 from kernode.cli.console import new_table, print_json, print_table, progress, say
-from kernode.cli.graph_source import notes_of, print_notes
-from kernode.cli.options import AskedModelOptions, OutputOptions
-from kernode.cli.parsing import conditions
-from kernode.errors import InputError, warn
+from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
+from kernode.cli.options.run import OutputOptions
+from kernode.errors import InputError, bad_setting, warn
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.kernels.node_kernel import SimilarNodes
-    from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
 def similar(
     *,
-    model: AskedModelOptions,
+    model: QueryOptions,
     asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
     count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.")] = 10,
     among: Annotated[
@@ -51,7 +48,7 @@ def similar(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Show the nodes that the learned kernel finds most alike to some, with their similarity and known class.
+    """Show the nodes that the learned kernel finds most similar to some, with similarity and known class.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
     node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
@@ -63,76 +60,94 @@ def similar(
     Of a class: [bold]kernode similar edges.safetensors ann --class Theory --where year=2000.. --json[/]
     """
     if count < 1:
-        raise InputError(f"-k must be an integer ≥ 1. Got {count}.")
-    wanted = conditions(where or [], "--where")
+        raise bad_setting("count", "an integer ≥ 1", count)
+    wanted = conditions(where or [])
     from kernode.explain.similar import restricted
-    from kernode.graph import positions
     from kernode.graph.share import GraphShare
     from kernode.tasks.classes.on_graph import similar_in_shares
 
+    index: Path | None = None
     with progress("similar", quiet=output.silent):
         opened = model.open()
-        on, graph = opened.on, opened.on.graph
-        queries = positions([one_node(graph, name, "NODE") for name in asked])
-        listed = None if among is None else chosen(graph, among, "--among")
+        graph = opened.graph
+        queries = graph.find([as_node(graph, name) for name in asked])
+        listed = None if among is None else chosen_nodes(graph, among, "among")
         some = restricted(graph, listed, of_class, wanted or None)
         if isinstance(graph, GraphShare):
-            said, found = None, similar_in_shares(on, queries, count, some)
+            found = similar_in_shares(opened.on, queries, count, some)
         else:
-            said = _ready(on, model.model, exact) if some is None else None
-            how = True if some is None and exact is None and said is None else exact
-            found = on.kernel.similar(queries, count, among=some, exact=how)
-    answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
+            if some is None:
+                index = _ready_index(opened.model, model.model, exact)
+            found = opened.model.kernel_.similar(queries, count, among=some, exact=index is None)
+    compared = graph.n_nodes if some is None else len(some)
     by_index = not all(one.exact for one in found)
+    answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
     if output.json:
         report = {
             "model": str(model.model),
             "dataset": graph.name,
             "count": count,
-            "among": graph.n_nodes if some is None else len(some),
+            "among": compared,
             "exact": not by_index,
-            "index": str(said) if by_index else None,
+            "index": str(index) if by_index else None,
             "similar": answers,
-            "notes": notes_of(opened),
+            "notes": list(opened.notes),
         }
         print_json(report)
         return
-    if opened.from_tables and not output.quiet:
-        print_notes(opened)
+    opened.print_notes(output)
     for answer in answers:
         _print(answer)
-    compared = f"compared with {graph.n_nodes if some is None else len(some):,} nodes, exact"
-    say(f"found by the index {escape(str(said))}: a few may be missed" if by_index else compared)
+    how = f"found by the index {escape(str(index))}: a few may be missed"
+    say(how if by_index else f"compared with {compared:,} nodes, exact")
 
 
-def _ready(on: NodeModelOnGraph, path: Path, exact: bool | None) -> Path | None:
-    """Read the index beside a model, or make it where it is asked for; its path, None where there is none."""
-    from kernode.explain.similar import index_path, load_index, save_index
+def conditions(given: list[str]) -> dict[str, Any]:
+    """Columns and what they must have: a value, or bounds with two dots between.
+
+    >>> conditions(["venue=ICML", "year=2000..2005", "pages=..8"])
+    {'venue': 'ICML', 'year': ('2000', '2005'), 'pages': (None, '8')}
+    """
+    wanted: dict[str, Any] = {}
+    for text in given:
+        column, _, value = (part.strip() for part in text.partition("="))
+        low, dots, high = (part.strip() for part in value.partition(".."))
+        if not column or not value or (dots and not (low or high)):
+            raise bad_setting("where", "COLUMN=VALUE or COLUMN=LOW..HIGH", text)
+        if column in wanted:
+            raise InputError(f"{column!r} has two conditions. Give one.", "duplicate", setting="where")
+        wanted[column] = (low or None, high or None) if dots else value
+    return wanted
+
+
+def _ready_index(model: Any, path: Path, exact: bool | None) -> Path | None:
+    """Load the index of a model's file, or make it with ``exact=False``; None where all are compared."""
+    from kernode.explain.similar import index_path
     from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
 
     place = index_path(path)
-    by_default = exact is None and on.graph.n_nodes >= FROM_NODES and is_installed()
-    if exact or (exact is None and not by_default):
+    usual = model.graph_.n_nodes >= FROM_NODES and is_installed() and place.exists()
+    if exact or (exact is None and not usual):
         return None
-    if place.exists():
-        try:
-            load_index(on, place)
+    try:
+        if place.exists():
+            model.load_index(place)
             return place
-        except StaleIndexError as error:
-            if exact is None:
-                warn(f"{error} Every node was compared.")
-                return None
-    if exact is None:
-        return None
-    return save_index(on, place)
+    except StaleIndexError as error:
+        if exact is None:
+            warn(f"{error} Every node was compared.")
+            return None
+    saved: Path = model.save_index(place)
+    return saved
 
 
 def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
-    """What is said of one node."""
+    """A node, and those similar to it, each with its known class."""
     from kernode.graph import positions
 
-    nodes = [query, *(int(node) for node in graph.find([node for node, _ in found]))] if found else [query]
-    own, *others = zip(names_of(graph, positions(nodes)).tolist(), _classes(graph, nodes), strict=True)
+    nodes = positions([query, *(graph.find([node for node, _ in found]) if found else ())])
+    classes = [None if label < 0 else graph.class_names[label] for label in graph.labels[nodes].tolist()]
+    own, *others = zip(names_of(graph, nodes).tolist(), classes, strict=True)
     return {
         "node": own[0],
         "class": own[1],
@@ -143,20 +158,12 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
     }
 
 
-def _classes(graph: Graph, nodes: list[int]) -> list[str | None]:
-    """Known classes of nodes."""
-    return [None if graph.labels[node] < 0 else graph.class_names[graph.labels[node]] for node in nodes]
-
-
 def _print(answer: dict[str, Any]) -> None:
     known = "" if answer["class"] is None else f", {answer['class']}"
-    table = new_table(
-        ("rank", "node", "similarity", "class"),
-        left=("node", "class"),
-        title=escape(f"alike to {answer['node']}{known}"),
-        title_justify="left",
-    )
+    title = escape(f"most similar to {answer['node']}{known}")
+    columns = ("rank", "node", "similarity", "class")
+    table = new_table(columns, left=("node", "class"), title=title, title_justify="left")
     for rank, one in enumerate(answer["similar"], 1):
-        similarity, of_class = f"{one['similarity']:.4f}", "–" if one["class"] is None else one["class"]
-        table.add_row(str(rank), escape(str(one["node"])), similarity, escape(of_class))
+        of_class = "–" if one["class"] is None else one["class"]
+        table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(of_class))
     print_table(table)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernode.cli.console import check_apart, check_writable, print_json, progress
-from kernode.cli.curves import check_board
-from kernode.cli.graph_source import require_labels
+from kernode.cli.console import print_json, progress
+from kernode.cli.files import check_apart, check_writable
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options import RUN, GraphOptions, OutputOptions, SplitOption, TensorBoardOption
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
+from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
 from kernode.cli.reports.tune import (
     METRICS,
     command_of,

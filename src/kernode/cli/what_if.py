@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.chosen_nodes import names_of, one_node
 from kernode.cli.console import new_table, print_json, print_table, progress, say
-from kernode.cli.graph_source import notes_of
-from kernode.cli.options import AskedModelOptions, OutputOptions
-from kernode.errors import InputError
+from kernode.cli.options.model import QueryOptions, as_node, names_of
+from kernode.cli.options.run import OutputOptions
+from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.explain.what_if import Smallest, WhatIf
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def what_if(
     *,
-    model: AskedModelOptions,
+    model: QueryOptions,
     node: Annotated[str, typer.Argument(help="A node: its name, or its index where nodes have no names.")],
     add: Annotated[
         list[str] | None, typer.Option(help="A node that it would have an edge with; may be repeated.")
@@ -49,59 +48,57 @@ def what_if(
     Example: [bold]kernode what-if cora.safetensors 35 --remove 1137466[/], or [bold]kernode what-if
     cora.safetensors 35 --smallest edges[/]
     """
-    from kernode.explain.what_if import changed_features, smallest_change
-    from kernode.explain.what_if import what_if as answer
-    from kernode.graph.edits import Edit
-
-    if smallest is not None and (add or remove or set_to):
-        raise InputError("--smallest searches by itself. Leave out --add, --remove and --set.")
-    if smallest is None and not (add or remove or set_to):
-        raise InputError("nothing would change. Give --add, --remove or --set, or --smallest edges.")
     if smallest not in (None, "edges", "features"):
-        raise InputError(f"--smallest must be edges or features. Got {smallest!r}.")
+        raise bad_setting("smallest", "edges or features", smallest)
+    if bool(add or remove or set_to) == (smallest is not None):
+        raise InputError(
+            "give either what would change, or of what to search for the smallest change.",
+            "conflict" if smallest else "missing", setting=("add", "remove", "set_to", "smallest"),
+        )  # fmt: skip
+    search: Smallest | None = None
     with progress("what-if", quiet=output.silent):
         opened = model.open()
-        on = opened.on
-        v = one_node(on.graph, node, "NODE")
+        graph, v = opened.graph, as_node(opened.graph, node)
         if smallest is None:
-            edit = Edit(
-                tuple((v, one_node(on.graph, one, "--add")) for one in add or ()),
-                tuple((v, one_node(on.graph, one, "--remove")) for one in remove or ()),
-                changed_features(on.graph, v, *_settings(on.graph, set_to or [])),
-            )
-            found, search = answer(on, v, edit), None
+            features, columns = _changes(graph, set_to or [])
+            edges = {name: [as_node(graph, one) for one in given or ()] for name, given in
+                     (("add", add), ("remove", remove))}  # fmt: skip
+            found = opened.model.what_if(v, **edges, features=features, columns=columns)
         else:
-            search = smallest_change(on, v, smallest)  # type: ignore[arg-type]
+            search = opened.model.smallest_change(v, smallest)
             found = search.result
     if output.json:
-        report = {"model": str(model.model), "dataset": on.graph.name, **_report(found)}
+        report = {"model": str(model.model), "dataset": graph.name, **_report(found)}
         if search is not None:
-            found_by = {"proved": search.proved, "tried": search.tried}
-            report["smallest"] = {"of": smallest, "found": _found(on.graph, search), **found_by}
-        print_json({**report, "notes": notes_of(opened)})
+            report["smallest"] = {"of": smallest, "found": _named(graph, search), "proved": search.proved,
+                                  "tried": search.tried}  # fmt: skip
+        print_json({**report, "notes": list(opened.notes)})
         return
     if search is not None:
-        _print_search(on.graph, search)
+        _print_search(graph, search)
     _print(found)
 
 
-def _settings(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[str, Any]]:
+def _changes(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[str, Any]]:
     """Features as the model sees them, and columns of the node's table as that has them."""
     features: dict[str, float] = {}
     columns: dict[str, Any] = {}
     for text in given:
-        name, value, of_table = _setting(graph, text)
+        name, value, of_table = _change(graph, text)
         if name in features or name in columns:
-            raise InputError(f"--set is given twice for {name!r}. Give it once.")
+            raise InputError(f"{name!r} is given twice.", "duplicate", setting="set_to", name=name)
         if of_table:
             columns[name] = value or None  # nothing: the value is missing
-        else:
-            features[name] = _number(text, value)
+            continue
+        try:
+            features[name] = float(value)
+        except ValueError:
+            raise bad_setting("set_to", "FEATURE=NUMBER", text) from None
     return features, columns
 
 
-def _setting(graph: Graph, text: str) -> tuple[str, str, bool]:
-    """A name, its value, and whether it is a column of a table, all of whose features change with it."""
+def _change(graph: Graph, text: str) -> tuple[str, str, bool]:
+    """A name, its value, and whether it is a column of a table, which may have several features."""
     from kernode.explain.explain import feature_names
     from kernode.io.tables.conditions import column_named
 
@@ -112,17 +109,10 @@ def _setting(graph: Graph, text: str) -> tuple[str, str, bool]:
     if feature in feature_names(graph) and feature not in table:  # topic=art of a category, a degree
         return feature, number, False
     if not sign:
-        raise InputError(f"--set must be COLUMN=VALUE. Got {text!r}.")
+        raise bad_setting("set_to", "COLUMN=VALUE", text)
     column = next((name for name in table if text.startswith(f"{name}=")), text.partition("=")[0])
-    column_named(graph, column)  # or says those that there are
+    column_named(graph, column)  # raises where there is no such column
     return column, text.removeprefix(f"{column}="), True
-
-
-def _number(text: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError(f"--set must be FEATURE=NUMBER. Got {text!r}.") from None
 
 
 def _report(found: WhatIf) -> dict[str, Any]:
@@ -131,31 +121,31 @@ def _report(found: WhatIf) -> dict[str, Any]:
     return {"node": found.node, "was": found.was, "becomes": found.becomes, "before": before, "after": after}
 
 
-def _found(graph: Graph, search: Smallest) -> list[Any]:
+def _named(graph: Graph, search: Smallest) -> list[Any]:
     import numpy as np
 
     from kernode.explain.explain import feature_names
 
     if search.what == "features":
         return [feature_names(graph)[one] for one in search.found]
-    return names_of(graph, np.array(search.found, np.int64)).tolist()
+    return list(names_of(graph, np.array(search.found, np.int64)).tolist())
 
 
 def _print_search(graph: Graph, search: Smallest) -> None:
-    own = f"of its own {search.what}"
+    computed = f"({search.tried:,} answers computed)"
     if not search.found:
-        say(f"no choice {own} was found that changes the class ({search.tried:,} answers computed)")
+        say(f"no choice of its own {search.what} was found that changes the class {computed}")
         return
-    listed = ", ".join(escape(str(one)) for one in _found(graph, search))
+    listed = ", ".join(escape(str(one)) for one in _named(graph, search))
     fewest = "no fewer do" if search.proved else "none of them can be left out; fewer others might do"
-    say(f"without {len(search.found)} {own} it would get another class: [bold]{listed}[/]")
-    say(f"[dim]{fewest} ({search.tried:,} answers computed)[/]")
+    say(f"without {len(search.found)} of its own {search.what} it gets another class: [bold]{listed}[/]")
+    say(f"[dim]{fewest} {computed}[/]")
 
 
 def _print(found: WhatIf) -> None:
-    arrow = f"stays {escape(str(found.was))}" if found.was == found.becomes else (
-        f"{escape(str(found.was))} becomes {escape(str(found.becomes))}")  # fmt: skip
-    say(f"[bold]{escape(str(found.node))}[/]: [bold]{arrow}[/]")
+    was, becomes = escape(str(found.was)), escape(str(found.becomes))
+    change = f"stays {was}" if was == becomes else f"{was} becomes {becomes}"
+    say(f"[bold]{escape(str(found.node))}[/]: [bold]{change}[/]")
     table = new_table(("class", "before", "after"), left=("class",), box=None, pad_edge=False)
     order = sorted(range(len(found.classes)), key=lambda i: -max(found.before[i], found.after[i]))
     for i in order[:5]:

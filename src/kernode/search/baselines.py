@@ -1,8 +1,8 @@
 """Methods for comparison: the paper's with parts exchanged, and baselines with well-chosen settings.
 
-Each has candidate settings, of which validation accuracy picks one. Those of the baselines are what was published
-for graphs of each kind (Luo, Shi and Wu 2024 for GCN, GraphSAGE and GAT, marked with the graph that they were tuned
-for; the others from their papers), with raw and scaled rows, several learning rates, widths and decays.
+Each has candidate settings, of which validation accuracy picks one. Those of the baselines are what was
+published for graphs of each kind (Luo, Shi and Wu 2024 for GCN, GraphSAGE and GAT, marked with the graph that
+they were tuned for; the others from their papers), with raw and scaled rows, and several rates and widths.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ GAT_SETTINGS = (
 
 
 def _gpr(width: int, teleport: float, scaled: bool) -> FeatureMap:
-    """Chien et al.: ten plain hops whose weights are learned from a personalised-PageRank start."""
+    """Chien et al.: ten plain hops, their weights learned from personalised PageRank's."""
     return Diffusion((width,), teleport=teleport, normalize_rows=scaled)
 
 
@@ -149,8 +149,8 @@ METHODS = {
     one.name: one
     for one in (
         ComparedMethod("k3", "K3", "k3", _WIDE, _USUAL),
-        # As `kernode fit` by default, without settings that were searched for on a data set: it chooses among the
-        # candidates of "auto" on each split alone.
+        # As `kernode fit` by default, without settings that were searched for on a data set: it chooses among
+        # the candidates of "auto" on each split alone.
         ComparedMethod("default", "the default", AUTO),
         ComparedMethod("n1", "N1: K3 without L_K", "n1", _WIDE, _USUAL),
         ComparedMethod("k3-c1", "K3 with ω = 1, not learned", "k3", _WIDE | {"hop_weights": 1.0}, _USUAL),
@@ -162,17 +162,17 @@ METHODS = {
             "k3-heavy", "K3, heavier L_K, ω = 1", "k3", _HEAVY,
             _grid(weight_decay=(1e-4, 5e-3), input_dropout=(0.3, 0.7)),
         ),
-        ComparedMethod("gcn", "GCN", "gcn", candidates=GCN_SETTINGS),
-        ComparedMethod("appnp", "APPNP", "appnp", candidates=APPNP_SETTINGS),
-        ComparedMethod("gat", "GAT", "gat", candidates=GAT_SETTINGS),
-        ComparedMethod("sgc", "SGC", "sgc", candidates=SGC_SETTINGS),
-        ComparedMethod("sage", "GraphSAGE", "sage", candidates=SAGE_SETTINGS),
-        ComparedMethod("gprgnn", "GPRGNN", "n1", candidates=GPRGNN_SETTINGS),
-        ComparedMethod("gcnii", "GCNII", "gcnii", candidates=GCNII_SETTINGS),
-        ComparedMethod("mlp", "MLP", "mlp", candidates=MLP_SETTINGS),
-        ComparedMethod("label-propagation", "label propagation", "label-propagation", candidates=LABEL_SETTINGS),
+        ComparedMethod("gcn", "GCN", "gcn", {}, GCN_SETTINGS),
+        ComparedMethod("appnp", "APPNP", "appnp", {}, APPNP_SETTINGS),
+        ComparedMethod("gat", "GAT", "gat", {}, GAT_SETTINGS),
+        ComparedMethod("sgc", "SGC", "sgc", {}, SGC_SETTINGS),
+        ComparedMethod("sage", "GraphSAGE", "sage", {}, SAGE_SETTINGS),
+        ComparedMethod("gprgnn", "GPRGNN", "n1", {}, GPRGNN_SETTINGS),
+        ComparedMethod("gcnii", "GCNII", "gcnii", {}, GCNII_SETTINGS),
+        ComparedMethod("mlp", "MLP", "mlp", {}, MLP_SETTINGS),
+        ComparedMethod("label-propagation", "label propagation", "label-propagation", {}, LABEL_SETTINGS),
         # How far errors and labels spread is chosen on each split besides.
-        ComparedMethod("correct-and-smooth", "Correct & Smooth", "correct-and-smooth", candidates=MLP_SETTINGS),
+        ComparedMethod("correct-and-smooth", "Correct & Smooth", "correct-and-smooth", {}, MLP_SETTINGS),
     )
 }  # fmt: skip
 

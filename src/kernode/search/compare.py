@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +15,10 @@ import torch
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.graph import Graph
-from kernode.io import Split, split_nodes
+from kernode.io import split_nodes
 from kernode.io.node_split import is_per_class
 from kernode.losses import Hinge, Joint, KernelLoss
+from kernode.maps.former import former_json
 from kernode.models.halving import RUNGS
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
@@ -81,7 +81,7 @@ class Comparison:
 
 def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
     """Return settings as in stored results of all versions: those of a loss are among those of training."""
-    described = method.to_json()
+    described = former_json(method.to_json())
     loss = method.loss if isinstance(method, Method) else Joint()
     if isinstance(loss, Joint):
         joint = loss
@@ -101,7 +101,7 @@ def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
 
 
 def _rule(method: ComparedMethod, candidates: int, choose_on: int) -> dict[str, Any]:
-    """How a candidate is chosen, as far as it decides the figures; {}: on each split, or one candidate alone."""
+    """How a candidate is chosen, as far as it decides the figures; {}: on each split, or only one exists."""
     if method.variant in CHOICES:
         return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
     return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}
@@ -118,11 +118,11 @@ def run_comparisons(
 ) -> list[dict[str, Any]]:
     """Return the figures of comparisons: stored ones, and others measured and stored as they finish.
 
-    They run under ``joblib.parallel_config``, each with so many ``threads``. ``local`` gives the ``callbacks`` of one
-    that runs in this process, by its title; ``progress`` is called with the number of those done.
+    They run under ``joblib.parallel_config``, each with so many ``threads``. ``local`` gives the
+    ``callbacks`` of one that runs here, by its title; ``progress`` is called with the number of those done.
     """
     todo = [*{one.digest: one for one in comparisons if not results.find(one)}.values()]
-    tasks = [Task(measure, (one.graph, one.method, one.splits, one.split, one.choose_on)) for one in todo]
+    tasks = [Task(_evaluate, (one.graph, replace(one, graph=None))) for one in todo]  # type: ignore[arg-type]
 
     def titled(number: int) -> AbstractContextManager[dict[str, Any]]:
         one = todo[number]
@@ -140,26 +140,39 @@ def run_comparisons(
     return [results.find(one) or found[one.digest] for one in comparisons]
 
 
-def measure(
-    place: Place,
-    graph: Graph,
-    method: ComparedMethod,
-    count: int,
-    split: str,
-    choose_on: int,
-    callbacks: tuple[Callback, ...] = (),
-) -> dict[str, Any]:
-    """Return the figures of a comparison, with the machine and the seconds that it took."""
-    started = time.perf_counter()
-    splits = split_nodes(graph, split, range(count))
-    figures = evaluate(graph, method, splits, place, callbacks, choose_on)
+def _evaluate(place: Place, graph: Graph, without_graph: Comparison, **options: Any) -> dict[str, Any]:
+    """A task: the graph is an argument of its own."""
+    return evaluate(replace(without_graph, graph=graph), place, **options)
+
+
+def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ...] = ()) -> dict[str, Any]:
+    """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
+
+    Where every candidate failed, ``failed`` says why, and there are no figures.
+    """
+    started, graph, method = time.perf_counter(), comparison.graph, comparison.method
+    splits = split_nodes(graph, comparison.split, range(comparison.splits))
+    trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
+    rule = _rule(method, len(trials.candidates), comparison.choose_on)
+    if "choose_on" in rule:
+        picked = by_first_splits(trials, comparison.choose_on)
+    else:
+        picked = by_halving(trials) if rule else by_each_split(trials)
+    chosen = [trials.trained(s)[c] for s, c in enumerate(picked or [])]
+    scores = [_test_scores(trial, split.test) for trial, split in zip(chosen, splits, strict=bool(chosen))]
     products = torch.get_float32_matmul_precision()
     train, test = len(splits[0].train), len(splits[0].test)
-    return figures | {
+    return {
+        "tried": [_tried(trials, number) for number in range(len(trials.candidates))],
+        "chosen": picked or [],
+        "validation": [round(trial.validation, 4) for trial in chosen],
+        # The last two are empty without a kernel, or with too many nodes.
+        **{name: [round(one[i], 4) for one in scores if len(one) > i] for i, name in enumerate(FIGURES)},
+        **({} if picked else {"failed": _failed(trials)}),
         "nodes": {"train": train, "test": test},
-        # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is in two
-        # splits: each is a draw of its own, and Student's test is right about this graph.
-        "overlap": 0.0 if is_per_class(split) else test / train,
+        # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is
+        # in two splits: each is a draw of its own, and Student's test is right about this graph.
+        "overlap": 0.0 if is_per_class(comparison.split) else test / train,
         "seconds": round(time.perf_counter() - started, 2),
         "device": place.device.type,
         "machine": machine(place.device.type),
@@ -167,43 +180,15 @@ def measure(
     }
 
 
-def evaluate(
-    graph: Graph,
-    method: ComparedMethod,
-    splits: list[Split],
-    place: Place,
-    callbacks: tuple[Callback, ...] = (),
-    choose_on: int = CHOOSE_ON,
-) -> dict[str, Any]:
-    """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
-
-    Where every candidate failed, ``failed`` says why, and there are no figures.
-    """
-    trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
-    rule = _rule(method, len(trials.candidates), choose_on)
-    if "choose_on" in rule:
-        picked = by_first_splits(trials, choose_on)
-    else:
-        picked = by_halving(trials) if rule else by_each_split(trials)
-    figures: dict[str, Any] = {"tried": [_tried(trials, number) for number in range(len(trials.candidates))]}
-    if picked is None:
-        failures = [one for one in trials.done.values() if isinstance(one, Failure)]
-        return (
-            figures
-            | {name: [] for name in ("chosen", "validation", *FIGURES)}
-            | {"failed": _failed(failures)}
-        )
-    chosen = [trials.trained(s)[c] for s, c in enumerate(picked)]
-    scored = _test_scores(trials, chosen)
-    figures |= {"chosen": picked, "validation": [round(trial.validation, 4) for trial in chosen]}
-    for i, name in enumerate(FIGURES):  # the last two are empty without a kernel, or with too many nodes
-        figures[name] = [round(found[i], 4) for found in scored if len(found) > i]
-    return figures
+def _test_scores(trial: Trial, nodes: np.ndarray) -> list[float]:
+    """Accuracy on test nodes and, with a kernel, retrieval."""
+    on = trial.on.of_replicas([trial.replica])
+    return [float(accuracies(on, [nodes])[0]), *(retrieval_of_run(on, 0, nodes) or [])]
 
 
 def _tried(trials: Trials, number: int) -> dict[str, Any]:
     """A candidate's validation accuracy on each split that it was trained on; None where it failed."""
-    own = [one for (_, c), one in sorted(trials.done.items(), key=lambda item: item[0]) if c == number]
+    own = [trials.done[cell] for cell in sorted(trials.done) if cell[1] == number]
     failures = [one.sentence for one in own if isinstance(one, Failure)]
     return {
         "settings": trials.candidates[number].settings,
@@ -212,8 +197,9 @@ def _tried(trials: Trials, number: int) -> dict[str, Any]:
     }
 
 
-def _failed(failures: list[Failure]) -> dict[str, str]:
+def _failed(trials: Trials) -> dict[str, str]:
     """Why there are no figures."""
+    failures = [one for one in trials.done.values() if isinstance(one, Failure)]
     reasons = {one.why for one in failures}
     why = next(one for one in ("memory", "refused", "diverged") if one in reasons)
     sentence = "every candidate diverged, was refused or did not fit into memory"
@@ -224,17 +210,3 @@ def _failed(failures: list[Failure]) -> dict[str, str]:
             "refused": failures[0].sentence.rstrip("."),
         }[why]
     return {"why": why, "sentence": sentence}
-
-
-def _test_scores(trials: Trials, chosen: list[Trial]) -> list[list[float]]:
-    """Accuracy and, with a kernel, retrieval on the test nodes of each split."""
-    by_stack: dict[int, list[int]] = defaultdict(list)
-    for s, trial in enumerate(chosen):
-        by_stack[id(trial.on)].append(s)
-    found: dict[int, list[float]] = {}
-    for own in by_stack.values():
-        on = chosen[own[0]].on.of_replicas([chosen[s].replica for s in own])
-        nodes = [trials.splits[s].test for s in own]
-        for i, (s, accuracy) in enumerate(zip(own, accuracies(on, nodes), strict=True)):
-            found[s] = [float(accuracy), *(retrieval_of_run(on, i, np.asarray(nodes[i])) or [])]
-    return [found[s] for s in range(len(chosen))]

@@ -1,4 +1,4 @@
-"""Report of a comparison as plain values: figures, paired differences, and answers to the paper's questions."""
+"""Report of a comparison as plain values: figures, paired differences, answers to questions."""
 
 from __future__ import annotations
 

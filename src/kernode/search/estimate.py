@@ -21,8 +21,8 @@ from kernode.training.memory import least_needed, refusal
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-# Epochs that are not counted, and those that are. A GPU captures an epoch after its warm-up, and reports its epochs
-# now and then only, so that more of them are measured.
+# Epochs that are not counted, and those that are. A GPU captures an epoch after its warm-up, and reports its
+# epochs now and then only, so that more of them are measured.
 _FIRST = {"cpu": 1, "cuda": WARM_UP + 1}
 _COUNTED = {"cpu": 2, "cuda": 20}
 
@@ -69,11 +69,6 @@ class Estimate:
             return True
         return False if self.free is not None and self.least > self.free else None
 
-    @property
-    def seconds(self) -> float | None:
-        """Seconds of the whole run."""
-        return None if self.measured is None else self.measured.total(self.training.epochs)
-
     def verdict(self) -> str:
         """Return a sentence that says whether it fits."""
         if self.fits is False:
@@ -118,15 +113,10 @@ def estimate(
     need, free = least_needed(sizes, method, training, run.place), free_at(run.place)
     found = Estimate(sizes=sizes, method=method, training=training, run=run, least=need, free=free)
     graph = sizes.graph
-    if (
-        not measured
-        or found.fits is False
-        or not training.epochs
-        or graph is None
-        or not (graph.labels >= 0).any()
-    ):
-        return found
-    return replace(found, measured=measure(graph, method, training, run))
+    if graph is None or not (graph.labels >= 0).any() or not training.epochs:
+        return found  # nothing to measure
+    may_fit = measured and found.fits is None
+    return replace(found, measured=measure(graph, method, training, run)) if may_fit else found
 
 
 def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> Measured:
@@ -141,9 +131,8 @@ def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> M
     fit_report(on, splits, task.nodes)
     ended = time.perf_counter()
     if not clock.epochs:  # nothing is learned
-        return Measured(
-            epochs=0, preparing=ended - started, epoch=0.0, evaluating=0.0, peak=peak_at(run.place)
-        )
+        whole = ended - started
+        return Measured(epochs=0, preparing=whole, epoch=0.0, evaluating=0.0, peak=peak_at(run.place))
     last, until = clock.epochs[-1]
     first, since = next((one for one in clock.epochs[:-1] if one[0] >= _FIRST[device]), clock.epochs[0])
     epoch = (until - since) / max(1, last - first)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kernode.errors import FileError
 from kernode.progress import note
@@ -21,45 +21,33 @@ def digest_of(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
 
-class Keyed(Protocol):
-    """Something with a stored result: every setting that decides it, their digest, and a readable name."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...  # noqa: D102
-
-    @property
-    def digest(self) -> str: ...  # noqa: D102
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
 class Results:
-    """The folder that new results are written to, and the folders that stored ones are read from."""
+    """The folder that new results are written to, and the folders that stored ones are read from.
+
+    A cell has ``settings`` that decide its result, their ``digest``, and a ``name``.
+    """
 
     folder: Path
     sources: tuple[Path, ...]
 
     @classmethod
     def of(cls, folder: Path | None) -> Results:
-        """The named folder; ./results where none is named."""
+        """Use this folder, by default ./results."""
         folder = folder or Path("results")
         return cls(folder, (folder,))
 
-    def find(self, cell: Keyed) -> dict[str, Any] | None:
+    def find(self, cell: Any) -> dict[str, Any] | None:
         """Return the stored result of a cell, or None."""
         path = self._paths.get(cell.digest)
         if path is None:
             return None
         record = read_record(path)
         if digest_of(record.get("settings", {})) != cell.digest:
-            raise FileError(
-                f"{path} holds other settings than its name says. Delete it.", "damaged-file", path=path
-            )
+            raise _damaged(path, "holds other settings than its name says")
         return record
 
-    def save(self, cell: Keyed, figures: Mapping[str, Any]) -> Path:
+    def save(self, cell: Any, figures: Mapping[str, Any]) -> Path:
         """Store a result."""
         path = self.folder / cell.settings["kind"] / f"{cell.name}-{cell.digest}.json"
         values = {"settings": dict(cell.settings), **figures}
@@ -68,7 +56,7 @@ class Results:
         note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
-    def unfinished(self, cell: Keyed) -> Path:
+    def unfinished(self, cell: Any) -> Path:
         """Return the checkpoint file of a long cell."""
         return self.folder / f".unfinished-{cell.digest}.safetensors"
 
@@ -86,12 +74,14 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise FileError(
-            f"{path} is not a stored result ({error}). Delete it.", "damaged-file", path=path
-        ) from None
+        raise _damaged(path, f"is not a stored result ({error})") from None
     if not isinstance(record, dict):
-        raise FileError(f"{path} is not a stored result. Delete it.", "damaged-file", path=path)
+        raise _damaged(path, "is not a stored result")
     return record
+
+
+def _damaged(path: Path, what: str) -> FileError:
+    return FileError(f"{path} {what}. Delete it.", "damaged-file", path=path)
 
 
 def _lines(values: Mapping[str, Any]) -> str:

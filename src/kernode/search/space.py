@@ -1,14 +1,14 @@
 """What a search for settings solves: the values to try, and their score on validation data.
 
-The structure of a map is shared by all replicas of a stack, so it has few choices; training settings may differ
-between replicas and are ranges.
+The structure of a map is shared by all replicas of a stack, so it has few choices; training settings may
+differ between replicas and are ranges.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from kernode.config import has_setting
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io import Split, split_nodes
-from kernode.io.edge_split import EdgeSplit, split_edges
+from kernode.io.edge_split import split_edges
 from kernode.kernels import Normalized
 from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
@@ -37,6 +37,7 @@ from kernode.training.settings import Training
 
 Settings = dict[str, Any]  # by name, as `configure` takes them
 Choices = tuple[Any, ...]
+Callbacks = tuple[Callback, ...]
 
 
 @dataclass(frozen=True)
@@ -73,18 +74,11 @@ class Space:
         return {name: one for name, one in self.training.items() if not (without and name == "dropout")}
 
     def settings(self, structure: dict[str, Any], training: dict[str, float]) -> Settings:
-        """Return drawn values as `configure` takes them; four digits, so that a file holds exactly what was tried."""
+        """Return drawn values as `configure` takes them; four digits, as in a settings file."""
         settings = dict(structure)
         if "hidden" in settings:
             settings["hidden"] = [settings["hidden"]] * self.layers if settings["hidden"] else []
         return settings | {name: float(f"{value:.4g}") for name, value in training.items()}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the space as plain values."""
-        return {
-            "structure": {name: list(values) for name, values in self.structure.items()},
-            "training": {name: asdict(values) for name, values in self.training.items()},
-        }
 
 
 def search_space(method: Method | LinkMethod, training: Training, choices: Mapping[str, Choices]) -> Space:
@@ -95,7 +89,7 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
         raise InputError(
             f"{kind} has no settings to search for. Choose another variant.", "setting", setting="variant"
         )
-    structure, layers = dict(choices), len(getattr(feature_map, "hidden", ()))
+    structure, layers = dict(choices), len(getattr(feature_map.unwrapped, "hidden", ()))
     if layers == 0 and 0 not in structure.get("hidden", (0,)):
         del structure["hidden"]  # a method of one layer stays one
     own = {name: _own_value(method, training, name) for name in structure}
@@ -113,7 +107,7 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
 def _own_value(method: Method | LinkMethod, training: Training, name: str) -> Any:
     """A method's own value of a setting, in the form of a choice."""
     if name == "hidden":
-        return next(iter(getattr(method.map, "hidden", ())), 0)
+        return next(iter(getattr(method.map.unwrapped, "hidden", ())), 0)
     if name == "normalized":
         return isinstance(method.kernel, Normalized)
     part: Any = {"training": training, "method": method}.get(part_of(name)) or getattr(method, part_of(name))
@@ -146,8 +140,8 @@ def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) ->
 class Problem:
     """A graph, a variant and a validation metric: "accuracy" or "map" of nodes, or "auc" of links.
 
-    No test node or edge has a part in it. All replicas share the split of the first seed: test nodes of one random
-    split are training nodes of another.
+    No test node or edge has a part in it. All replicas share the split of the first seed: test nodes of one
+    random split are training nodes of another.
     """
 
     graph: Graph
@@ -170,11 +164,6 @@ class Problem:
         if self.of_links:
             return None
         return self.split or ("fastgcn" if known_name(self.graph) else "jk")
-
-    @property
-    def others(self) -> dict[str, Any]:
-        """All fields but the graph."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "graph"}
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -216,7 +205,10 @@ class Problem:
             "runs": self.replicas,
             "seed": self.seed,
             "epochs": self.fixed["epochs"],
-            "space": self.space.to_json(),
+            "space": {
+                "structure": {name: list(values) for name, values in self.space.structure.items()},
+                "training": {name: asdict(values) for name, values in self.space.training.items()},
+            },
         }
         if self.of_links:
             return facts
@@ -238,28 +230,19 @@ class Problem:
             )  # fmt: skip
         return [split]
 
-    @cached_property
-    def edges(self) -> EdgeSplit:
-        """VGAE's split, that of `kernode links` with the same seed."""
-        return split_edges(self.graph, self.seed)
-
     def task(self, trials: int, run: Run) -> Task:
         """Return the task of a stack of trials."""
         if self.of_links:
-            return LinkTask(self.graph, self.edges, run)
+            return LinkTask(self.graph, split_edges(self.graph, self.seed), run)
         return NodeTask.of_splits(self.graph, self.parts * (trials * self.replicas), run)
 
-    def measure(
-        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
-    ) -> np.ndarray:
+    def measure(self, settings: list[Settings], place: Place, callbacks: Callbacks = ()) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
         changes = dict(settings[0])
-        for name in self.space.training:
-            if name in changes:
-                changes[name] = tuple(one[name] for one in settings for _ in self.seeds)
+        for name in self.space.training.keys() & changes.keys():
+            changes[name] = tuple(one[name] for one in settings for _ in self.seeds)
         task = self.task(len(settings), Run(self.seeds * len(settings), place, callbacks))
         model: Any = fit_candidates(task, {self.variant: self.configured(changes)}).model
-        best = model.history[f"validation_{self.metric}"][
-            model.kept_epochs - 1, np.arange(len(model.kept_epochs))
-        ]
-        return np.asarray(best).reshape(len(settings), -1)
+        epochs, replicas = model.kept_epochs - 1, np.arange(len(model.kept_epochs))
+        best: np.ndarray = model.history[f"validation_{self.metric}"][epochs, replicas]
+        return best.reshape(len(settings), -1)

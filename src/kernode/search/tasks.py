@@ -1,17 +1,15 @@
 """Many trainings: as tasks of joblib (loky, Dask, Ray), and as the replicas of a stack.
 
-``joblib.parallel_config`` chooses the workers; without it tasks run in this process, one after the other. Results
-are the same either way: device, precision and number of threads travel with the task. So do its arguments, the
-graph among them: a worker need not have this machine's files. A graph is an argument of its own that reports its
-size (``Graph.__sizeof__``): loky's workers map its arrays from one file, Dask and Ray send it to each worker once.
+``joblib.parallel_config`` chooses the workers; without it tasks run in this process, one after the other.
+Results are the same either way: device, precision and number of threads travel with the task, and so do its
+arguments. A graph is an argument of its own that reports its size (``Graph.__sizeof__``): loky's workers map
+its arrays from one file, Dask and Ray send it to each worker once.
 """
 
 from __future__ import annotations
 
-import copy
 import gc
 import logging
-import os
 import pickle
 import signal
 import threading
@@ -21,6 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from logging.handlers import QueueHandler
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -37,7 +36,7 @@ RETRIES = 2  # after lost workers, in a row and without a task that finished
 # Keyword arguments, such as callbacks, of a task that runs in this process, by its number.
 Local = Callable[[int], AbstractContextManager[dict[str, Any]]]
 Member, Result = TypeVar("Member"), TypeVar("Result")
-_one_at_a_time = threading.RLock()  # an environment belongs to the process
+_one_at_a_time = threading.RLock()
 
 
 class Task(NamedTuple):
@@ -69,8 +68,7 @@ class Environment:
     def applied(self) -> Iterator[Place]:
         """Apply the settings to this process for one task; tasks in other threads wait."""
         repeatable = deterministic() if self.deterministic else nullcontext()
-        threads = threadpool_limits(self.threads, user_api="blas")
-        with _one_at_a_time, repeatable, cpu_threads(self.threads), threads:
+        with _one_at_a_time, repeatable, cpu_threads(self.threads), threadpool_limits(self.threads, "blas"):
             before = torch.get_float32_matmul_precision()
             torch.set_float32_matmul_precision(self.float32_products)
             try:
@@ -88,7 +86,7 @@ class _Outcome(NamedTuple):
 
 
 class _LostWorkerError(Exception):
-    """A backend lost a worker; the message says how."""
+    pass
 
 
 def run_tasks(
@@ -96,16 +94,13 @@ def run_tasks(
 ) -> Generator[tuple[int, Any]]:
     """Yield the number and the result of each task as it finishes, in any order.
 
-    The error of a task ends all of them and is raised. After the loss of a worker, unfinished tasks run again.
-    To leave early, close this generator: that ends its workers.
+    The error of a task ends all of them and is raised. After the loss of a worker, unfinished tasks run
+    again. To leave early, close this generator: that ends its workers.
     """
-    environment = Environment.of(place, threads)
-    if not _has_workers():
+    environment, local = Environment.of(place, threads), local or (lambda number: nullcontext({}))
+    if not _prepare_workers():
         for number, task in enumerate(tasks):
-            with (
-                environment.applied() as own_place,
-                nullcontext({}) if local is None else local(number) as more,
-            ):
+            with environment.applied() as own_place, local(number) as more:
                 value = task.call(own_place, *task.arguments, **more)
             yield number, value
         return
@@ -123,36 +118,29 @@ def run_tasks(
             finished = f"{len(tasks) - len(left)} of {len(tasks)} tasks are done"
             if failed > RETRIES:
                 raise KernodeError(
-                    f"workers were lost {failed} times without finishing a task ({lost}). {finished}; the same call "
-                    "continues from there. A frequent cause is memory: run fewer at a time.",
+                    f"workers were lost {failed} times without finishing a task ({lost}). {finished}; the "
+                    "same call continues from there. A frequent cause is memory: run fewer at a time.",
                     "lost-workers",
                 ) from lost
             warn(f"a worker was lost ({lost}). {finished}; the others run again.")
-
-
-def _has_workers() -> bool:
-    from joblib.parallel import get_active_backend
-
-    backend, jobs = get_active_backend()
-    if type(backend).__name__ in ("DaskDistributedBackend", "RayBackend"):
-        return True
-    return bool(backend.effective_n_jobs(1 if jobs is None else jobs) > 1)
 
 
 def _outcomes(left: dict[int, Task], environment: Environment) -> Generator[_Outcome]:
     """Run tasks in workers."""
     from joblib import Parallel, delayed
 
-    _prepare_backend()
     calls = [delayed(_run)(number, environment, task.call, *task.arguments) for number, task in left.items()]
     results: Any = None
     try:
         with _interrupts_blocked():
             results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
-        for done in results:
+        for done in results:  # noqa: UP028 (which would close them before warnings are ignored)
             yield done
     except Exception as error:
-        if not _lost_worker(error):
+        # A task's own error is part of its outcome. A timeout: a cluster has no worker at the moment.
+        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+        known = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
+        if not known and not packages & {"distributed", "ray"}:
             raise
         reason = " ".join(str(error).split()).partition(". ")[0]
         raise _LostWorkerError(f"{type(error).__name__}: {reason}") from error
@@ -161,17 +149,6 @@ def _outcomes(left: dict[int, Task], environment: Environment) -> Generator[_Out
             with warnings.catch_warnings():  # joblib warns of unfinished tasks
                 warnings.simplefilter("ignore")
                 results.close()
-
-
-def _repeat(done: _Outcome) -> None:
-    """Repeat the log, the warnings and the error of a worker in this process."""
-    for record in done.logged:
-        if log.isEnabledFor(record.levelno):
-            log.handle(record)
-    for sentence, category in done.warned:
-        warn(sentence, category)
-    if done.error is not None:
-        raise done.error
 
 
 def _run(number: int, environment: Environment, call: Callable[..., Any], *arguments: Any) -> _Outcome:
@@ -190,12 +167,15 @@ def _run(number: int, environment: Environment, call: Callable[..., Any], *argum
         return _Outcome(number, None, _portable(error))
 
 
-def _lost_worker(error: Exception) -> bool:
-    """Whether a backend reports the end of a worker; the error of a task is part of its outcome."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    # A timeout: a cluster has no worker at the moment.
-    lost = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
-    return lost or bool(packages & {"distributed", "ray"})
+def _repeat(done: _Outcome) -> None:
+    """Repeat the log, the warnings and the error of a worker in this process."""
+    for record in done.logged:
+        if log.isEnabledFor(record.levelno):
+            log.handle(record)
+    for sentence, category in done.warned:
+        warn(sentence, category)
+    if done.error is not None:
+        raise done.error
 
 
 def _portable(error: Exception) -> Exception:
@@ -210,28 +190,23 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-class _Records(logging.Handler):
+class _Records(QueueHandler):
     """Collect log records in a form that can be pickled."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)  # not the epochs: they are many
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        record = copy.copy(record)
-        record.msg, record.args, record.exc_info = record.getMessage(), None, None
-        record.fields = {**getattr(record, "fields", {}), "worker": os.getpid()}
-        self.records.append(record)
+    def enqueue(self, record: logging.LogRecord) -> None:
+        record.fields = {**getattr(record, "fields", {}), "worker": record.process}
+        self.queue.append(record)
 
 
 @contextmanager
 def _log_records() -> Iterator[list[logging.LogRecord]]:
-    """Collect what the "kernode" log of this process receives."""
-    handler, before = _Records(), log.level
+    records: Any = []
+    handler, before = _Records(records), log.level
+    handler.setLevel(logging.INFO)  # not the epochs: they are many
     log.addHandler(handler)
     log.setLevel(min(logging.INFO, log.getEffectiveLevel()))
     try:
-        yield handler.records
+        yield records
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
@@ -250,31 +225,39 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _prepare_backend() -> None:
-    """Add what the backend of ``joblib.parallel_config`` lacks."""
+def _prepare_workers() -> bool:
+    """Return whether ``joblib.parallel_config`` has chosen workers, after adding what its backend lacks."""
     from joblib.parallel import get_active_backend
 
-    backend, _ = get_active_backend()
+    backend, jobs = get_active_backend()
     kind = type(backend).__name__
+    if kind == "RayBackend":
+        backend.supports_return_generator = True  # unlike its base, for multiprocessing
+        return True
+    if kind == "DaskDistributedBackend":
+        if "submit" not in vars(backend):
+            _complete_dask(backend)
+        return True
     if kind == "LokyBackend":
         from joblib.externals.loky.backend.resource_tracker import ensure_running
 
         ensure_running()  # before interrupts are blocked, since its start unblocks them
-    elif kind == "RayBackend":
-        backend.supports_return_generator = True  # its base, for multiprocessing, does not
-    elif kind == "DaskDistributedBackend" and "submit" not in vars(backend):
-        submit, configure = backend.submit, backend.configure
+    return bool(backend.effective_n_jobs(1 if jobs is None else jobs) > 1)
 
-        def submit_and_report(func: Any, callback: Any = None) -> Any:
-            """Report a task that Dask gave up: joblib would wait for it forever."""
-            job = submit(func, callback)
-            if callback is not None:
-                job.add_done_callback(lambda done: done.exception() and callback(done.exception()))
-            return job
 
-        # joblib takes one job to mean this process, and not the only worker of a cluster.
-        backend.configure = lambda *arguments, **named: max(2, configure(*arguments, **named))
-        backend.submit = submit_and_report
+def _complete_dask(backend: Any) -> None:
+    submit, configure = backend.submit, backend.configure
+
+    def submit_and_report(func: Any, callback: Any = None) -> Any:
+        """Report a task that Dask gave up: joblib would wait for it forever."""
+        job = submit(func, callback)
+        if callback is not None:
+            job.add_done_callback(lambda done: done.exception() and callback(done.exception()))
+        return job
+
+    # joblib takes one job to mean this process, and not the only worker of a cluster.
+    backend.configure = lambda *arguments, **named: max(2, configure(*arguments, **named))
+    backend.submit = submit_and_report
 
 
 class Failure(NamedTuple):
@@ -304,10 +287,10 @@ def train_stack(
 ) -> list[Result | Failure]:
     """Train members as one stack, so many replicas each; return the result or the failure of each.
 
-    A failure ends a stack. Without the members that diverged, or else in halves, it is trained again, which gives the
-    others the results that they would have had.
+    A failure ends a stack. It is then trained without the members that diverged, or else in halves, which
+    gives the others the results that they would have had.
     """
-    diverged: set[int] = set()
+    failed: set[int] = set()
     try:
         return [*train(members)]
     except (KernodeError, RuntimeError, MemoryError) as error:
@@ -315,15 +298,14 @@ def train_stack(
         if failure is None:
             raise
         if isinstance(error, DivergedError):
-            diverged = {replica // replicas for replica in error.replicas}
+            failed = {replica // replicas for replica in error.replicas}
     gc.collect()  # after the except block, where no error holds tensors any more
     if torch.cuda.is_available():  # pragma: needs a GPU
         torch.cuda.empty_cache()
-    if len(members) == 1 or len(diverged) == len(members):
+    if len(members) == 1 or len(failed) == len(members):
         return [failure] * len(members)
-    if diverged:
-        others = [one for i, one in enumerate(members) if i not in diverged]
-        results = iter(train_stack(others, train, replicas))
-        return [failure if i in diverged else next(results) for i in range(len(members))]
-    half = len(members) // 2
-    return train_stack(members[:half], train, replicas) + train_stack(members[half:], train, replicas)
+    if not failed:
+        half = len(members) // 2
+        return train_stack(members[:half], train, replicas) + train_stack(members[half:], train, replicas)
+    others = iter(train_stack([one for i, one in enumerate(members) if i not in failed], train, replicas))
+    return [failure if i in failed else next(others) for i in range(len(members))]

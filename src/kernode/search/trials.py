@@ -53,9 +53,7 @@ def candidates_of(method: ComparedMethod, graph: Graph) -> list[Candidate]:
     for changes in method.candidates:
         settings = {"variant": method.variant, **method.changes, **changes}
         parts = configure(settings.pop("variant"), key, tuned=False, **settings)
-        plain = {
-            name: value.to_json() if isinstance(value, Config) else value for name, value in changes.items()
-        }
+        plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in changes.items()}
         made.append(Candidate(plain, *parts))
     return made
 
@@ -123,7 +121,7 @@ class Trials:
         return list(product(range(len(self.splits)), range(len(self.candidates))))
 
     def run(self, cells: Iterable[Cell]) -> None:
-        """Train cells that are not done, one stack per structure; the seed of a replica is its split's number."""
+        """Train cells that are not done, one stack per structure; a replica's seed is its split's number."""
         todo = [cell for cell in cells if cell not in self.done]
         for numbers in by_structure(self.candidates):
             if own := [cell for cell in todo if cell[1] in numbers]:
@@ -177,11 +175,8 @@ def by_first_splits(trials: Trials, first: int) -> list[int] | None:
     seen = splits[:first]
     trials.run(product(seen, numbers))
     trained = [trials.trained(s) for s in seen]
-    means = {
-        c: np.mean([own[c].validation for own in trained])
-        for c in numbers
-        if all(c in own for own in trained)
-    }
+    complete = [c for c in numbers if all(c in own for own in trained)]
+    means = {c: np.mean([own[c].validation for own in trained]) for c in complete}
     for best in sorted(means, key=lambda c: -means[c]):
         cells = [(s, best) for s in splits]
         trials.run(cells)

@@ -1,6 +1,6 @@
-"""Search for settings with optuna: batches of trials, trained as stacks, in a file that a later search continues.
+"""Search for settings with optuna: batches of trials are trained as stacks.
 
-Several processes may search in one file.
+A file stores the search, so that a later one continues it; several processes may search in one file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,20 +37,18 @@ try:
     from optuna.trial import TrialState
     from sqlalchemy.exc import SQLAlchemyError
 except ImportError:
-    raise MissingExtraError(
-        "tuning needs optuna: pip install 'kernode[tune]'.", "extra", package="optuna", extra="tune"
-    ) from None
+    sentence = "tuning needs optuna: pip install 'kernode[tune]'."
+    raise MissingExtraError(sentence, package="optuna", extra="tune") from None
 
 Progress = Callable[[int, str], None]  # number of trials done, and a note
 
-# A batch has at most so many structures: its first trials draw them, and the others share them in turn, so that
-# stacks are high. TPE draws each setting by itself, so training settings are drawn as they would be anyway. But a
-# structure counts once for each trial that shares it, and TPE is sure of one too soon: the last structure of a batch
-# is therefore drawn at random.
+# A batch has at most so many structures: its first trials draw them, and the others share them in turn, so
+# that stacks are high. TPE draws each setting by itself, so training settings are drawn as they would be
+# anyway. But a structure counts once for each trial that shares it, and TPE is sure of one too soon: the last
+# structure of a batch is therefore drawn at random.
 MOST_STRUCTURES = 4
 OWNER = "owner"
 _UNOWNED = 60.0  # seconds after which a new trial surely has an owner
-_STUDY = "kernode"
 _ATTEMPTS, _PAUSE = 5, 0.2  # to open a file that another process is creating; seconds
 
 
@@ -157,9 +155,8 @@ def _train(
     callbacks: tuple[Callback, ...],
 ) -> None:
     """Train a batch, a task for each of its stacks, and store each as it finishes."""
-    tasks = [
-        Task(measure, (problem.graph, problem.others, [one.settings for one in stack])) for stack in stacks
-    ]
+    without_graph: Any = replace(problem, graph=None)  # type: ignore[arg-type]
+    tasks = [Task(measure, (problem.graph, without_graph, [one.settings for one in s])) for s in stacks]
 
     @contextmanager
     def local(number: int) -> Iterator[dict[str, Any]]:
@@ -192,12 +189,12 @@ def _store(study: optuna.Study, one: _Drawn, outcome: np.ndarray | Failure) -> N
 def measure(
     place: Place,
     graph: Graph,
-    others: dict[str, Any],
+    without_graph: Problem,
     settings: list[Settings],
     callbacks: tuple[Callback, ...] = (),
 ) -> list[np.ndarray | Failure]:
     """Return the validation values of settings of one structure, or why there are none."""
-    problem = Problem(graph, **others)
+    problem = replace(without_graph, graph=graph)
 
     def train(members: Sequence[Settings]) -> Sequence[np.ndarray]:
         with warnings.catch_warnings():  # `kernode fit` warns with the settings that are used
@@ -268,47 +265,27 @@ def _fail_unfinished(study: optuna.Study) -> None:
             study.tell(trial.number, state=TrialState.FAIL)
 
 
-# The file: optuna's study in SQLite, with the problem that it solves.
-
-
 @contextmanager
 def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
-    """Open or create the study in a file; the file of another problem is refused."""
-    _require_study(path)
+    """Open or create the study in a file: optuna's, in SQLite, with facts about its problem."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    verbosity = optuna.logging.get_verbosity()
+    verbosity, storage = optuna.logging.get_verbosity(), None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage: Any = None
     try:
-        for attempt in range(_ATTEMPTS):
-            try:
-                # The URL only names the kind of database: in one, a ? or % of a path has a meaning.
-                storage = optuna.storages.RDBStorage(
-                    "sqlite:///study.db", engine_kwargs={"creator": lambda: _connect(path)}
-                )
-                study = optuna.create_study(
-                    storage=storage, study_name=_STUDY, direction="maximize", load_if_exists=True
-                )
-                break
-            except (SQLAlchemyError, StorageInternalError):  # perhaps another process creates it
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                time.sleep(_PAUSE)
+        storage = _storage(path)
+        study = optuna.create_study(
+            storage=storage, study_name="kernode", direction="maximize", load_if_exists=True
+        )
         with complete(path):
             study.get_trials(deepcopy=False)  # raises if damaged
-            _require_same(study, facts)
+            stored = study.user_attrs.get("facts", {} if study.trials else None)
+        if stored is None:  # new
+            study.set_user_attr("facts", facts)
+        else:
+            _require_same(path, stored, facts)
         yield study
     except (SQLAlchemyError, StorageInternalError) as error:
-        raise _unusable(path, " ".join(str(getattr(error, "orig", error)).split())) from None
-    except RuntimeError as error:
-        if storage is not None:
-            raise
-        raise FileError(
-            f"{path} is of another version of optuna. Choose another file.",
-            "wrong-file",
-            path=path,
-            setting="study",
-        ) from error
+        raise _unusable(path, getattr(error, "orig", error)) from None
     finally:
         if storage is not None:
             storage.remove_session()
@@ -316,9 +293,28 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
         optuna.logging.set_verbosity(verbosity)
 
 
+def _storage(path: Path) -> optuna.storages.RDBStorage:
+    for attempt in range(_ATTEMPTS):
+        try:
+            # The URL only names the kind of database: in one, a ? or % of a path has a meaning.
+            return optuna.storages.RDBStorage(
+                "sqlite:///study.db", engine_kwargs={"creator": lambda: _connect(path)}
+            )
+        except SQLAlchemyError:  # perhaps another process is creating it
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(_PAUSE)
+        except RuntimeError as error:  # of another version of optuna
+            raise _unusable(path, error) from None
+    raise AssertionError
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, check_same_thread=False)  # a pool shares it
     connection.execute("PRAGMA trusted_schema = OFF")  # views and triggers of an unknown file have no effect
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "studies" not in tables:  # optuna would add its own
+        raise sqlite3.DatabaseError("it is another database")
     connection.execute("PRAGMA journal_mode = WAL")
     # Do not wait for the disk at each of twenty commits per trial: a power failure costs the last trials.
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -326,44 +322,15 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _unusable(path: Path, reason: Any) -> FileError:
-    return FileError(
-        f"{path} cannot be used for a search ({reason}). Choose another file.", path=path, setting="study"
-    )
+    sentence = f"{path} cannot be used for a search ({' '.join(str(reason).split())}). Choose another file."
+    return FileError(sentence, "wrong-file", path=path, setting="study")
 
 
-def _require_study(path: Path) -> None:
-    """Raise for a file of another kind: opening a study would add tables to it."""
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    reason = "it is another database"
-    try:
-        with closing(sqlite3.connect(path)) as file:
-            tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if not tables or "studies" in tables:
-            return
-    except sqlite3.OperationalError as error:  # a full disk, a read-only folder, a lock
-        raise _unusable(path, error) from None
-    except sqlite3.Error as error:
-        reason = str(error)
-    raise InputError(
-        f"{path} is not the file of a search ({reason}). Choose another file.",
-        "wrong-file",
-        path=path,
-        setting="study",
-    )
-
-
-def _require_same(study: optuna.Study, facts: dict[str, Any]) -> None:
-    known = study.user_attrs.get("facts")
-    if known is None and not study.trials:  # new
-        study.set_user_attr("facts", facts)
-        return
+def _require_same(path: Path, stored: dict[str, Any], facts: dict[str, Any]) -> None:
     hashes = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
     for name, value in facts.items():
-        stored = (known or {}).get(name)
-        if stored != value:
-            what = hashes.get(name) or f"{'replicas' if name == 'runs' else name} {stored}, not {value}"
-            raise InputError(
-                f"the study file holds a search with {what}. Choose another file.",
-                "conflict", setting="study", what=name, value=value,
-            )  # fmt: skip
+        if stored.get(name) != value:
+            shown = "replicas" if name == "runs" else name
+            what = hashes.get(name, f"{shown} {stored.get(name)}, not {value}")
+            sentence = f"{path} holds a search with {what}. Choose another file, or move it away."
+            raise InputError(sentence, "conflict", setting="study", what=shown, value=value)

@@ -149,7 +149,7 @@ def test_on_a_path_only_what_can_change_is_computed_and_all_of_it_does(feature_m
     assert np.array_equal(after.recomputed, np.arange(299 - reach, 301))
     assert max(sizes, default=0) <= 2 * reach + 3
     # A neighbour's degree matters as far as reach, except that attention and means do not weigh by it.
-    inner = getattr(feature_map, "map", feature_map)
+    inner = feature_map.unwrapped
     weighs = not isinstance(inner, GAT | MLP) and getattr(inner, "layer", "gcn") == "gcn"
     first = 299 - reach if weighs else 300 - reach
     changed = ((after.g[:, :300] - before.g).abs() > 1e-9).any(dim=2).all(dim=0)

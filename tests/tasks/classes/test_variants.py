@@ -167,12 +167,9 @@ def test_what_is_set_reaches_every_candidate_of_auto():
     def given(**settings):
         return candidates("auto", **settings)
 
-    def hops(found):
-        return [getattr(method.map, "map", method.map).hops for method, _ in found.values()]
-
     assert [*given()] == [*CANDIDATES] == [*given(hops=None)]
-    assert {*hops(given())} == {2, 10}
-    assert hops(given(hops=3)) == [3] * 6
+    assert {method.map.unwrapped.hops for method, _ in given().values()} == {2, 10}
+    assert [method.map.hops for method, _ in given(hops=3).values()] == [3] * 6
     assert [training.epochs for _, training in given(epochs=5).values()] == [5] * 6
     assert [training.patience for _, training in given(patience=7).values()] == [7] * 6
     assert [training.averaging for _, training in given(averaging=0.0).values()] == [0.0] * 6

@@ -1,17 +1,17 @@
-"""A graph, or several: a name, a file, or people's own tables and what is in which column."""
+"""A graph, or several: a name, a file, or tables and what is in which column."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from kernode.cli.console import data_name
-from kernode.cli.graph_source import graph_from
-from kernode.cli.options.single import DATA_HELP, TABLES, EncodingOption, NodesOption
+from kernode.cli.console import say
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
 
@@ -20,45 +20,62 @@ if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.training.settings import Training
 
+DATA_HELP = (
+    "cora, citeseer, pubmed, an .npz graph, a table of edges, a store's folder, "
+    "or synthetic:nodes=20000,degree=10,…"
+)
+_TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
+NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_TABLES)]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(help="Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.", **_TABLES),
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option(
+        help="fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
+        "(.npz, .json, .csv)."
+    ),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """What is in which column of people's own tables."""
+    """What is in which column of tables."""
 
     nodes: NodesOption = None
-    label: Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **TABLES)] = (
+    label: Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **_TABLES)] = (
         None
     )
-    id: Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **TABLES)] = None
-    source: Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **TABLES)] = None
-    target: Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **TABLES)] = None
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.", **TABLES)] = None
+    id: Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **_TABLES)] = None
+    source: Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **_TABLES)] = None
+    target: Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **_TABLES)] = None
+    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.", **_TABLES)] = None
     features: Annotated[
         str | None,
         typer.Option(
-            help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **TABLES
+            help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **_TABLES
         ),
     ] = None
     positions: Annotated[
         int | None,
         typer.Option(
-            help="Random-projection positions beside the degree; 64 without features, else 0.", **TABLES
+            help="Random-projection positions beside the degree; 64 without features, else 0.", **_TABLES
         ),
     ] = None
-
     unknown: Annotated[
         str | None,
         typer.Option(
             help="What means not known in the label column, with commas between: '-1,unknown'; '' for none.",
-            **TABLES,
+            **_TABLES,
         ),
     ] = None
     decimal: Annotated[
         str | None,
-        typer.Option(help="Decimal sign of numbers, '.' or ','; left out: as it looks.", **TABLES),
+        typer.Option(help="Decimal sign of numbers, '.' or ','; left out: as it looks.", **_TABLES),
     ] = None
     dates: Annotated[
-        str | None, typer.Option(help="Order of dates, dmy or mdy; left out: as it looks.", **TABLES)
+        str | None, typer.Option(help="Order of dates, dmy or mdy; left out: as it looks.", **_TABLES)
     ] = None
     encoding: EncodingOption = None
     header: Annotated[
@@ -66,24 +83,26 @@ class TableOptions:
         typer.Option(
             "--header/--no-header",
             help="Whether the first row of text files holds names; left out: as it looks.",
-            **TABLES,
+            **_TABLES,
         ),
     ] = None
 
+    def given(self) -> dict[str, Any]:
+        """The options that were given, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(TableOptions)}
+        return {name: value for name, value in values.items() if value is not None}
+
     def columns(self) -> dict[str, Any]:
-        """Those that were given, by name."""
-        return {
-            field.name: value
-            for field in fields(TableOptions)
-            if (value := getattr(self, field.name)) is not None
-        }
+        """The same as the arguments of ``read_table``."""
+        parsers: dict[str, Any] = {"features": parse_features, "unknown": lambda text: text.split(",")}
+        return {name: parsers.get(name, lambda value: value)(value) for name, value in self.given().items()}
 
     def graphs(self, names: list[str]) -> list[Graph]:
         """Several graphs; the options are about each table among them."""
         from kernode.io.tables import is_table
 
-        about = [name for name in names if is_table(name)] or names[:1]  # without one, the first complains
-        return [graph_from(name, **self.columns() if name in about else {}) for name in names]
+        about = [name for name in names if is_table(name)] or names[:1]  # without a table, the first raises
+        return [graph_of(name, self.columns() if name in about else {}) for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,14 +113,11 @@ class GraphOptions(TableOptions):
 
     def __post_init__(self) -> None:
         if Path(self.data).suffix.lower() == ".safetensors":
-            raise InputError(
-                f"{self.data} is a model, not a graph. Give the graph; kernode predict, similar and explain "
-                "take models."
-            )
+            raise InputError(f"{self.data} is a model, not a graph.", "wrong-file", path=self.data)
 
     def graph(self) -> Graph:
         """Load, fetch, make or read it."""
-        return graph_from(self.data, **self.columns())
+        return graph_of(self.data, self.columns())
 
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
@@ -115,33 +131,104 @@ class GraphOptions(TableOptions):
 
     @property
     def name(self) -> str:
-        """What it is called in the names of files."""
+        """Its name in the names of files."""
         return data_name(self.data)
 
     @property
     def files(self) -> list[str]:
-        """What a command needs to be told that has a model of it: files; any other is found by its name."""
+        """Words for a command that has a model of it: its files, none where its name is enough."""
         from kernode.io.registry import is_registered
 
         if not Path(self.data).suffix and (is_registered(self.data) or not Path(self.data).is_dir()):
             return []
-        given = {"nodes": self.nodes, "encoding": self.encoding}
-        return [
-            self.data,
-            *(word for name, value in given.items() if value for word in (f"--{name}", str(value))),
-        ]
+        given = {"--nodes": self.nodes, "--encoding": self.encoding}
+        return [self.data, *(word for name, value in given.items() if value for word in (name, str(value)))]
 
     @property
     def words(self) -> list[str]:
-        """What a command needs to be told that reads it anew."""
-        return [
-            self.data,
-            *(word for name, value in self.columns().items() for word in _as_words(name, value)),
-        ]
+        """Words for a command that reads it again."""
+        found = [self.data]
+        for name, value in self.given().items():
+            flags = {True: [f"--{name}"], False: [f"--no-{name}"]}
+            found += flags[value] if isinstance(value, bool) else [f"--{name}", str(value)]
+        return found
 
 
-def _as_words(name: str, value: Any) -> list[str]:
-    """An option as it is typed."""
-    if isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    return [f"--{name}", str(value)]
+def data_name(data: str) -> str:
+    """The name of data in file names: a data set's name or a file's stem.
+
+    >>> data_name("Cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
+    ('cora', 'graph', 'synthetic-nodes=50-seed=1')
+    """
+    if data.startswith("synthetic:"):
+        return re.sub(r"[^\w=]+", "-", data)  # file names on Windows have no colons
+    return Path(data).stem if Path(data).suffix else Path(data).name.lower()
+
+
+def parse_features(text: str) -> dict[str, str | None]:
+    """Columns, each with its kind or None.
+
+    >>> parse_features("year, venue:category")
+    {'year': None, 'venue': 'category'}
+    """
+    columns = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, kind = part.rpartition(":") if ":" in part else (part, "", "")
+        columns[name.strip()] = kind.strip() or None
+    return columns
+
+
+def graph_of(data: str, columns: Mapping[str, Any]) -> Graph:
+    """A graph by its name, from a file, or from tables with these columns."""
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
+
+    if is_table(data) and processes() == 1:
+        return read_table(data, **columns)
+    if columns:
+        raise InputError(
+            f"{data} is not a table of edges (CSV, TSV, Parquet, Arrow): leave out what is about tables.",
+            "no-effect", setting=next(iter(columns)),
+        )  # fmt: skip
+    return load_data(data)
+
+
+def load_data(data: str) -> Graph:
+    """A graph by its name or file; each of several processes gets its share of a store."""
+    from kernode.io import load_graph
+
+    if processes() == 1:
+        return load_graph(data)
+    from kernode.compute.ranks import join
+    from kernode.io.store import Store, is_store
+    from kernode.io.store.store import read_share
+
+    if not is_store(data):
+        raise InputError(
+            f"{data} is not a store, which several processes can share. Make one: kernode data shard {data} "
+            f"--parts {processes()} -o FOLDER, and give the folder.",
+            "unsupported",
+        )
+    return read_share(Store.open(data), join())
+
+
+def require_labels(graph: Graph, label: str | None) -> None:
+    """Refuse tables without classes, and name the columns that could hold them."""
+    if (graph.labels >= 0).any() or graph.encoding is None:
+        return
+    if label is not None:
+        sentence = f"no node has a class in column {label!r}. Fill it for some nodes."
+    elif ignored := [note for note in graph.notes if note.startswith("did not take a column as label")]:
+        sentence = f"no node has a class: {ignored[0]}"
+    else:
+        names = ", ".join(column.name for column in graph.encoding.columns)
+        sentence = (
+            f"no node has a class. Name the column of the classes{f', one of {names}' if names else ''}."
+        )
+    raise InputError(sentence, "missing", setting="label" if label else ("nodes", "label"))
+
+
+def print_notes(notes: tuple[str, ...]) -> None:
+    """Print what was assumed about tables and done to them."""
+    for note in notes:
+        say(f"  [dim]input:[/] {escape(note)}")

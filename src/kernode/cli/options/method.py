@@ -1,15 +1,15 @@
-"""What a method is made of, and how it is trained: settings of a variant, to be changed one by one."""
+"""What a method is made of, and how it is trained: settings of a variant, changed one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import typer
 
-from kernode.cli import parsing
-from kernode.cli.options.single import METHOD
+from kernode.errors import bad_setting
+
+METHOD: Any = {"rich_help_panel": "Method (default: as the variant has it)"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class _Changes:
     """Settings of a variant that can be changed one by one."""
 
     def changes(self) -> dict[str, Any]:
-        """Those that were given, by the names that variants have for them."""
+        """The settings that were given, by name."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: _PARSERS[name](value) if name in _PARSERS else value
@@ -27,7 +27,7 @@ class _Changes:
 
 
 def _map(text: str) -> Any:
-    from kernode.cli.parts import parse_part  # here, for maps and kernels wait for torch
+    from kernode.cli.parts import parse_part  # here: maps and kernels import torch
     from kernode.maps import FeatureMap
 
     return parse_part(text, FeatureMap, "map")
@@ -40,12 +40,31 @@ def _kernel(text: str) -> Any:
     return parse_part(text, BaseKernel, "kernel")
 
 
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    "hidden": parsing.widths,
-    "hop_weights": parsing.hop_weights,
-    "map": _map,
-    "kernel": _kernel,
-}
+def widths(text: str) -> tuple[int, ...]:
+    """Hidden widths; an empty text is no hidden layer.
+
+    >>> widths("64,32"), widths("16"), widths("")
+    ((64, 32), (16,), ())
+    """
+    try:
+        return tuple(int(width) for width in text.split(",")) if text else ()
+    except ValueError:
+        raise bad_setting("hidden", "widths such as 16 or 64,32", text) from None
+
+
+def hop_weights(text: str) -> str | float:
+    """Learned hop weights, PageRank's, or a number c for c^h.
+
+    >>> hop_weights("learned"), hop_weights("0.5")
+    ('learned', 0.5)
+    """
+    try:
+        return text if text in ("learned", "pagerank") else float(text)
+    except ValueError:
+        raise bad_setting("hop_weights", "'learned', 'pagerank' or a number c", text) from None
+
+
+_PARSERS: dict[str, Any] = {"hidden": widths, "hop_weights": hop_weights, "map": _map, "kernel": _kernel}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,54 +1,292 @@
-"""A saved model, and the graph it is to answer about."""
+"""A saved model, and the graph that it answers about: its own, another, or its own with new nodes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from kernode.cli.model_source import Opened, open_model
-from kernode.cli.options.single import DeviceOption, EncodingOption, NodesOption
+from kernode.cli.console import harmless, print_json, say, write_data
+from kernode.cli.files import Table, as_csv, rows_of, write_table
+from kernode.cli.options.graph import EncodingOption, NodesOption, load_data, print_notes
+from kernode.cli.options.run import DeviceOption, OutputOptions
+from kernode.errors import InputError, warn
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
+    from kernode.graph.lookup import Positions
+    from kernode.models.model import Model
+    from kernode.tasks.classes.model import NodeModel
+
+_DATA_HELP = (
+    "Its graph, another with the same columns, or a table of edges that arrive; "
+    "not needed where the model has its graph or that is a built-in one."
+)
+OutTableOption = Annotated[
+    Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
+]
+OnlyOption = Annotated[
+    str | None, typer.Option(help="Rows: a,b,c or a file with one per line; all nodes if not given.")
+]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model on a graph."""
+
+    model: Any  # an estimator
+    nodes: Positions  # to answer about
+    notes: tuple[str, ...]  # on the graph's tables
+    repairs: tuple[Any, ...]
+    from_tables: bool = False  # which were read just now
+
+    @classmethod
+    def of(cls, model: Any, sentence: str = "", *, from_tables: bool = False) -> Opened:
+        """About every node of the graph; ``sentence`` comes before the graph's notes."""
+        from kernode.graph import positions
+
+        graph = model.graph_
+        notes = (sentence, *graph.notes) if sentence else graph.notes
+        return cls(model, positions(range(graph.n_nodes)), notes, graph.repairs, from_tables)
+
+    @classmethod
+    def extended(cls, model: Any, nodes: Any, edges: Any, encoding: str | None = None) -> Opened:
+        """The model after nodes and edges arrived at its graph, about the nodes that did."""
+        from kernode.graph import positions
+
+        old, grown = model.graph_, model.extend(None, nodes, edges, encoding=encoding)
+        new = grown.graph_
+        arrived = positions(range(old.n_nodes, new.n_nodes))
+        return cls(grown, arrived, new.notes[len(old.notes) :], new.repairs[len(old.repairs) :], True)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that answers are about."""
+        return self.model.graph_  # type: ignore[no-any-return]
+
+    @property
+    def on(self) -> Any:
+        """The estimator's model on the graph."""
+        return self.model._fitted() if hasattr(self.model, "split_") else self.model._on(None)
+
+    def print_notes(self, output: OutputOptions) -> None:
+        """Print what was assumed about tables that were read just now, and done to them."""
+        if self.from_tables and not output.quiet:
+            print_notes(self.notes)
+
+    def print_table(
+        self, table: Table, facts: Mapping[str, Any], out: Path | None, output: OutputOptions, *,
+        rows: str = "predictions", sentences: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        """Write a table to a file or stdout, and print facts as JSON, or sentences (on stderr with a table).
+
+        ``rows``: where the JSON object has the table, if no file does.
+        """
+        if out is not None:
+            write_table(out, table)
+        if output.json:
+            about = {"out": None if out is None else str(out), "notes": list(self.notes)}
+            about["repairs"] = [repair.to_json() for repair in self.repairs]
+            print_json({**facts, **about, **({rows: rows_of(table)} if out is None else {})})
+        elif out is not None:
+            self.print_notes(output)
+            for sentence in () if output.quiet else sentences:
+                say(escape(sentence))
+        else:
+            write_data(as_csv(table).decode())
+            encoding = self.graph.encoding
+            usual = {"made undirected", *(encoding.describe() if encoding else ())}
+            news = [f"input: {note}" for note in self.notes if self.from_tables and note not in usual]
+            for line in () if output.quiet else (*news, *sentences):
+                sys.stderr.write(f"kernode: {harmless(line)}\n")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """A saved model, and the graph it is to answer about."""
+class LinkModelOptions:
+    """A saved model, and its graph."""
 
-    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` wrote.")]
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="Its graph, another with the same columns, or a table of edges that arrive; "
-            "not needed where the model has its graph or that is a built-in one."
-        ),
-    ] = None
+    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` or `kernode links` wrote.")]
+    data: Annotated[str | None, typer.Argument(help=_DATA_HELP)] = None
     nodes: NodesOption = None
     encoding: EncodingOption = None
+    device: DeviceOption = "auto"
+
+    def open(self, *tasks: str) -> Opened:
+        """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
+        return self._on_graph(*read_model_of(self.model, tasks or ("classes",), self.device))
+
+    def _on_graph(self, model: Model, device: str) -> Opened:
+        from kernode.estimators.load import as_estimator
+        from kernode.io.tables import is_table
+
+        graph = graph_for(model, self.data, self.nodes, self.encoding)
+        estimator = as_estimator(model, graph, device, self.model)
+        return Opened.of(estimator, from_tables=self.data is not None and is_table(self.data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(LinkModelOptions):
+    """A saved model, and the graph that it answers about."""
+
     whole: Annotated[
         bool,
         typer.Option(
             "--whole", help="Take tables as a graph of their own, though they mention the model's nodes."
         ),
     ] = False
-    device: DeviceOption = "auto"
 
-    def open(self) -> Opened:
-        """Read both files."""
-        return open_model(self.model, self.data, self.nodes, self.whole, self.device, self.encoding)
+    def _on_graph(self, model: Model, device: str) -> Opened:
+        from kernode.io.tables import is_table
+        from kernode.tasks.classes.model import NodeModel
+
+        if isinstance(model, NodeModel):
+            if self.data is not None and is_table(self.data) and model.encoding is not None:
+                return self._of_tables(model, device)
+        elif self.whole:
+            sentence = "a model of links answers about its own graph alone."
+            raise InputError(sentence, "no-effect", setting="whole")
+        return super()._on_graph(model, device)
+
+    def _of_tables(self, model: NodeModel, device: str) -> Opened:
+        """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
+        from kernode.estimators.load import as_estimator
+        from kernode.io import read_table
+        from kernode.io.tables.files import read_like
+        from kernode.io.tables.growth import Overlap
+
+        assert model.encoding is not None
+        assert self.data is not None
+        own = model.graph
+        edges = read_like(self.data, "edges", model.encoding, self.encoding)
+        nodes = None if self.nodes is None else read_like(self.nodes, "nodes", model.encoding, self.encoding)
+        shared = Overlap.of(own, edges, nodes, model.encoding)
+        arrives = nodes is not None and shared.only_mentioned and not shared.listed_again
+        if own is not None and arrives and not self.whole:
+            opened = Opened.extended(as_estimator(model, own, device), nodes, edges)
+            sentence = (
+                f"{_count(len(opened.nodes), 'node')} arrived at the {own.n_nodes:,} of {own.name!r}, the "
+                f"graph that the model learned from, as edges mention {shared.only_mentioned:,} of those; "
+                "answers are about the nodes that arrived (--whole takes the tables as a graph of their own)"
+            )
+            return replace(opened, notes=(sentence, *opened.notes))
+        name = Path(self.data).name.split(".")[0] or "edges"
+        graph = read_table(edges, nodes, like=model.encoding, name=name)
+        sentence = ""
+        if self.whole or model.is_own(graph):
+            pass
+        elif own is None:
+            if shared.unlisted and model.encoding.columns:
+                warn(
+                    f"edges mention {_count(shared.unlisted, 'node')} that {self.nodes} does not list, "
+                    f"without features here. If they are of {model.dataset!r}, the graph that the model "
+                    f"learned from, say where that is: {self._extend('--graph', 'DATA')}"
+                )
+        elif shared.only_mentioned:
+            again = f"lists {shared.listed_again:,} nodes of {own.name!r} again" if nodes else "is alone"
+            raise InputError(
+                f"{self.nodes or self.data} {again}, and {self.data} mentions {shared.only_mentioned:,} that "
+                "are not listed: do nodes arrive at that graph, or are the tables a graph of their own? Use "
+                f"{self._extend()}, with the new nodes alone, or --whole.",
+                "ambiguous", setting="whole",
+            )  # fmt: skip
+        elif shared.listed_again:
+            sentence = (
+                f"{shared.listed_again:,} of the {graph.n_nodes:,} nodes are among the {own.n_nodes:,} of "
+                f"{own.name!r}: taken as a whole graph, without other nodes and edges of that one"
+            )
+        else:
+            sentence = (
+                f"none of the nodes is among the {own.n_nodes:,} of {own.name!r}, the graph that the model "
+                "learned from: taken as a graph of their own"
+            )
+        return Opened.of(as_estimator(model, graph, device), sentence, from_tables=True)
+
+    def _extend(self, *more: str) -> str:
+        """The command that says that nodes arrive."""
+        nodes = ["--nodes", str(self.nodes)] if self.nodes else []
+        return shlex.join(["kernode", "extend", str(self.model), *more, *nodes, "--edges", str(self.data)])
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedModelOptions(ModelOptions):
-    """A saved model that is asked about nodes: its graph is an option, for arguments are nodes."""
+class QueryOptions(ModelOptions):
+    """A saved model that is asked about nodes: its graph is an option, as arguments are nodes."""
 
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            help="The model's graph, another with the same columns, or a table of edges that arrive; "
-            "not needed where the model has its graph or that is a built-in one.",
-            show_default=False,
-        ),
-    ] = None
+    data: Annotated[str | None, typer.Option("--graph", help=_DATA_HELP, show_default=False)] = None
+
+
+def read_model_of(path: Path, tasks: tuple[str, ...], device: str) -> tuple[Model, str]:
+    """A model of one of these tasks, and the device that it answers on."""
+    from kernode.compute.place import Place
+    from kernode.models.file import read_model
+    from kernode.tasks.links.model import LinkModel
+
+    model = read_model(path)
+    task = "links" if isinstance(model, LinkModel) else "classes"
+    if task not in tasks:
+        raise InputError(f"{path} is a model of {task}. Give a model of {tasks[0]}.", "wrong-file", path=path)
+    return model, str(Place.of(model.precision, device).device)
+
+
+def graph_for(model: Model, data: str | None, nodes: Path | None, encoding: str | None) -> Graph | None:
+    """The graph that is given with a model; None: its own. Tables are read as those it learned from."""
+    from kernode.io import read_table
+    from kernode.io.tables import is_table
+
+    if data is not None and is_table(data) and model.encoding is not None:
+        return read_table(data, nodes, like=model.encoding, encoding=encoding)
+    for name, value in (("nodes", nodes), ("encoding", encoding)):
+        if value is not None:
+            sentence = "this is about tables: give a table of edges, and a model that learned from tables."
+            raise InputError(sentence, "no-effect", setting=name)
+    return None if data is None else load_data(data)
+
+
+def as_node(graph: Graph, text: str) -> str | int:
+    """A node as it is typed: its name, or its index where nodes have no names."""
+    is_index = graph.node_names is None and text.isascii() and text.isdigit()
+    return int(text) if is_index else text
+
+
+def chosen_nodes(graph: Graph, text: str | None, setting: str) -> Positions:
+    """The nodes of a list "a,b,c", or of a file with one per line; all if None."""
+    import numpy as np
+
+    from kernode.graph import positions
+
+    if text is None:
+        return positions(range(graph.n_nodes))
+    names = [name.strip() for name in _listed(text) if name.strip()]
+    if not names:
+        raise InputError(f"{text} names no node. Give a,b,c or a file.", "too-few", setting=setting)
+    nodes = graph.find([as_node(graph, name) for name in names])
+    values, counts = np.unique(nodes, return_counts=True)
+    if (counts > 1).any():
+        twice = names_of(graph, values[counts > 1])[0]
+        raise InputError(f"{twice} is listed twice. List each node once.", "duplicate", setting=setting)
+    return nodes
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        return Path(text).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{text} is not a text file in UTF-8.", "wrong-file", path=text) from None
+    except (OSError, ValueError):  # no such file, or a text that cannot be the name of one
+        return text.split(",")
+
+
+def names_of(graph: Graph, nodes: Any) -> Any:
+    """Names of nodes, or their indices where the graph has no names: an array."""
+    from kernode.graph import typed_names
+
+    return nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

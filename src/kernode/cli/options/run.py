@@ -1,30 +1,87 @@
-"""How often something is computed, from which seed, and where."""
+"""How a command runs: output, device, seeds, checkpoints, TensorBoard."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernode.cli.options.single import RUN, DeviceOption, ThreadsOption
+from kernode.cli.console import warned
+from kernode.cli.files import check_folder, check_writable
+from kernode.cli.ranks import rank, restarted
+from kernode.errors import InputError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.graph import Graph
     from kernode.io.sizes import GraphSizes
+    from kernode.training.checkpoint import Checkpoint
+    from kernode.training.tensorboard import TensorBoard
 
-# Runs where nothing is said. On a large graph one takes minutes on a CPU, and runs differ by a few tenths of
-# a point, which three show as well as ten.
+# Default number of runs. On a large graph one takes minutes on a CPU, and three show the spread, too.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
+
+RUN: Any = {"rich_help_panel": "Run"}
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.", **RUN)]
+SettingsOption = Annotated[
+    Path | None,
+    typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+]
+ResultsOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder where results are stored and looked for.", show_default="./results"),
+]
+TensorBoardOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for TensorBoard: curves of every training, and the result. Needs the extra tensorboard.",
+        show_default=False,
+        **RUN,
+    ),
+]
+WithGraphOption = Annotated[
+    bool,
+    typer.Option(
+        "--with-graph", help="Keep the graph in the model's file: nothing else is needed then.", **RUN
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is printed and logged."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")] = (
+        False
+    )
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
+    ] = False
+    log_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add lines of JSON to this file: what is done, warnings, the end.", show_default=False
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        warned.shown = not self.silent
+
+    @property
+    def silent(self) -> bool:
+        """Whether neither progress nor warnings are shown."""
+        return self.quiet or self.json
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions:
     """Where it is computed."""
 
-    threads: ThreadsOption = None
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", **RUN)] = None
     device: DeviceOption = "auto"
 
     def place(self) -> Place:
@@ -32,16 +89,12 @@ class DeviceOptions:
         from kernode.compute.place import Place, set_threads
 
         set_threads(self.threads)
-        return Place.of(self._bits, self.device)
-
-    @property
-    def _bits(self) -> int:
-        return 32
+        return Place.of(getattr(self, "precision", 32), self.device)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatableOptions(DeviceOptions):
-    """Where it is computed, and whether to the same bits each time."""
+    """Where it is computed, and whether with the same bits each time."""
 
     deterministic: Annotated[
         bool,
@@ -54,7 +107,7 @@ class RepeatableOptions(DeviceOptions):
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:
-        """While this lasts what is computed repeats itself, if that was asked for."""
+        """A context in which results repeat, where that is wanted."""
         from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
@@ -69,7 +122,7 @@ class RepeatableOptions(DeviceOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _HowOften:
+class _Replicas:
     replicas: Annotated[
         int | None,
         typer.Option(
@@ -83,20 +136,16 @@ class _HowOften:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text has first
-    """How often, from which seed, and where."""
-
-    @property
-    def _bits(self) -> int:
-        return self.precision
+class RunOptions(RepeatableOptions, _Replicas):  # whose options the help text has first
+    """How many runs, from which seed, and where."""
 
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
-        """One for each replica: as many as was said, or as a graph of such sizes can afford."""
+        """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""
         from kernode.compute.replicas import seeds_from
 
-        large = sizes is not None and place is not None and place.device.type == "cpu"
-        large = large and sizes is not None and (sizes.filled or sizes.nodes * sizes.features) > _LARGE
-        usual = _FEW_RUNS if large else _RUNS
+        usual = _RUNS
+        if sizes is not None and place is not None and place.device.type == "cpu":
+            usual = _FEW_RUNS if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else _RUNS
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 
     def seeds_for(self, graph: Graph, place: Place) -> tuple[int, ...]:
@@ -105,3 +154,77 @@ class RunOptions(RepeatableOptions, _HowOften):  # whose options the help text h
         from kernode.io.sizes import GraphSizes
 
         return ranks_of(graph).told_value(self.seeds(GraphSizes.of(graph), place))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions:
+    """Training that can be interrupted."""
+
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File for interrupted training.", show_default=False, **RUN)
+    ] = None
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", **RUN)
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from --checkpoint, which must be there.", **RUN)
+    ] = False
+
+    @contextmanager
+    def opened(self, parts: Collection[str] = ("",)) -> Iterator[Checkpoint | None]:
+        """The checkpoint, if there is one; Ctrl-C then ends with a sentence about what it holds.
+
+        ``parts``: trainings of the command that may have files of their own.
+        """
+        checkpoint = self.file(parts)
+
+        def held() -> str:
+            if checkpoint is None:
+                return "Nothing was saved; --checkpoint FILE would have kept it."
+            from kernode.training.checkpoint import describe_files
+
+            there = [one for one in map(checkpoint.part, parts) if one.path.exists()]
+            if not there:
+                return "Nothing was saved: no checkpoint was written yet."
+            return f"{describe_files(there)}: the same command with --resume goes on."
+
+        with kept(held):
+            yield checkpoint
+
+    def file(self, parts: Collection[str] = ("",)) -> Checkpoint | None:
+        """The checkpoint, checked; None on other ranks than 0."""
+        if rank():
+            return None
+        if self.checkpoint is None:
+            for setting in ("resume", "checkpoint_every"):
+                if getattr(self, setting):
+                    sentence = "there is no checkpoint: name its file, too."
+                    raise InputError(sentence, "missing", setting=(setting, "checkpoint"))
+            return None
+        check_writable(self.checkpoint)
+        every = 10 if self.checkpoint_every is None else self.checkpoint_every
+        if every < 1:
+            raise bad_setting("checkpoint_every", "an integer ≥ 1", every)
+        from kernode.training.checkpoint import Checkpoint
+
+        checkpoint = Checkpoint(self.checkpoint, every, "if there" if restarted() else self.resume)
+        checkpoint.check(parts)
+        return checkpoint
+
+
+def check_board(folder: Path | None, *, elsewhere: bool = False) -> TensorBoard | None:
+    """The callback that writes to a folder, if one is given; rank 0 writes.
+
+    ``elsewhere``: trainings run in other processes, whose epochs are not seen here.
+    """
+    if folder is None or rank():
+        return None
+    if elsewhere:
+        raise InputError(
+            "TensorBoard is for trainings of this process. Leave out jobs and backend.",
+            "conflict", setting="tensorboard",
+        )  # fmt: skip
+    from kernode.training.tensorboard import TensorBoard
+
+    check_folder(folder)
+    return TensorBoard(folder)

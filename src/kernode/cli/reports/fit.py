@@ -1,37 +1,64 @@
-"""What ``kernode fit`` says of a run."""
+"""The reports of ``kernode fit`` and ``kernode links``."""
 
 from __future__ import annotations
 
 import shlex
-from typing import Any
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, say
+from kernode.compute.machine import peak_at
+from kernode.errors import KernodeError, kept
+from kernode.progress import note
+
+if TYPE_CHECKING:
+    from kernode.cli.options.run import RunOptions
+    from kernode.compute.place import Place
+    from kernode.graph import Graph
 
 _SHOWN = 12  # classes
 
 
-def print_report(report: dict[str, Any], files: list[str]) -> None:
-    """Print figures, cost, and the next command, which needs to be told of some files."""
-    sizes = " / ".join(f"{report['sizes'][part]:,}" for part in ("train", "validation", "test"))
-    name, runs = escape(report["dataset"]), runs_and_seeds(report)
-    say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
-    _print_figures(report)
-    _print_classes(report["test"])
-    cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
-    cost += said_threads(report)
-    if report["peak_memory_mb"]:
-        cost += f", {report['peak_memory_mb']:.0f} MB at most"
-    say(f"  {'time and memory':<20} {cost}")
-    again = report["trained_again_on"]
-    trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
-    say(f"  {'model':<20} {escape(report['model'])}{trained}{said_replaced(report)}")
-    if report["predictions"]:
-        say(f"  {'predictions':<20} {escape(report['predictions'])}")
-    else:
-        words = ["kernode", "predict", report["model"], *files, "-o", "predictions.csv"]
-        say(f"Next: [bold]{escape(shlex.join(words))}[/]")
+def saved_report(
+    model: Any, out: Path, run: RunOptions, place: Place, graph: Graph, *, started: float, replaced: bool
+) -> dict[str, Any]:
+    """The report of a model that is saved already, so that an error or Ctrl-C here loses nothing."""
+    try:
+        with kept(lambda: f"The model is saved in {out}; its test figures were not computed."):
+            report: dict[str, Any] = model.report().to_json()
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "allocate" not in str(error):
+            raise
+        sentence = f"out of memory for the test figures. The model is saved in {out}."
+        raise KernodeError(sentence, "too-large") from None
+    peak = peak_at(place)
+    return report | {
+        "deterministic": run.deterministic,
+        "seconds_total": round(time.perf_counter() - started, 3),
+        "peak_memory_mb": None if peak is None else round(peak / 1e6, 1),
+        "model": str(out),
+        "replaced": replaced,  # a file of that name
+        "notes": list(graph.notes),
+        "repairs": [repair.to_json() for repair in graph.repairs],
+    }
+
+
+def log_result(report: dict[str, Any], figure: str, board: Any, training: dict[str, Any]) -> None:
+    """Log the test figures, and write settings and figures to TensorBoard."""
+    test = report.get("test", {})
+    if test.get(f"{figure}_mean") is not None:
+        sentence = f"test {figure} {test[f'{figure}_mean']:.2f} %"
+        note("result", sentence, test=test, model=report["model"])
+    if board is not None:
+        settings = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")} | training
+        numbers = {name: float(one) for name, one in test.items() if type(one) in (int, float)}
+        board.finish(
+            {name: value for name, value in settings.items() if value is not None},
+            {f"test/{name}": number for name, number in numbers.items()},
+        )
 
 
 def runs_and_seeds(report: dict[str, Any]) -> str:
@@ -40,97 +67,111 @@ def runs_and_seeds(report: dict[str, Any]) -> str:
     return f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
 
 
-def said_threads(report: dict[str, Any]) -> str:
-    """How many threads a CPU had: the same seed gives the same bits only for the same number."""
+def cpu_threads(report: dict[str, Any]) -> str:
+    """Number of CPU threads: the same seed gives the same bits only for the same number."""
     if report["device"] != "cpu" or report["threads"] is None:
         return ""
     return f", {report['threads']} thread{'s' * (report['threads'] > 1)}"
 
 
-def said_replaced(report: dict[str, Any]) -> str:
-    """Whether the model's file took the place of another, which may have been of other data or methods."""
-    return ", which replaced a file of that name" if report["replaced"] else ""
+def replaced_file(replaced: bool) -> str:
+    """Whether a file took the place of another, which may have been of other data or methods."""
+    return ", which replaced a file of that name" if replaced else ""
+
+
+def print_report(report: dict[str, Any], files: list[str]) -> None:
+    """Print figures, cost, and the next command, which needs some files."""
+    sizes = " / ".join(f"{report['sizes'][part]:,}" for part in ("train", "validation", "test"))
+    name, runs = escape(report["dataset"]), runs_and_seeds(report)
+    say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
+    if report["chosen_by_validation"]:
+        _print_choice(report)
+    _print_figures(report)
+    if report["test"].get("classes"):
+        _print_classes(report["test"])
+    cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
+    cost += cpu_threads(report)
+    cost += f", {report['peak_memory_mb']:.0f} MB at most" if report["peak_memory_mb"] else ""
+    _line("time and memory", cost)
+    again = report["trained_again_on"]
+    trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
+    _line("model", f"{escape(report['model'])}{trained}{replaced_file(report['replaced'])}")
+    if report["predictions"]:
+        _line("predictions", escape(report["predictions"]))
+    else:
+        words = ["kernode", "predict", report["model"], *files, "-o", "predictions.csv"]
+        say(f"Next: [bold]{escape(shlex.join(words))}[/]")
+
+
+def _line(title: str, text: str) -> None:
+    say(f"  {title:<20} {text}")
+
+
+def _print_choice(report: dict[str, Any]) -> None:
+    """The method that was kept, and below it the others, each with its epochs."""
+    by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
+    after = {
+        name: f"{figure:.2f} % after {epochs[name]}"
+        for name, figure in report["chosen_by_validation"].items()
+    }
+    chosen = report["variant"]
+    s = "s" * (epochs[chosen] != 1)
+    _line("chosen by validation", f"{chosen}, {by} {after.pop(chosen)} epoch{s}")
+    _line("", f"[dim]not: {', '.join(f'{name} {figure}' for name, figure in after.items())}[/]")
+    test = report["test"]
+    if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
+        _line("", "[dim]chosen once for all runs; their validation and test nodes overlap[/]")
 
 
 def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.tasks.classes.evaluation import (  # here: it waits for torch
-        FEW,
-        baseline_lines,
-        calibration_lines,
-        percent,
-        uncertain,
-    )
+    from kernode.tasks.classes import evaluation  # here: it imports torch
 
-    r = report["replicas"]
-    if report["chosen_by_validation"]:
-        by = "mAP" if report["select_by"] == "map" else "accuracy"
-        _print_choice(report["variant"], report["chosen_by_validation"], report["epochs_tried"], by)
-        if r > 1 and report["test"]["accuracy_mean"] is not None and _own_splits(report):
-            say(f"  {'':<20} [dim]one choice for all runs: nodes that validate one are tested in another[/]")
-    for part in ("test", "validation"):
-        values = report[part]
-        if values["accuracy_mean"] is None:
-            if part == "test":
-                say(f"  {'test accuracy':<20} none: no node was kept for a test")
-            continue
-        together = values["ensemble_accuracy"]
-        note = f"   (all runs together: {together:.2f} %)" if r > 1 and together is not None else ""
-        unsure = uncertain(values) if part == "test" else ""
-        say(f"  {part + ' accuracy':<20} [bold]{percent(values, 'accuracy', r)}[/]{note}{unsure}")
-        if part == "test":
-            for line, is_ahead in baseline_lines(values):
-                say(f"  {'':<20} [{'bold yellow' if is_ahead else 'dim'}]{line}[/]")
-            say(f"  {'macro F1':<20} {percent(values, 'macro_f1', r)}")
-            for name, line in calibration_lines(values["calibration"], r):
-                say(f"  {name:<20} {line}")
-    if alike := report["test"]["similarity"]:
-        precision = _figure(alike, "precision_at_10", "precision_at_10_std", r)
-        ranked = _figure(alike, "map", "map_std", r)
+    r, test, validation = report["replicas"], report["test"], report["validation"]
+    if test["accuracy_mean"] is None:
+        _line("test accuracy", "none: no node was kept for a test")
+    else:
+        _line("test accuracy", f"{_accuracy(test, r)}{evaluation.uncertain(test)}")
+        for line, is_ahead in evaluation.baseline_lines(test):
+            _line("", f"[{'bold yellow' if is_ahead else 'dim'}]{line}[/]")
+        _line("macro F1", evaluation.percent(test, "macro_f1", r))
+        for title, line in evaluation.calibration_lines(test["calibration"], r):
+            _line(title, line)
+    if validation["accuracy_mean"] is not None:
+        _line("validation accuracy", _accuracy(validation, r))
+    if similarity := test["similarity"]:
+        figures = {name: f"{similarity[name]:.2f}" for name in ("map", "precision_at_10")}
+        if r > 1:
+            figures = {name: f"{one} ± {similarity[f'{name}_std']:.2f}" for name, one in figures.items()}
         # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
-        among_ten = f", {precision} precision at 10" if report["test"]["nodes"] >= FEW else ""
-        together = alike.get("ensemble_map")
-        note = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
-        say(f"  {'similar nodes':<20} [bold]{ranked}[/] mAP{among_ten}{note}")
+        few = test["nodes"] < evaluation.FEW
+        among_ten = "" if few else f", {figures['precision_at_10']} % precision at 10"
+        together = similarity.get("ensemble_map")
+        all_runs = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
+        _line("similar nodes", f"[bold]{figures['map']} %[/] mAP{among_ten}{all_runs}")
     if report["hop_weights"]:
         shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
         empty = "; –: no such term" if "–" in shown else ""
-        say(f"  {'hop weights ω':<20} {'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
+        _line("hop weights ω", f"{'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
 
 
-def _own_splits(report: dict[str, Any]) -> bool:
-    """Whether each run had nodes of its own, so that no two can answer for one together."""
-    return bool(report["test"]["ensemble_accuracy"] is None)
+def _accuracy(values: dict[str, Any], runs: int) -> str:
+    from kernode.tasks.classes.evaluation import percent
 
-
-def _print_choice(chosen: str, validated: dict[str, float], epochs: dict[str, int], by: str) -> None:
-    """The method that was kept, and below it the others, each after as many epochs as it was tried for."""
-    after = {name: f"{figure:.2f} % after {epochs[name]}" for name, figure in validated.items()}
-    s = "s" * (epochs[chosen] != 1)
-    say(f"  {'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}")
-    others = ", ".join(f"{name} {said}" for name, said in after.items())
-    say(f"  {'':<20} [dim]not: {others}[/]")
+    together = values["ensemble_accuracy"]
+    all_runs = f"   (all runs together: {together:.2f} %)" if runs > 1 and together is not None else ""
+    return f"[bold]{percent(values, 'accuracy', runs)}[/]{all_runs}"
 
 
 def _print_classes(test: dict[str, Any]) -> None:
-    """A line for each class; of many, the rarest and the hardest are a matter for --json."""
-    if not test.get("classes"):
-        return
-    words = ("  class", "mostly taken for")
-    columns = (words[0], "precision", "recall", "F1", "nodes", words[1])
-    table = new_table(columns, left=words, box=None, pad_edge=False)
-    names = [one["class"] for one in test["classes"]]
+    """Print a line for each of the first classes."""
+    columns = ("  class", "precision", "recall", "F1", "nodes", "mostly taken for")
+    table = new_table(columns, left=(columns[0], columns[-1]), box=None, pad_edge=False)
+    names = [str(one["class"]) for one in test["classes"]]
     for i, one in enumerate(test["classes"][:_SHOWN]):
         others = [0 if j == i else count for j, count in enumerate(test["confusion"][i])]
-        wrong = names[max(range(len(others)), key=others.__getitem__)] if any(others) else ""
+        wrong = names[others.index(max(others))] if any(others) else ""
         figures = (f"{one[name]:.1f}" for name in ("precision", "recall", "f1"))
-        table.add_row(
-            f"  {escape(str(one['class']))}", *figures, f"{one['support']:,.0f}", escape(str(wrong))
-        )
+        table.add_row(f"  {escape(names[i])}", *figures, f"{one['support']:,.0f}", escape(wrong))
     print_table(table)
     if len(names) > _SHOWN:
         say(f"  … and {len(names) - _SHOWN} classes more; all of them with --json")
-
-
-def _figure(values: dict[str, Any], mean: str, std: str, runs: int) -> str:
-    spread = f" ± {values[std]:.2f}" if runs > 1 else ""
-    return f"{values[mean]:.2f}{spread} %"

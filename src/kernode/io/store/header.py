@@ -1,28 +1,22 @@
-"""``store.json``: what a store holds and in which parts, checked before anything is read or allocated."""
+"""``store.json``: what a store holds and in which parts, checked before a part is read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from kernode.errors import FileError, InputError
-from kernode.graph.adjacency import MAX_NODES
-from kernode.storage import write_whole
+from kernode.storage import complete, write_whole
 
 FILE = "store.json"
 FORMAT = 1
-ORDERS = ("given", "metis")
-DTYPES = {"float16": "F16", "float32": "F32", "float64": "F64"}  # of features, as safetensors calls them
-
-_MOST = 2**62  # of any count: sums of a few stay within 64 bits
-_MOST_BYTES = 2**30  # of store.json, with a name for every class and the notes
-_DIGEST = re.compile("[0-9a-f]{64}")
-_PART = re.compile(r"part-[0-9]{5,}\.safetensors")
+DTYPES = ("float16", "float32", "float64")  # of features
+_PART = re.compile(r"part-[0-9]{5,}\.safetensors")  # a name and no path: nothing outside the folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +46,7 @@ class Header:
     class_names: tuple[str, ...]
     named: bool  # whether nodes have names
     fingerprint: str  # of the whole graph
-    order: str  # given, or metis
+    order: str  # of the nodes; "metis" in files of earlier versions
     notes: tuple[str, ...]
     encoding: dict[str, Any] | None  # of a graph from tables: what their columns became
     repairs: tuple[dict[str, Any], ...]  # and their rows that were dropped or changed
@@ -68,127 +62,72 @@ class Header:
 
     @staticmethod
     def read(folder: Path) -> dict[str, Any]:
-        """The fields of a header, checked: contiguous parts of sizes that their files have."""
+        """The fields of a header: contiguous parts, in files of the sizes that it states."""
         path = folder / FILE
         values = _parsed(path)
         found = values.pop("format", None)
         if found != FORMAT:
             raise InputError(
                 f"{path} has format {found}; this kernode reads format {FORMAT}. Update kernode, or shard "
-                "again."
+                "again.",
+                "unsupported",
+                path=str(path),
             )
         if values.pop("checksum", None) != _checksum({"format": FORMAT, **values}):
-            raise FileError(
-                f"{path} is damaged or was edited: its checksum does not match. Restore it or shard again."
-            )
-        known = {field.name for field in fields(Header)}
-        if set(values) != known:
-            odd = sorted(set(values) ^ known)[0]
-            raise FileError(f"{path}: {odd!r} is missing or not known here. Restore it or shard again.")
-        for name, is_right in _KINDS.items():
-            if not is_right(values[name]):
-                _refuse(path, name, values[name])
-        entries = _checked_parts(path, values)
-        tuples = {name: tuple(values[name]) for name in ("class_names", "notes", "repairs")}
-        return {**values, **tuples, "parts": entries}
+            raise damaged(path, "is damaged or was edited: its checksum does not match")
+        if set(values) != {field.name for field in fields(Header)}:
+            raise damaged(path, "has other fields than this version writes")
+        with complete(path):
+            parts = tuple(PartEntry(**part) for part in values["parts"])
+            _check_parts(folder, values, parts)
+            tuples = {name: tuple(values[name]) for name in ("class_names", "notes", "repairs")}
+        return {**values, **tuples, "parts": parts}
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise FileError(f"{path} is too large to be a store's. Restore it or shard again.")
         values = json.loads(path.read_bytes())
     except FileNotFoundError as error:
         folder = path.parent
         if not folder.is_dir():
-            raise FileError(f"{folder} does not exist. Check the path.") from error
+            raise FileError(f"{folder} does not exist. Check the path.", "no-file", path=str(folder)) from error
         raise FileError(
-            f"{folder} holds no finished store: {FILE} is missing. Run `kernode data shard` for it (again)."
+            f"{folder} does not hold a finished store: {FILE} is missing. Write the store again with "
+            "kernode data shard.",
+            "wrong-file",
+            path=str(folder),
         ) from error
-    except FileError:
-        raise
     except OSError as error:
-        raise FileError(f"{path} cannot be read ({error.strerror}). Check the file.") from error
+        raise FileError(
+            f"{path} cannot be read ({error.strerror}). Check the file.", "no-file", path=str(path)
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is damaged: it is no JSON. Restore it or shard again.") from error
+        raise damaged(path, "is damaged: it is not JSON") from error
     if not isinstance(values, dict):
-        raise FileError(f"{path} is damaged: it holds no object. Restore it or shard again.")
+        raise damaged(path, "is damaged: it is not a JSON object")
     return values
 
 
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    "name": lambda value: isinstance(value, str),
-    "nodes": lambda value: _is_count(value, MAX_NODES) and value > 0,
-    "features": lambda value: _is_count(value) and value > 0,
-    "sparse_features": lambda value: isinstance(value, bool),
-    "dtype": lambda value: isinstance(value, str) and value in DTYPES,
-    "entries": lambda value: _is_count(value),
-    "weighted": lambda value: isinstance(value, bool),
-    "class_names": lambda value: _is_list(value, str),
-    "named": lambda value: isinstance(value, bool),
-    "fingerprint": lambda value: isinstance(value, str) and bool(_DIGEST.fullmatch(value)),
-    "order": lambda value: value in ORDERS,
-    "notes": lambda value: _is_list(value, str),
-    "encoding": lambda value: isinstance(value, dict | None),
-    "repairs": lambda value: _is_list(value, dict),
-    "parts": lambda value: _is_list(value, dict),
-}  # whether a value is of its kind and within what a graph can have
+def _check_parts(folder: Path, values: Mapping[str, Any], parts: tuple[PartEntry, ...]) -> None:
+    at, entries = 0, 0
+    for part in parts:
+        filled = isinstance(part.feature_entries, int) == values["sparse_features"]
+        if part.start != at or part.stop <= at or not _PART.fullmatch(part.file) or not filled:
+            raise damaged(folder / FILE, f"describes a part that cannot be right ({part.file})")
+        path = folder / part.file
+        if not path.is_file():
+            raise damaged(path, "is missing from its store")
+        if path.stat().st_size != part.bytes:
+            raise damaged(path, f"has {path.stat().st_size:,} bytes where its store says {part.bytes:,}")
+        at, entries = part.stop, entries + part.entries
+    if (at, entries) != (values["nodes"], values["entries"]) or values["dtype"] not in DTYPES:
+        raise damaged(folder / FILE, "has sizes that are not those of its parts")
 
 
-def _checked_parts(path: Path, values: Mapping[str, Any]) -> tuple[PartEntry, ...]:
-    expected = {field.name for field in fields(PartEntry)}
-    at, entries, found = 0, 0, []
-    for number, part in enumerate(values["parts"]):
-        entry = PartEntry(**part) if set(part) == expected else None
-        if entry is None or entry.start != at or not _is_part(entry, values["sparse_features"]):
-            _refuse(path, f"part {number}", part)
-        _check_file(path.parent, entry)
-        at, entries = entry.stop, entries + entry.entries
-        found.append(entry)
-    if at != values["nodes"] or entries != values["entries"]:
-        _refuse(path, "parts", f"{at} nodes and {entries} entries in all")
-    if len({entry.file for entry in found}) != len(found):
-        _refuse(path, "parts", "one file twice")
-    return tuple(found)
-
-
-def _is_part(part: PartEntry, sparse: bool) -> bool:
-    counts = [part.start, part.stop, part.entries, part.bytes, *([part.feature_entries] if sparse else [])]
-    return (
-        all(map(_is_count, counts))
-        and part.start < part.stop
-        and (sparse or part.feature_entries is None)
-        and isinstance(part.file, str)
-        and bool(_PART.fullmatch(part.file))  # a name and no path: nothing outside the folder
-        and isinstance(part.sha256, str)
-        and bool(_DIGEST.fullmatch(part.sha256))
-    )
-
-
-def _check_file(folder: Path, part: PartEntry) -> None:
-    path = folder / part.file
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise FileError(f"{path} is missing from its store. Restore it or shard again.") from error
-    if not path.is_file() or size != part.bytes:
-        raise FileError(
-            f"{path} has {size:,} bytes where its store says {part.bytes:,}: it is not the part that was "
-            "written. Restore it or shard again."
-        )
-
-
-def _is_count(value: Any, most: int = _MOST) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
-
-
-def _is_list(value: Any, kind: type) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+def damaged(path: Path, what: str) -> FileError:
+    """The error for a file of a store that is not as it was written."""
+    return FileError(f"{path} {what}. Restore it or shard again.", "damaged-file", path=str(path))
 
 
 def _checksum(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def _refuse(path: Path, what: str, value: Any) -> NoReturn:
-    raise FileError(f"{path}: {what} cannot be right, with {value!s:.80}. Restore it or shard again.")

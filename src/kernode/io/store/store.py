@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from kernode.compute.ranks import Ranks
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError, InputError, bad_setting
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.io.store.header import FILE, Header, PartEntry
-from kernode.io.store.part import OpenPart, Part, joined, opened, read_labels, read_names, read_part
+from kernode.io.store.header import FILE, Header, PartEntry, damaged
+from kernode.io.store.part import OpenPart, Part, joined, opened
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Repair, TableOrigin
 from kernode.progress import tell
@@ -31,16 +31,9 @@ def borders(entries: np.ndarray, parts: int) -> np.ndarray:
     array([0, 1, 8])
     """
     n = len(entries)
-    require_parts(parts)
-    if parts > n:
-        raise InputError(f"{n:,} nodes cannot be cut into {parts:,} parts. Ask for {n:,} at most.")
+    if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or not 1 <= parts <= n:
+        raise bad_setting("parts", f"an integer from 1 to the number of nodes, {n:,}", parts)
     return runs(np.asarray(entries, np.int64) + ROW, int(parts))
-
-
-def require_parts(parts: int) -> None:
-    """Raise unless a graph can be cut into so many, were it large enough."""
-    if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 1:
-        raise InputError(f"parts must be an integer ≥ 1. Got {parts!r}.")
 
 
 def runs(costs: np.ndarray, count: int) -> np.ndarray:
@@ -96,18 +89,16 @@ class Store(Header):
 
     def part(self, number: int) -> Part:
         """One part, by its number from 0."""
-        if not 0 <= number < len(self.parts):
-            raise InputError(f"{self.folder} has parts 0 to {len(self.parts) - 1}. Got {number}.")
         entry = self.parts[number]
-        with opened(self.folder, self, entry) as file:
-            return read_part(self, entry, file)
+        with opened(self.folder, entry) as file:
+            return file.read(self, entry)
 
     def rows(self, start: int, stop: int) -> Part:
         """The parts of nodes ``start … stop − 1`` as one; both must be borders of parts."""
         wanted = [at for at, part in enumerate(self.parts) if start <= part.start and part.stop <= stop]
         if not wanted or (self.parts[wanted[0]].start, self.parts[wanted[-1]].stop) != (start, stop):
             raise InputError(
-                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share()."
+                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share().", "shape"
             )
         read = []
         for done, number in enumerate(wanted):
@@ -118,7 +109,7 @@ class Store(Header):
     def share(self, rank: int, ranks: int) -> range:
         """The nodes of one of several processes: consecutive parts, alike by the bytes they hold."""
         if not 0 <= rank < ranks:
-            raise InputError(f"rank must be from 0 to {ranks - 1}, for {ranks} processes. Got {rank}.")
+            raise bad_setting("rank", f"from 0 to {ranks - 1}, for {ranks} processes", rank)
         if ranks > len(self.parts):
             raise InputError(
                 f"{self.folder} has {len(self.parts)} parts, too few for {ranks} processes. "
@@ -138,16 +129,16 @@ class Store(Header):
 
     def labels(self) -> np.ndarray:
         """The class of every node, −1 where it is not known; of each part only this is loaded."""
-        return self._of_every_part(lambda file: read_labels(self, file))
+        return self._of_every_part(lambda file: file.labels(self))
 
     def names(self) -> np.ndarray | None:
         """The name of every node, or None where they have none; of each part only this is loaded."""
-        return self._of_every_part(read_names) if self.named else None
+        return self._of_every_part(OpenPart.names) if self.named else None
 
     def _of_every_part(self, read: Callable[[OpenPart], np.ndarray]) -> np.ndarray:
         found = []
         for part in self.parts:
-            with opened(self.folder, self, part) as file:
+            with opened(self.folder, part) as file:
                 found.append(read(file))
         return np.concatenate(found)
 
@@ -170,9 +161,11 @@ class Store(Header):
                 origin=origin,
             )
         except (InputError, KeyError, TypeError) as error:
-            raise FileError(f"{self.folder} does not hold a graph: {error}") from error
+            raise FileError(
+                f"{self.folder} does not hold a graph: {error}", "damaged-file", path=str(self.folder)
+            ) from error
         if graph.fingerprint != self.fingerprint:
-            raise FileError(f"{self.folder}: its parts are not those of one graph. Shard it again.")
+            raise damaged(self.folder, "holds parts that are not those of one graph")
         return graph
 
 

@@ -1,4 +1,4 @@
-"""What a run will take: a bound that refuses, a prediction from two epochs, and the command for both."""
+"""Estimate of a run: a bound of its memory, a prediction of its time, and the command."""
 
 import json
 import time
@@ -6,24 +6,23 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from kernode.node_classification import experiment
-from kernode.studies import cost
-from kernode.studies.cost.measure import measure
 
+import kernode as kn
 from graphs import clustered_graph
 from kernode.compute.machine import free_at
 from kernode.compute.place import Place
-from kernode.errors import InputError
 from kernode.hops import cost as hop_counting
 from kernode.io import Synthetic, load_graph, write_npz
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
-from kernode.search.estimate import Measured
+from kernode.search import estimate as estimating
+from kernode.search.estimate import Measured, estimate, measure
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
 from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
+from refusals import refused
 
 CPU = Place.of(32, "cpu")
 GPU = Place(torch.float32, torch.device("cuda"))
@@ -58,8 +57,8 @@ def free(monkeypatch):
     return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
 
 
-def run_of(*seeds, progress=None):
-    return Run(seeds, CPU, progress)
+def run_of(*seeds):
+    return Run(seeds, CPU)
 
 
 # sizes
@@ -90,28 +89,24 @@ def test_looking_up_makes_and_fetches_nothing(monkeypatch, tmp_path):
 # the bound
 
 
-def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(free):
+@pytest.mark.parametrize(
+    ("feature_map", "ways"),
+    [
+        (HopMLP(), ["fewer hops", "plain powers", "narrower hidden layers"]),
+        (HopMLP((), hops=1), ["plain powers"]),
+        (HopMLP((), powers="plain"), []),
+        (None, []),
+    ],
+)
+def test_what_cannot_fit_is_refused_with_the_ways_out_that_there_are(free, feature_map, ways):
     free(3_000_000)
-    sizes, training = GraphSizes.of(clustered_graph()), Training()
-    require_memory(sizes, Costly(3_000_000), training, CPU)
-    with pytest.raises(InputError) as refused:
-        require_memory(sizes, Costly(2e9, HopMLP(hops=3)), training, Place.of(64))
-    assert str(refused.value) == (
-        "this run takes at least 2.0 GB of memory and 3.0 MB are free. Use fewer hops, --powers plain, "
-        "a narrower --hidden, --precision 32 or a machine with 3 GB."
-    )
-
-
-def test_ways_out_are_those_that_there_are(free):
-    free(1)
-    for feature_map, ways in (
-        (HopMLP(), "fewer hops, --powers plain, a narrower --hidden or a machine with 1 GB"),
-        (HopMLP((), hops=1), "--powers plain or a machine with 1 GB"),
-        (HopMLP((), powers="plain"), "a machine with 1 GB"),
-        (None, "a machine with 1 GB"),
-    ):
-        with pytest.raises(InputError, match=f"1 B are free. Use {ways}.$"):
-            require_memory(look_up("cora"), Costly(100, feature_map), Training(), CPU)
+    sizes = GraphSizes.of(clustered_graph())
+    require_memory(sizes, Costly(3_000_000), Training(), CPU)
+    with refused("too-large", need=2e9, free=3_000_000) as caught:
+        require_memory(sizes, Costly(2e9, feature_map), Training(), Place.of(64))
+    every = ("fewer hops", "plain powers", "narrower hidden layers")
+    assert [way for way in every if way in str(caught.value)] == ways
+    assert "32 bits" in str(caught.value)
 
 
 def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
@@ -121,10 +116,10 @@ def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
     assert least_needed(sizes, Costly(5), Training(), CPU) == 5 + sizes.graph_bytes
     assert least_needed(sizes, Costly(5), Training(), GPU) == 5  # the graph stays in main memory
     free(sizes.graph_bytes)
-    with pytest.raises(InputError, match="at least"):
+    with refused("too-large"):
         require_memory(sizes, Costly(5), Training(), CPU)
     monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 4)
-    with pytest.raises(InputError, match="5 B of the GPU's memory and 4 B are free"):
+    with refused("too-large", need=5, free=4):
         require_memory(sizes, Costly(5), Training(), GPU)
 
 
@@ -137,8 +132,9 @@ def test_unknown_memory_is_never_refused(free):
 def test_a_run_that_cannot_fit_computes_nothing(free, monkeypatch):
     free(3_000)
     monkeypatch.setattr(HopMLP, "prepare", lambda *_: pytest.fail("something was computed"))
-    with pytest.raises(InputError, match=r"this run takes at least .* 3\.0 kB are free"):
-        experiment.run_variant(clustered_graph(), "k3", run_of(0))
+    graph = clustered_graph()
+    with refused("too-large", free=3_000):
+        kn.NodeKernelClassifier("k3").fit(graph=graph)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -154,8 +150,8 @@ def test_hop_cost_is_counted_once_in_a_run(monkeypatch):
     monkeypatch.setattr(hop_counting, "_count", lambda *what: counted.append(what[1:]) or count(*what))
     graph = clustered_graph(seed=3)
     method, training = configure("k3", epochs=1)
-    cost.estimate(GraphSizes.of(graph), method, training, run_of(0))
-    experiment.run_method(graph, method, training, run_of(0, 1))
+    estimate(GraphSizes.of(graph), method, training, run_of(0))
+    kn.NodeKernelClassifier("k3", epochs=1, replicas=2).fit(graph=graph)
     assert counted == [(2, "each")]
 
 
@@ -165,58 +161,58 @@ def test_hop_cost_is_counted_once_in_a_run(monkeypatch):
 def test_time_is_predicted_within_a_factor_of_three(cora):
     graph, _ = cora
     method, training = configure("k3", "cora", epochs=40)
-    found = cost.estimate(GraphSizes.of(graph), method, training, run_of(*range(5)))
-    real = seconds_of_a_whole_run(graph, method, training)
-    assert real / 3 < found.seconds < 3 * real
+    found = estimate(GraphSizes.of(graph), method, training, run_of(*range(5)))
+    real = seconds_of_a_whole_run(graph)
+    assert real / 3 < found.measured.total(40) < 3 * real
     assert found.fits
     assert found.measured.peak > 50e6  # a process with torch in it
 
 
-def seconds_of_a_whole_run(graph, method, training):
+def seconds_of_a_whole_run(graph):
     started = time.perf_counter()
-    experiment.run_method(graph, method, training, run_of(*range(5)))
+    kn.NodeKernelClassifier("k3", epochs=40, replicas=5).fit(graph=graph, split="fastgcn").report()
     return time.perf_counter() - started
 
 
-def test_two_epochs_are_measured_after_the_first(monkeypatch):
+@pytest.fixture
+def clocked(monkeypatch):
+    """Measure a training that reports some epochs, by a clock that shows these times."""
+
+    def run(times, epochs, training, place=CPU):
+        clock, trained = iter(times), []
+
+        def fit(task, candidates):
+            trained.append(candidates[""][1])
+            for epoch in epochs:
+                for one in task.run.callbacks:
+                    one.on_epoch_end(type("Loop", (), {"epoch": epoch}))
+
+        monkeypatch.setattr("kernode.search.estimate.time.perf_counter", lambda: next(clock))
+        monkeypatch.setattr(estimating, "fit_candidates", fit)
+        monkeypatch.setattr(estimating, "fit_report", lambda *_: None)
+        monkeypatch.setattr(estimating, "peak_at", lambda place: 7)
+        return measure(clustered_graph(), None, training, Run((0,), place)), trained
+
+    return run
+
+
+def test_two_epochs_are_measured_after_the_first(clocked):
     """By a clock: 100 s of preparing, 7 s of the first epoch, 2 s of each other, 5 s of evaluating."""
-    clock = iter([0.0, 107.0, 109.0, 111.0, 116.0])
-    monkeypatch.setattr("kernode.studies.cost.measure.time.perf_counter", lambda: next(clock))
-    trained, told = [], []
-
-    def run_method(graph, method, training, run):
-        trained.append(training)
-        tell = run.progress(training.epochs, "")
-        for epoch in range(1, training.epochs + 1):
-            tell(epoch, {})
-
-    monkeypatch.setattr(experiment, "run_method", run_method)
-    progress = run_of(0, progress=lambda epochs, name: lambda epoch, values: told.append((epoch, epochs)))
-    found = measure(clustered_graph(), None, Training(epochs=200, patience=1), progress)
+    times = [0.0, 107.0, 109.0, 111.0, 116.0]
+    found, trained = clocked(times, (1, 2, 3), Training(epochs=200, patience=1))
     assert trained == [Training(epochs=3)]
-    assert told == [(1, 3), (2, 3), (3, 3)]  # whoever waits is told
     assert (found.epochs, found.preparing, found.epoch, found.evaluating) == (2, 105.0, 2.0, 5.0)
     assert found.total(200) == 105 + 400 + 5
 
 
-def test_a_gpu_that_tells_now_and_then_is_measured_after_its_capture(monkeypatch):
-    clock = iter([0.0, 50.0, 60.0, 79.0, 80.0])
-    monkeypatch.setattr("kernode.studies.cost.measure.time.perf_counter", lambda: next(clock))
-    monkeypatch.setattr("kernode.studies.cost.measure.peak_at", lambda place: 7)
-
-    def run_method(graph, method, training, run):
-        tell = run.progress(training.epochs, "")
-        for epoch in (1, 4, training.epochs):
-            tell(epoch, {})
-
-    monkeypatch.setattr(experiment, "run_method", run_method)
-    found = measure(clustered_graph(), None, Training(), Run((0,), GPU))
+def test_a_gpu_is_measured_after_its_capture(clocked):
+    found, _ = clocked([0.0, 50.0, 60.0, 79.0, 80.0], (1, 4, 23), Training(), GPU)
     assert found.epoch == (79 - 60) / (23 - 4)
     assert (found.epochs, found.peak) == (20, 7)
 
 
 def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
-    monkeypatch.setattr(experiment, "run_method", lambda *_: pytest.fail("it was run"))
+    monkeypatch.setattr(estimating, "fit_candidates", lambda *_: pytest.fail("it was run"))
     graph, run = clustered_graph(), run_of(0)
     k3, training = configure("k3")
     unlabelled = replace(graph, labels=graph.labels * 0 - 1)
@@ -225,13 +221,13 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
         (GraphSizes.of(unlabelled), k3, training, {}),
         (GraphSizes.of(graph), *configure("label-propagation"), {}),
         (GraphSizes.of(graph), *configure("smoother"), {}),
-        (GraphSizes.of(graph), k3, training, {"try_it": False}),
+        (GraphSizes.of(graph), k3, training, {"measured": False}),
     ):
-        found = cost.estimate(sizes, method, settings, run, **how)
-        assert (found.fits, found.seconds, found.measured) == (None, None, None)
+        found = estimate(sizes, method, settings, run, **how)
+        assert (found.fits, found.measured) == (None, None)
         assert found.verdict().startswith("may fit: ")
     free(10)
-    found = cost.estimate(GraphSizes.of(graph), k3, training, run)
+    found = estimate(GraphSizes.of(graph), k3, training, run)
     assert found.fits is False
     assert found.verdict().startswith("does not fit: this run takes at least ")
 
@@ -245,11 +241,11 @@ def test_a_method_without_parameters_has_no_epochs_to_tell_of():
 
 def test_verdict_without_knowledge_of_memory(free):
     free(None)
-    found = cost.estimate(look_up("synthetic:nodes=1000"), *configure("k3"), run_of(0))
+    found = estimate(look_up("synthetic:nodes=1000"), *configure("k3"), run_of(0))
     assert (found.fits, found.free) == (None, None)
     assert "does not say how much memory is free" in found.verdict()
     tried = Measured(epochs=2, preparing=1.0, epoch=0.5, evaluating=1.0, peak=None)
-    assert replace(found, measured=tried, epochs=10).to_json()["seconds"]["total"] == 7.0
+    assert replace(found, measured=tried, training=Training(epochs=10)).to_json()["seconds"]["total"] == 7.0
     assert "it was tried" in replace(found, measured=tried).verdict()
 
 
@@ -330,7 +326,7 @@ def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     assert status == 0
     verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
     assert verdict.startswith("does not fit: this run takes at least ")
-    for word in ("2.0 GB are free", "fewer hops", "--powers plain", "a narrower --hidden", "--precision 32"):
+    for word in ("2.0 GB are free", "fewer hops", "plain powers", "narrower hidden layers", "32 bits"):
         assert word in verdict
     assert json.loads(kernode("estimate", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
 

@@ -1,35 +1,40 @@
-"""Today's peers in a comparison: as many candidates each, published settings among them, and all train."""
+"""Baselines of a comparison: as many candidates each, published settings among them, and all train."""
 
 import numpy as np
 import pytest
-from kernode.studies.compare.contest import contest
-from kernode.studies.compare.contestants import CONTESTANTS, Contestant
 
 from graphs import clustered_graph
-from kernode.io import split_nodes
 from kernode.maps import GAT, GCN, ClassicGNN
+from kernode.search.baselines import METHODS, ComparedMethod
+from kernode.search.compare import Comparison, evaluate
 from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.variants import CANDIDATES
 from tasks import SINGLE
 
-RIVALS = {name: one for name, one in CONTESTANTS.items() if one.listed}
-every_rival = pytest.mark.parametrize("name", RIVALS)
+CANDIDATES = 6  # as many as "auto" has
+BASELINES = {name: one for name, one in METHODS.items() if len(one.candidates) == CANDIDATES}
+every_baseline = pytest.mark.parametrize("name", BASELINES)
 
 
 def made(name):
-    """A rival's candidates: methods and how they are trained."""
-    one = RIVALS[name]
-    return [configure(one.variant, **{**one.changes, **values}) for values in one.candidates()]
+    """A baseline's candidates: methods and how they are trained."""
+    one = BASELINES[name]
+    return [configure(one.variant, **{**one.changes, **values}) for values in one.candidates]
 
 
-@every_rival
-def test_every_rival_has_as_many_candidates_and_none_twice(name):
+def test_every_baseline_of_the_literature_is_there():
+    assert [*BASELINES] == [
+        "gcn", "appnp", "gat", "sgc", "sage", "gprgnn", "gcnii", "mlp", "label-propagation",
+        "correct-and-smooth",
+    ]  # fmt: skip
+
+
+@every_baseline
+def test_no_candidate_is_listed_twice(name):
     found = made(name)
-    assert len(found) == CANDIDATES
     assert all(found.count(each) == 1 for each in found)
 
 
-@pytest.mark.parametrize("name", [name for name in RIVALS if name != "label-propagation"])
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "label-propagation"])
 def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
     trained = [(getattr(method, "base", method), training) for method, training in made(name)]
     assert {method.map.normalize_rows for method, _ in trained} == {True, False}
@@ -39,7 +44,7 @@ def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
 
 
 @pytest.mark.parametrize(("name", "plain", "layer"), [("gcn", GCN, "gcn"), ("gat", GAT, "gat")])
-def test_plain_and_tuned_networks_are_one_rival(name, plain, layer):
+def test_plain_and_tuned_networks_are_one_baseline(name, plain, layer):
     maps = [method.map for method, _ in made(name)]
     assert {type(one) for one in maps} == {plain, ClassicGNN}
     assert {one.layer for one in maps if isinstance(one, ClassicGNN)} == {layer}
@@ -55,16 +60,16 @@ def test_what_was_published_for_amazons_graphs_is_there():
         assert (0.001, 5e-5, dropout) in [(t.learning_rate, t.weight_decay, t.dropout) for t in own]
 
 
-@every_rival
-def test_every_rival_takes_part(name):
+@every_baseline
+def test_every_baseline_takes_part(name):
     """Two of its candidates, shortened, on two splits: validation picks, and there is a figure for each."""
     graph = clustered_graph(n=60)
-    some = [dict(one) for one in (RIVALS[name].listed[0], RIVALS[name].listed[-1])]
+    some = [dict(BASELINES[name].candidates[i]) for i in (0, -1)]
     for one in some:
         if "epochs" in one:
             one |= {"epochs": 3, "patience": None}
-    short = Contestant(name, name, RIVALS[name].variant, listed=tuple(some))
-    figures = contest(graph, short, split_nodes(graph, "0.5/0.25/0.25", range(2)), SINGLE)
+    short = ComparedMethod(name, name, BASELINES[name].variant, {}, tuple(some))
+    figures = evaluate(Comparison(graph, short, 2, "0.5/0.25/0.25"), SINGLE)
     assert len(figures["accuracy"]) == len(figures["validation"]) == 2
     assert np.isfinite(figures["accuracy"]).all()
     assert min(figures["validation"]) > 0

@@ -1,0 +1,97 @@
+"""Files that commands write: checks before anything is computed, and tables as CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kernode.errors import InputError
+from kernode.storage import write_whole
+
+Table = dict[str, list[Any]]  # column by column
+
+
+def check_extension(path: Path | None, extensions: Iterable[str]) -> None:
+    """Refuse a file whose name does not say how to write it."""
+    if path is not None and path.suffix.lower() not in extensions:
+        raise InputError(
+            f"{path}: the extension must be one of {', '.join(extensions)}.", "setting", setting="out"
+        )
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Refuse a file that could not be written when all is computed."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.exists() and not path.is_file():
+            kind = "a folder" if path.is_dir() else "not an ordinary file"
+            raise InputError(f"{path} is {kind}. Give the name of a file.", "wrong-file", path=path)
+        check_folder(path.parent)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder that files could not be written to."""
+    existing = next(one for one in (path, *path.absolute().parents) if one.exists())
+    if not existing.is_dir():
+        raise InputError(f"{existing} is not a folder. Give another place.", "wrong-file", path=existing)
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"{existing} is not writable. Give another place.", "wrong-file", path=existing)
+
+
+def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse to write over an input, into a store that is read, or two results into one file."""
+    there = [Path(one).resolve() for one in read if one is not None and Path(one).exists()]
+    used = {one for one in there if not one.is_dir() or (one / "store.json").is_file()}
+    for path in written:
+        if path is None:
+            continue
+        if used & {path.resolve(), *path.resolve().parents}:
+            sentence = f"{path} is in use by this command and would be overwritten. Give another file."
+            raise InputError(sentence, "conflict", path=path)
+        used.add(path.resolve())
+
+
+def write_table(path: Path, table: Table) -> None:
+    """Write a table as its file's extension says."""
+    write_whole(path, WRITERS[path.suffix.lower()](table))
+
+
+def rows_of(table: Table) -> list[dict[str, Any]]:
+    """A table row by row."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def as_csv(table: Table) -> bytes:
+    """CSV with a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def _as_json(table: Table) -> bytes:
+    return (json.dumps(rows_of(table), ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _as_parquet(table: Table) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {name: pyarrow.array(values) for name, values in table.items()}
+    # Where no class is known, or none is certain, the column still has the classes' type.
+    kinds = [columns[name].type for name in ("most_probable", "class") if name in columns]
+    for name in {"class", "known"} & columns.keys():
+        columns[name] = columns[name].cast(kinds[0])
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(columns), sink)
+    return sink.getvalue().to_pybytes()
+
+
+WRITERS = {".csv": as_csv, ".parquet": _as_parquet, ".json": _as_json}
