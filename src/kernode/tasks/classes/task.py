@@ -148,10 +148,6 @@ class NodeTask(Task):
         """The same for some of the replicas."""
         return replace(super().of(replicas), nodes=self.nodes.of(replicas))
 
-    def with_run(self, run: Run) -> NodeTask:
-        """The same, run otherwise."""
-        return replace(self, run=run)
-
     def method_for(self, method: NodeMethod) -> NodeMethod:
         """A method for so many classes."""
         return method.for_classes(len(self.classes))
@@ -167,7 +163,7 @@ class NodeTask(Task):
 
     def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
         """First parameters of some of the replicas."""
-        return method.initial(prepared, len(self.classes), self.run.draws(replicas), self.run.place)
+        return method.initial(prepared, self.run.draws(replicas), self.run.place, len(self.classes))
 
     def learner(self, method: Method, training: Training, prepared: Any, replicas: slice) -> NodeLearner:
         """Some of the replicas, as one stack."""
@@ -222,7 +218,7 @@ class NodeLearner(Learner):
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.score = f"validation_{training.select_by}"
         self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
-        super().__init__(method.initial(prepared, classes, self.draws, place), training, own, place)
+        super().__init__(method.initial(prepared, self.draws, place, classes), training, own, place)
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]

@@ -89,14 +89,6 @@ class LinkTask(Task):
         """Training edges."""
         return {"edges": self.graph.n_edges}
 
-    def with_run(self, run: Run) -> LinkTask:
-        """The same, run otherwise."""
-        return replace(self, run=run)
-
-    def initial(self, method: LinkMethod, prepared: Any, replicas: slice) -> Parameters:
-        """First parameters of some of the replicas."""
-        return method.initial(prepared, self.run.draws(replicas), self.run.place)
-
     def learner(self, method: LinkMethod, training: Training, prepared: Any, replicas: slice) -> LinkLearner:
         """Some of the replicas, as one stack."""
         return LinkLearner(prepared, method, training, self, replicas)
