@@ -19,8 +19,7 @@ from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.kernels import BaseKernel
-from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
