@@ -16,6 +16,7 @@ from kernode.config import changed
 from kernode.errors import InputError, bad_setting
 from kernode.losses import LinkCrossEntropy
 from kernode.models.changes import Changes
+from kernode.models.method import KernelMethod
 
 
 @dataclass(frozen=True)
