@@ -88,7 +88,7 @@ def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
     near = near_rows(share, feature_map.hops, feature_map.powers)
     hops = Exchange(share.ranks, share.bounds, np.unique(near.indices), place.device, "plan")
     return hops.received, known_nodes(
-        share, NodeTask.of_splits(share, outcome.splits, run).nodes, place.device
+        share, NodeTask.of_splits(share, outcome.splits, Run((0,), place)).nodes, place.device
     )[0].received
 
 
