@@ -96,12 +96,10 @@ def _learned_from(
     model: Any, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The graph that a model learned from: of its file, by its name, or from the tables that are given."""
-    from kernode.estimators.load import own_graph
-
     if data is None:
         if nodes is not None:
             raise InputError("give the table of edges, too.", "missing", setting="graph")
-        graph = own_graph(model)
+        graph = model.own_graph()
         if graph is None:
             raise InputError(
                 f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its tables, or "

@@ -19,8 +19,7 @@ from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.kernels import BaseKernel
-from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
@@ -282,7 +281,8 @@ def _with_objective(loss: Loss, objective: Objective) -> Loss:
 def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     """A loss with another kernel loss, by name or as an object."""
     if isinstance(loss, Joint):
-        return replace(loss, kernel=_with_kernel_loss(loss.kernel, given))
+        kernel: Any = _with_kernel_loss(loss.kernel, given)
+        return replace(loss, kernel=kernel)
     if not isinstance(loss, KernelLoss):
         raise InputError(
             f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
@@ -297,7 +297,7 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
 
 
-def hidden_widths(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+def hidden_widths(feature_map: Any, hidden: Any, layers: int | None) -> tuple[int, ...]:
     """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
     if layers is not None:
         whole("layers", layers, 1, _MOST_LAYERS)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,15 +12,11 @@ from kernode.compute.draws import NOISE, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, part, take
-from kernode.config import Config, changed, require_part
+from kernode.config import changed
 from kernode.errors import InputError, bad_setting
-from kernode.io.sizes import GraphSizes
-from kernode.kernels import BaseKernel
 from kernode.losses import LinkCrossEntropy
-from kernode.maps import FeatureMap
-from kernode.maps.module import require_map
 from kernode.models.changes import Changes
-from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
+from kernode.models.method import KernelMethod
 
 
 @dataclass(frozen=True)
