@@ -78,7 +78,7 @@ class KernelMethod(Config):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Training settings that have no effect: those of the map, and all of learning where nothing learns."""
+        """Training settings that have no effect: the map's, and all of learning where nothing learns."""
         return self.map.ignored_settings | (frozenset() if self.learns else OF_LEARNING)
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:

@@ -19,7 +19,7 @@ from kernode.training.settings import Training
 
 
 class Task(ABC):
-    """What is to be learned, and how it is run. A new task is a frozen dataclass with the abstract methods."""
+    """What is to be learned, and how. A new task is a frozen dataclass with the abstract methods."""
 
     graph: Graph  # that the map sees
     run: Run

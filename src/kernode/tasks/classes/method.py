@@ -281,7 +281,8 @@ def _with_objective(loss: Loss, objective: Objective) -> Loss:
 def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     """A loss with another kernel loss, by name or as an object."""
     if isinstance(loss, Joint):
-        return replace(loss, kernel=_with_kernel_loss(loss.kernel, given))
+        kernel: Any = _with_kernel_loss(loss.kernel, given)
+        return replace(loss, kernel=kernel)
     if not isinstance(loss, KernelLoss):
         raise InputError(
             f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
@@ -298,7 +299,7 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
 
 
-def hidden_widths(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+def hidden_widths(feature_map: Any, hidden: Any, layers: int | None) -> tuple[int, ...]:
     """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
     if layers is not None:
         whole("layers", layers, 1, _MOST_LAYERS)
