@@ -27,6 +27,7 @@ MODELS = {
     "n1": {"variant": "n1", "replicas": 1},
     "k1": {"variant": "k1"},
     "hops": {"variant": "hops", "hidden": 8},
+    "standardized": {"variant": "hops-standardized", "hidden": 8},
     "diffusion": {"variant": "diffusion", "hidden": 8},
     "own width": {"map": HopMLP((8,), 5, hops=3, powers="last"), "loss": "kernel"},
     "linear": {"variant": "k1", "kernel": Linear()},

@@ -95,10 +95,8 @@ def _learned_from(
     model: Any, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The graph that a model learned from: of its file, by its name, or from the tables that are given."""
-    from kernode.estimators.load import own_graph
-
     needed = [column.name for column in model.encoding.columns] if model.encoding else []
-    graph = own_graph(model) if data is None else None
+    graph = model.own_graph() if data is None else None
     if graph is None and (data is None or (needed and nodes is None)):
         raise InputError(
             f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its table of edges"

@@ -6,18 +6,21 @@ import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 from kernode.compute.place import Place
-from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
+from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
 from kernode.config import Config, changed
 from kernode.errors import InputError, warn
+from kernode.graph import Graph
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, Changes, part_of
+from kernode.models.model import Model
 from kernode.progress import heard_by
 from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
@@ -39,6 +42,19 @@ _FORMER = frozenset(
 
 class KernelEstimator(BaseEstimator):
     """Base of all estimators. Parameters are documented in :class:`~kernode.NodeKernelClassifier`."""
+
+    by_model: ClassVar[dict[type[Model], type[KernelEstimator]]] = {}  # which estimator answers with a model
+    model_kind: ClassVar[type[Model]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "model_kind" in vars(cls):
+            KernelEstimator.by_model[cls.model_kind] = cls
+
+    @classmethod
+    def of_model(cls, model: Any, graph: Graph | None, device: str, path: str | Path) -> KernelEstimator:
+        """The estimator that answers with a model that was read from a file, on a graph or on its own."""
+        raise NotImplementedError
 
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
     __metadata_request__fit: ClassVar = {"graph": True}
@@ -163,7 +179,7 @@ class KernelEstimator(BaseEstimator):
         runtime, callbacks = self._runtime, _listed(self.callbacks)
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
-        if self.verbose:
+        if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
         return Run(seeds, place, callbacks, threads=runtime.threads)
 

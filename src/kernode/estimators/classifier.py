@@ -62,6 +62,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     True
     """
 
+    model_kind: ClassVar = NodeModel
+
     __metadata_request__predict: ClassVar = {"graph": True, "abstain": True}
     __metadata_request__predict_proba: ClassVar = {"graph": True}
     __metadata_request__score: ClassVar = {"graph": True}

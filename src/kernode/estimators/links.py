@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.errors import InputError, bad_setting
-from kernode.estimators.base import KernelEstimator, heard_by_verbose
+from kernode.estimators.base import KernelEstimator, heard_by_verbose, settings_of
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
@@ -19,7 +19,7 @@ from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.models.model import Report
 from kernode.tasks.links.evaluation import link_report
-from kernode.tasks.links.model import LinkModelOnGraph
+from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
 from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
 from kernode.tasks.links.variants import configure_links, tuned_name
 from kernode.training.settings import advise_more_epochs
@@ -28,6 +28,8 @@ from kernode.training.settings import advise_more_epochs
 class _LinkEstimator(KernelEstimator):
     """What both share: a model on the graph of its training edges."""
 
+    model_kind: ClassVar = LinkModel
+
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
@@ -35,6 +37,23 @@ class _LinkEstimator(KernelEstimator):
         self.seeds_, self.threads_ = on.model.seeds, on.model.threads
         self._on_graph, self._whole = on, whole
         return self
+
+    @classmethod
+    def of_model(cls, model: LinkModel, graph: Graph | None, device: str, path: str | Path) -> _LinkEstimator:
+        """The estimator that answers with a model from a file; one of all edges gives vectors."""
+        own_split = model.split_seed is None and not model.all_edges
+        if graph is None:  # of an own split nothing else has the graph
+            graph = model.graph if own_split else model.own_graph()
+        if graph is None:
+            what = "split.graph, the graph of the edges it was trained on" if own_split else "that graph"
+            raise InputError(
+                f"{path} was trained on {model.dataset!r}. Give {what}, or save the model with its graph.",
+                "missing", setting="graph", path=path,
+            )  # fmt: skip
+        split = model.split_of(graph)
+        kind = LinkKernelTransformer if model.all_edges else LinkPredictor
+        estimator = kind(model.variant or "kernel", **settings_of(model, device))
+        return estimator._take(model.on(split, device), split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:
         """The method that the parameters stand for, with its training settings, by the variant's name."""

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.estimators.base import KernelEstimator, heard_by_verbose
+from kernode.estimators.base import KernelEstimator, heard_by_verbose, settings_of
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
@@ -131,6 +132,14 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             nodes, y, weights = positions(nodes[counts]), y[counts], weights[counts]
         classes, given = labelled(nodes, y, graph, validation)
         return NodeTask(graph, given, tuple(classes.tolist()), run, by_node(weights, nodes, graph.n_nodes))
+
+    @classmethod
+    def of_model(cls, model: NodeModel, graph: Graph | None, device: str, path: str | Path) -> Self:
+        """The estimator that answers with a model from a file; its graph need not be at hand."""
+        graph = model.own_graph() if graph is None else graph
+        estimator = cls(model.variant or "k3", **settings_of(model, device))
+        device = str(Place.of(model.precision, device).device)
+        return estimator._become(model, device, None if graph is None else model.on(graph, device))
 
     def _become(
         self,

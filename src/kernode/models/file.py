@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import part
 from kernode.config import Config
-from kernode.errors import KernodeError
 from kernode.graph import Graph
 from kernode.io.npz import graph_from_tensors, graph_to_tensors
 from kernode.io.tables.columns import Encoding
@@ -106,36 +103,3 @@ def require_nodes(name: str, nodes: np.ndarray, replicas: int) -> None:
     """Raise unless nodes are positions, the same for all replicas or for each its own: q × m."""
     if nodes.ndim != 2 or nodes.dtype.kind != "i" or len(nodes) not in (1, replicas) or (nodes < 0).any():
         raise ValueError(f"{name} are not lists of nodes")
-
-
-@contextmanager
-def checked_parameters(title: str, found: Parameters, expected: Callable[[], Parameters]) -> Iterator[None]:
-    """Where computing fails, say which parameter does not fit its map, if that is why.
-
-    A module of one's own may have changed since it was trained. ``expected``: the parameters of one replica
-    as the map makes them now.
-    """
-    try:
-        yield
-    except KernodeError:
-        raise
-    except Exception as error:
-        misfit = _misfit(found, expected())
-        if misfit is None:
-            raise
-        raise KernodeError(
-            f"this model's parameters do not fit its {title}: {misfit}. Train it again.",
-            "wrong-file", title=title,
-        ) from error  # fmt: skip
-
-
-def _misfit(found: Parameters, expected: Parameters) -> str | None:
-    for name in (*expected, *found):
-        if name not in found:
-            return f"{name} is missing"
-        if name not in expected:
-            return f"{name} is unknown to it"
-        shape, should = found[name].shape[1:], expected[name].shape[1:]
-        if shape != should:
-            return f"{name} has the shape {tuple(shape)} in each replica, not {tuple(should)}"
-    return None

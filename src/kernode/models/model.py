@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
@@ -18,13 +18,16 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.config import Config
+from kernode.errors import KernodeError
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
+from kernode.io import load_graph
+from kernode.io.registry import is_registered
 from kernode.io.tables.columns import Encoding
 from kernode.kernels import NodeKernel
 from kernode.training.loop import Trained
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 
@@ -40,14 +43,14 @@ class Model(ABC):
     kinds: ClassVar[dict[str, type[Model]]] = {}
     optional_facts: ClassVar[tuple[str, ...]] = ()  # of a file, that not every model writes
 
-    method: Config
+    method: Any  # a Config
     training: Training
     parameters: Parameters
     seeds: tuple[int, ...]
     precision: int
     dataset: str  # the graph's name, and below the fingerprint that it must have
     fingerprint: str
-    kept_epochs: np.ndarray | None = None  # r
+    kept_epochs: Any = None  # r numbers; None in files of links before 0.2
     history: dict[str, np.ndarray] = field(default_factory=dict)
     variant: str = ""  # the name of the method
     chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
@@ -134,9 +137,20 @@ class Model(ABC):
         found = {name: getattr(self.method, name, None) for name in ("map", "kernel", "loss")}
         return {"method": self.method} if found["map"] is None else found
 
-    @abstractmethod
     def summary(self) -> list[tuple[str, str]]:
         """The model in a few lines: a name and words."""
+        name = self.variant or self.method.title
+        return [("method", name), ("graph", self.dataset), ("replicas", describe_seeds(self.seeds))]
+
+    def own_graph(self) -> Graph | None:
+        """The graph that the model holds, or the built-in one that it learned from; None: it must be given.
+
+        A graph of one's own may be called cora, too: what has another fingerprint is not its graph.
+        """
+        if self.graph is not None or not is_registered(self.dataset):
+            return self.graph
+        found = load_graph(self.dataset)
+        return found if found.fingerprint == self.fingerprint else None
 
     def summary_html(self, title: str) -> str:
         """The summary for notebooks, with settings to unfold: no script, nothing to load."""
@@ -196,8 +210,20 @@ def _row(name: str, words: str, longest: int = 200) -> str:
     return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'
 
 
+def _misfit(found: Parameters, expected: Parameters) -> str | None:
+    for name in (*expected, *found):
+        if name not in found:
+            return f"{name} is missing"
+        if name not in expected:
+            return f"{name} is unknown to it"
+        shape, should = found[name].shape[1:], expected[name].shape[1:]
+        if shape != should:
+            return f"{name} has the shape {tuple(shape)} in each replica, not {tuple(should)}"
+    return None
+
+
 @dataclass(frozen=True)
-class ModelOnGraph(ABC):
+class ModelOnGraph:
     """A model on a graph: all that it answers about the graph's nodes. What it computes it keeps."""
 
     model: Any
@@ -217,13 +243,38 @@ class ModelOnGraph(ABC):
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
 
-    @abstractmethod
     def embed(self) -> Tensor:
         """Compute g of every node: r × n × d."""
+        method = self.model.method
+        prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
+        g: Tensor = method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
+        return g
 
-    @abstractmethod
-    def checked_fit(self) -> AbstractContextManager[None]:
-        """A context in which parameters that do not fit the method end in a sentence."""
+    @contextmanager
+    def checked_fit(self) -> Iterator[None]:
+        """Where computing fails, say which parameter does not fit its map, if that is why.
+
+        A module of one's own may have changed since it was trained.
+        """
+        try:
+            yield
+        except KernodeError:
+            raise
+        except Exception as error:
+            misfit = _misfit(self.model.parameters, self.expected_parameters())
+            if misfit is None:
+                raise
+            title = self.model.method.title
+            raise KernodeError(
+                f"this model's parameters do not fit its {title}: {misfit}. Train it again.",
+                "wrong-file", title=title,
+            ) from error  # fmt: skip
+
+    def expected_parameters(self) -> Parameters:
+        """Parameters of one replica as the method makes them now."""
+        method, draws = self.model.method, Run(self.model.seeds[:1], self.place).draws()
+        made: Parameters = method.initial(method.map.prepare(self.graph, self.place), draws, self.place)
+        return made
 
     @cached_property
     def kernel(self) -> NodeKernel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernode.training.settings import Training
 
 
 class Task(ABC):
-    """What is to be learned, and how it is run. A new task writes the abstract methods."""
+    """What is to be learned, and how. A new task is a frozen dataclass with the abstract methods."""
 
     graph: Graph  # that the map sees
     run: Run
@@ -43,9 +44,10 @@ class Task(ABC):
         """Whether all replicas have the same validation data."""
         return True
 
-    @abstractmethod
     def initial(self, method: Any, prepared: Any, replicas: slice) -> Parameters:
         """First parameters of some of the replicas."""
+        first: Parameters = method.initial(prepared, self.run.draws(replicas), self.run.place)
+        return first
 
     @abstractmethod
     def learner(self, method: Any, training: Training, prepared: Any, replicas: slice) -> Learner:
@@ -55,9 +57,9 @@ class Task(ABC):
     def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> ModelOnGraph:
         """What training left, as a model on its graph; ``about``: variant, split."""
 
-    @abstractmethod
     def with_run(self, run: Run) -> Self:
         """The same, run otherwise."""
+        return replace(self, run=run)  # type: ignore[type-var]
 
     def of(self, replicas: slice) -> Self:
         """The same for some of the replicas."""

@@ -81,7 +81,7 @@ class Learner(ABC):
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
         if loss.requires_grad:  # parameters may all be fixed: then nothing moves
             gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
-            by_name = dict(zip(self.parameters, gradients, strict=True))
+            by_name: dict[str, Tensor | None] = dict(zip(self.parameters, gradients, strict=True))
             self.adam.step(by_name if self.ranks.alone else _collected(self.ranks, by_name), epoch)
         if self.average is not None:
             self.average.update(epoch)

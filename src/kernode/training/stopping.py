@@ -60,7 +60,7 @@ class BestEpoch:
         """Begin with the first parameters and a score that any epoch beats."""
         return cls(
             {name: p.detach().clone() for name, p in parameters.items()},
-            torch.full((replicas,), -1.0, dtype=torch.float64, device=place.device),
+            torch.full((replicas,), -torch.inf, dtype=torch.float64, device=place.device),
             torch.full((replicas,), torch.inf, dtype=place.dtype, device=place.device),
             torch.zeros(replicas, dtype=torch.int64, device=place.device),
         )

@@ -48,7 +48,7 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def model_of(method, graph, seeds=(3, 4)):
     """A model whose parameters are nowhere at their first values, untrained; one of its classes is empty."""
     prepared = method.map.prepare(graph, DOUBLE)
-    parameters = method.initial(prepared, 3, Draws(torch.tensor(seeds)), DOUBLE)
+    parameters = method.initial(prepared, Draws(torch.tensor(seeds)), DOUBLE, 3)
     torch.manual_seed(0)
     train = np.arange(graph.n_nodes)[None]
     return NodeModel(

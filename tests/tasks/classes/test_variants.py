@@ -169,7 +169,7 @@ def test_what_is_set_reaches_every_candidate_of_auto():
 
     assert [*given()] == [*CANDIDATES] == [*given(hops=None)]
     assert {method.map.unwrapped.hops for method, _ in given().values()} == {2, 10}
-    assert [method.map.hops for method, _ in given(hops=3).values()] == [3] * 6
+    assert [method.map.unwrapped.hops for method, _ in given(hops=3).values()] == [3] * 6
     assert [training.epochs for _, training in given(epochs=5).values()] == [5] * 6
     assert [training.patience for _, training in given(patience=7).values()] == [7] * 6
     assert [training.averaging for _, training in given(averaging=0.0).values()] == [0.0] * 6

@@ -19,8 +19,7 @@ from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.kernels import BaseKernel
-from kernode.losses import Hinge, Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
@@ -28,19 +27,17 @@ from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
 from kernode.maps.module import require_map
 from kernode.models.changes import Changes
+from kernode.models.method import KernelMethod
 from kernode.progress import tell
 from kernode.tasks.classes.centroids import centroid_scores, reference_scores
 from kernode.training.loop import Trained
-from kernode.training.settings import OF_LEARNING, Training
-from kernode.training.settings import PER_REPLICA as TRAINING_PER_REPLICA
+from kernode.training.settings import Training
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.model import NodeModel
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
     from kernode.tasks.classes.task import NodeTask
 
-# Settings of training and of the losses that may differ between replicas.
-PER_REPLICA = (*TRAINING_PER_REPLICA, *Joint.per_replica, *Hinge.per_replica)
 _MOST_LAYERS = 1000
 PARTS_OF_METHOD = ("map", "kernel", "loss", "method")
 
@@ -111,23 +108,16 @@ class NodeMethod(Config):
 
 
 @dataclass(frozen=True)
-class Method(NodeMethod):
+class Method(KernelMethod, NodeMethod):
     """K(u, v) = kernel(map(u), map(v)), and the loss that it is trained with.
 
     A kernel loss L_K answers by nearest centroids (C_K), L_Y and both together by softmax (C_Y).
     """
 
-    map: FeatureMap
-    kernel: BaseKernel
     loss: Loss = Joint()
 
-    has_kernel: ClassVar[bool] = True
-    learns_by_gradient: ClassVar[bool] = True
-    trains_itself: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        require_map(self.map, "kernode.maps.HopMLP()")
-        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF()")
+        super().__post_init__()
         require_part("loss", self.loss, Loss, "kernode.losses.Hinge()")
 
     @property
@@ -135,24 +125,17 @@ class Method(NodeMethod):
         """C_K or C_Y."""
         return "centroid" if self.loss.objective == "kernel" else "softmax"
 
-    @property
-    def title(self) -> str:
-        """By its map."""
-        return type(self.map).__name__
-
     def for_classes(self, classes: int) -> Method:
         """The same method with its map as wide as there are classes, where the width was left open."""
         return replace(self, map=self.map.for_classes(classes))
 
-    def initial(self, prepared: Any, classes: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
         """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
-        replicas = len(draws.seeds)
-        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
-        for name, value in self.kernel.initial(replicas).items():
-            parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
+        parameters = super().initial(prepared, draws, place)
         if self.classifier == "softmax":
             # One bias on the class scores, none in the MLP: not stated in the paper.
-            parameters["class_bias"] = torch.zeros(replicas, classes, dtype=place.dtype, device=place.device)
+            shape = len(draws.seeds), classes
+            parameters["class_bias"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
         return parameters
 
     def beginning(self, parameters: Parameters, prepared: Any) -> Tensor | None:
@@ -227,20 +210,19 @@ class Method(NodeMethod):
         )
 
     @property
-    def ignored_settings(self) -> frozenset[str]:
-        """Those of the map, and all of learning where map, kernel and classifier have no parameters."""
-        learns = self.map.learns or self.classifier == "softmax" or bool(self.kernel.initial(1))
-        return self.map.ignored_settings | (frozenset() if learns else OF_LEARNING)
+    def learns(self) -> bool:
+        """Also the bias of the classes."""
+        return self.classifier == "softmax" or super().learns
 
     def varies_by_replica(self, training: Training) -> bool:
         """Whether training or the loss has a number for each replica."""
-        values = [getattr(training, name) for name in TRAINING_PER_REPLICA]
-        return any(isinstance(value, tuple) for value in (*values, *self.loss.replica_settings().values()))
+        own = self.loss.replica_settings().values()
+        return super().varies_by_replica(training) or any(isinstance(value, tuple) for value in own)
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """What the map holds; without an epoch nothing is trained, and nobody knows what is prepared."""
-        feature_map = self.map.for_classes(max(1, sizes.classes))
-        return feature_map.least_bytes(sizes, place) if training.epochs else 0.0
+        wide = self.for_classes(max(1, sizes.classes))
+        return wide.map.least_bytes(sizes, place) if training.epochs else 0.0
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
         """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
@@ -299,7 +281,8 @@ def _with_objective(loss: Loss, objective: Objective) -> Loss:
 def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     """A loss with another kernel loss, by name or as an object."""
     if isinstance(loss, Joint):
-        return replace(loss, kernel=_with_kernel_loss(loss.kernel, given))
+        kernel: Any = _with_kernel_loss(loss.kernel, given)
+        return replace(loss, kernel=kernel)
     if not isinstance(loss, KernelLoss):
         raise InputError(
             f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
@@ -307,6 +290,8 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         )  # fmt: skip
     if isinstance(given, KernelLoss):
         return given
+    if isinstance(given, type):
+        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
     by_name = kernel_losses()
     if not isinstance(given, str) or given.lower() not in by_name:
         raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
@@ -314,7 +299,7 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
 
 
-def hidden_widths(feature_map: FeatureMap, hidden: Any, layers: int | None) -> tuple[int, ...]:
+def hidden_widths(feature_map: Any, hidden: Any, layers: int | None) -> tuple[int, ...]:
     """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
     if layers is not None:
         whole("layers", layers, 1, _MOST_LAYERS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +22,6 @@ from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
-from kernode.models.file import checked_parameters
 from kernode.models.model import ModelOnGraph
 from kernode.progress import note
 from kernode.tasks.classes.calibration import calibration_of
@@ -122,17 +120,13 @@ class NodeModelOnGraph(ModelOnGraph):
         known = self.g[replicas] if self.model.method.has_kernel else None
         return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
 
-    def checked_fit(self) -> AbstractContextManager[None]:
-        """A context in which parameters that do not fit the method end in a sentence."""
-        method, seeds, place = self.model.method, self.model.seeds, self.place
+    def expected_parameters(self) -> Parameters:
+        """Parameters of one replica as the method makes them now."""
+        method = self.model.method
         if not isinstance(method, Method):
-            return nullcontext()
-
-        def expected() -> Parameters:
-            prepared = method.map.prepare(self.graph, place)
-            return method.initial(prepared, len(self.model.classes), Run(seeds[:1], place).draws(), place)
-
-        return checked_parameters(method.title, self.model.parameters, expected)
+            return self.model.parameters
+        draws, classes = Run(self.model.seeds[:1], self.place).draws(), len(self.model.classes)
+        return method.initial(method.map.prepare(self.graph, self.place), draws, self.place, classes)
 
     @cached_property
     def references(self) -> Tensor | None:

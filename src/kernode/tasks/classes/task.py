@@ -148,10 +148,6 @@ class NodeTask(Task):
         """The same for some of the replicas."""
         return replace(super().of(replicas), nodes=self.nodes.of(replicas))
 
-    def with_run(self, run: Run) -> NodeTask:
-        """The same, run otherwise."""
-        return replace(self, run=run)
-
     def method_for(self, method: NodeMethod) -> NodeMethod:
         """A method for so many classes."""
         return method.for_classes(len(self.classes))
@@ -167,7 +163,7 @@ class NodeTask(Task):
 
     def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
         """First parameters of some of the replicas."""
-        return method.initial(prepared, len(self.classes), self.run.draws(replicas), self.run.place)
+        return method.initial(prepared, self.run.draws(replicas), self.run.place, len(self.classes))
 
     def learner(self, method: Method, training: Training, prepared: Any, replicas: slice) -> NodeLearner:
         """Some of the replicas, as one stack."""
@@ -205,7 +201,7 @@ class NodeLearner(Learner):
         if isinstance(task.graph, GraphShare):
             # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
-            self.known, nodes = _known_nodes(task.graph, nodes, place.device)
+            self.known, nodes = known_nodes(task.graph, nodes, place.device)
             first = _first_of(task.graph, prepared)
         settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
         own = {name: values[replicas] for name, values in settings.items()}
@@ -222,7 +218,7 @@ class NodeLearner(Learner):
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.score = f"validation_{training.select_by}"
         self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
-        super().__init__(method.initial(prepared, classes, self.draws, place), training, own, place)
+        super().__init__(method.initial(prepared, self.draws, place, classes), training, own, place)
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
@@ -287,7 +283,7 @@ class NodeLearner(Learner):
         return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 
 
-def _known_nodes(
+def known_nodes(
     share: GraphShare, nodes: LabelledNodes, device: torch.device
 ) -> tuple[Exchange, LabelledNodes]:
     """What brings g of the nodes that train or validate to all ranks, and where they then stand."""

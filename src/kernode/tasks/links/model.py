@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,13 +19,12 @@ from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
-from kernode.models.file import checked_parameters, require_nodes
+from kernode.models.file import require_nodes
 from kernode.models.model import Model, ModelOnGraph, describe_seeds
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.missing import likeliest_pairs
 from kernode.tasks.links.task import LinkTask
 from kernode.training.loop import Trained
-from kernode.training.run import Run
 from kernode.training.settings import Training
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
@@ -143,22 +141,6 @@ class LinkModelOnGraph(ModelOnGraph):
 
     model: LinkModel
     held_out: np.ndarray | None = field(default=None, compare=False, repr=False)  # m × 2 edges not in graph
-
-    def embed(self) -> Tensor:
-        """Compute g of every node: r × n × d."""
-        method = self.model.method
-        prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
-        return method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
-
-    def checked_fit(self) -> AbstractContextManager[None]:
-        """A context in which parameters that do not fit the method end in a sentence."""
-        method, seeds, place = self.model.method, self.model.seeds, self.place
-
-        def expected() -> dict[str, Tensor]:
-            prepared = method.map.prepare(self.graph, place)
-            return method.initial(prepared, Run(seeds[:1], place).draws(), place)
-
-        return checked_parameters(method.title, self.model.parameters, expected)
 
     @torch.no_grad()
     def logits(self, pairs: Any) -> np.ndarray:

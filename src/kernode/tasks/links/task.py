@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,14 +88,6 @@ class LinkTask(Task):
     def sizes(self) -> dict[str, int]:
         """Training edges."""
         return {"edges": self.graph.n_edges}
-
-    def with_run(self, run: Run) -> LinkTask:
-        """The same, run otherwise."""
-        return replace(self, run=run)
-
-    def initial(self, method: LinkMethod, prepared: Any, replicas: slice) -> Parameters:
-        """First parameters of some of the replicas."""
-        return method.initial(prepared, self.run.draws(replicas), self.run.place)
 
     def learner(self, method: LinkMethod, training: Training, prepared: Any, replicas: slice) -> LinkLearner:
         """Some of the replicas, as one stack."""

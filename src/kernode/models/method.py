@@ -1,0 +1,86 @@
+"""What every method with a kernel is made of: a map and a base kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.stack import Parameters, part
+from kernode.config import Config, changed, require_part
+from kernode.io.sizes import GraphSizes
+from kernode.kernels import BaseKernel
+from kernode.maps import FeatureMap
+from kernode.maps.module import require_map
+from kernode.models.changes import Changes
+from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
+
+
+@dataclass(frozen=True)
+class KernelMethod(Config):
+    """K(u, v) = kernel(map(u), map(v)). A task may add settings of its own, and parameters in ``initial``."""
+
+    map: FeatureMap
+    kernel: BaseKernel
+
+    has_kernel: ClassVar[bool] = True
+    learns_by_gradient: ClassVar[bool] = True
+    trains_itself: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_map(self.map, "kernode.maps.HopMLP()")
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
+
+    @property
+    def title(self) -> str:
+        """What sentences call it: its map."""
+        return type(self.map).__name__
+
+    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+        """All first parameters, those of the parts under ``map.`` and ``kernel.``."""
+        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
+        for name, value in self.kernel.initial(len(draws.seeds)).items():
+            parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
+        return parameters
+
+    def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × d. A map without parameters gives one g for all replicas."""
+        g = self.map(part(parameters, "map."), prepared, dropout)
+        replicas = len(next(iter(parameters.values()), g))
+        return g.expand(replicas, -1, -1) if len(g) == 1 else g
+
+    def changed(self, changes: Changes) -> Self:
+        """The method with other parts or settings; a map without a width gets this one's."""
+        feature_map, width = changes.parts.get("map", self.map), getattr(self.map.unwrapped, "outputs", None)
+        require_map(feature_map, "kernode.maps.HopMLP()")
+        if width is not None:
+            feature_map = feature_map.for_classes(width)
+        settings = changes.of_part("map")
+        if "hidden" in settings:
+            hidden = settings["hidden"]
+            settings["hidden"] = tuple(np.atleast_1d(hidden).tolist()) if hidden else ()
+        parts: dict[str, Any] = {"map": changed(feature_map, settings), "kernel": changes.kernel(self.kernel)}
+        found: Self = changed(replace(self, **parts), changes.of_part("method"))
+        return found
+
+    def varies_by_replica(self, training: Training) -> bool:
+        """Whether training has a number for each replica."""
+        return any(isinstance(getattr(training, name), tuple) for name in PER_REPLICA)
+
+    @property
+    def learns(self) -> bool:
+        """Whether there are parameters that training moves."""
+        return self.map.learns or bool(self.kernel.initial(1))
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """Training settings that have no effect: the map's, and all of learning where nothing learns."""
+        return self.map.ignored_settings | (frozenset() if self.learns else OF_LEARNING)
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
+        return self.map.least_bytes(sizes, place) if training.epochs else 0.0
