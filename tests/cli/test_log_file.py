@@ -13,7 +13,6 @@ import pytest
 
 from commands import fails
 from kernode.progress import log
-from kernode.tasks.classes.task import NodeLearner
 
 FIT = ("fit", "--variant", "k3", "--epochs", "3", "--replicas", "2", "--split", "0.5/0.25/0.25")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
@@ -93,22 +92,22 @@ def test_an_error_is_the_last_line_with_its_status(logged):
 
 
 def test_what_nobody_foresaw_is_there_with_its_traceback(logged, monkeypatch):
-    def broken(self, epoch):
+    def broken(data):
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr(NodeLearner, "step", broken)
-    fails(logged("--quiet"), 1, "internal error (ZeroDivisionError: of ours)")
+    monkeypatch.setattr("kernode.io.load_graph", broken)
+    fails(logged("--quiet"), 1, "ZeroDivisionError: of ours")
     last = lines_of(logged.folder / "log.jsonl")[-1]
     assert last["error"] == "ZeroDivisionError"
     assert "def broken" in last["traceback"] or "in broken" in last["traceback"]
 
 
 def test_ctrl_c_is_in_it(logged, monkeypatch):
-    def pressed(self, epoch):
+    def pressed(data):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
 
-    monkeypatch.setattr(NodeLearner, "step", pressed)
+    monkeypatch.setattr("kernode.io.load_graph", pressed)
     assert logged("--quiet")[0] == 130
     last = lines_of(logged.folder / "log.jsonl")[-1]
     assert (last["level"], last["status"]) == ("warning", 130)

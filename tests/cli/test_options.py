@@ -13,10 +13,11 @@ from kernode.cli.option_groups import Command, expanded
 from kernode.cli.options.graph import GraphOptions, TableOptions
 from kernode.cli.options.method import MethodOptions, PartOptions, TrainingOptions
 from kernode.cli.options.run import CheckpointOptions, RunOptions
-from kernode.errors import InputError, KernodeError
+from kernode.errors import FileError
 from kernode.kernels import RBF, Linear
 from kernode.maps import GCN
 from kernode.storage import write_tensors
+from refusals import refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,8 @@ def test_a_group_is_one_value_for_the_command_and_options_for_typer():
     def paint(*, painted: Painted, times: Annotated[int, typer.Option(help="How often.")] = 1) -> None:
         got.append((painted, times))
 
-    assert list(inspect.signature(expanded(paint)).parameters) == ["colour", "bright", "what", "times"]
+    names = list(inspect.signature(expanded(paint)).parameters)
+    assert names == ["colour", "bright", "what", "times", "context"]
     app = app_of(paint)
     for arguments, expected in [
         (["door"], (Painted(what="door"), 1)),
@@ -57,7 +59,7 @@ def test_a_group_is_one_value_for_the_command_and_options_for_typer():
 def test_two_groups_with_one_name_are_a_mistake_of_ours():
     def paint(*, first: Colour, second: Painted) -> None: ...
 
-    with pytest.raises(ValueError, match="duplicate parameter name"):
+    with pytest.raises(ValueError, match="duplicate"):
         expanded(paint)
 
 
@@ -96,25 +98,25 @@ def test_files_of_a_graph_are_told_to_the_next_command():
 
 
 def test_options_about_tables_are_for_tables(tables, graph_file):
-    with pytest.raises(InputError, match="--label is for tables of edges"):
+    with refused("no-effect", setting="label"):
         GraphOptions(data="cora", label="topic").graph()
     options = TableOptions(nodes=Path(tables[2]), label="group", id="who", source="one", target="other")
     one, other = options.graphs([tables[0], "cora"])
     assert (one.n_classes, other.name) == (3, "cora")
-    with pytest.raises(InputError, match="--nodes is for tables of edges"):
+    with refused("no-effect", setting="nodes"):
         options.graphs(["cora", graph_file])
 
 
 def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
     assert CheckpointOptions().file() is None
-    with pytest.raises(InputError, match="--resume needs --checkpoint FILE"):
+    with refused("missing", setting=("resume", "checkpoint")):
         CheckpointOptions(resume=True).file()
-    with pytest.raises(InputError, match="is a folder"):
+    with refused("wrong-file", path=tmp_path):
         CheckpointOptions(checkpoint=tmp_path).file()
-    with pytest.raises(InputError, match=r"there is no .*c to go on from: leave out --resume"):
+    with refused("no-file", setting="resume"):
         CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file()
     (tmp_path / "c-k3").touch()
-    with pytest.raises(KernodeError, match="c-k3 is damaged, or no checkpoint file"):
+    with pytest.raises(FileError):
         CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file(["", "k3"])
     write_tensors(tmp_path / "c-k3", "checkpoint", {}, {})
     found = CheckpointOptions(checkpoint=tmp_path / "c", checkpoint_every=3, resume=True).file(["", "k3"])

@@ -12,6 +12,7 @@ from kernode.cli.parts import known_parts, parse_part
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized, Polynomial, Product, Sum
 from kernode.maps import GAT, GCN, FeatureMap, HopMLP, Smoother
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -47,43 +48,23 @@ def test_maps_are_what_python_makes_of_the_text(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    "text",
     [
-        ("rbg", "'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial"),
-        ("GCN()", "'GCN' is not a kernel"),
-        ("Normalized(rbg)", "'rbg' is not a kernel"),
-        ("RBF(gama=1)", "--kernel: RBF has no setting 'gama'. Its settings are gamma, learned."),
-        ("RBF(1, False, 3)", "--kernel: RBF has too many values"),
-        ("RBF(1, gamma=2)", "--kernel: RBF has gamma twice"),
-        ("Linear(scale=1)", "Linear has no setting 'scale'. It has no settings."),
-        ("Normalized()", "Normalized needs kernel="),
-        ("RBF(gamma=-1)", "--kernel: gamma must be a number > 0. Got -1."),
-        ("RBF(gamma='x')", "--kernel: gamma must be a number. Got 'x'."),
-        ("RBF(**{'gamma': 1})", "RBF has no setting None"),
-        ("RBF(", "--kernel must be a kernel as in Python, such as Linear(). Got 'RBF('."),
-        ("", "--kernel must be a kernel"),
-        ("0.5", "--kernel must be a kernel, such as Linear(). Got '0.5'."),
-        ("Linear() - RBF()", "--kernel takes names, numbers and text"),
-        ("Linear() + 1", "only kernels can be added and multiplied"),
-        ("__import__('os').system('touch here')", "'system' is not a kernel"),
-        ("(lambda: RBF())()", "--kernel takes names, numbers and text"),
-        ("[RBF() for _ in (1,)]", "--kernel takes names, numbers and text"),
+        *("rbg", "GCN()", "Normalized(rbg)", "RBF(gama=1)", "RBF(1, False, 3)", "RBF(1, gamma=2)"),
+        *("RBF(gamma=1, gamma=2)", "Linear(scale=1)", "RBF(gamma=-1)", "RBF(gamma='x')", "Normalized()"),
+        *("RBF(", "", "0.5", "Linear() - RBF()", "Linear() + 1", "RBF(**{'gamma': 1})", "(" * 10_000),
+        *("__import__('os').system('touch here')", "(lambda: RBF())()", "[RBF() for _ in (1,)]"),
     ],
 )
-def test_wrong_text_is_one_sentence(text, words):
-    with pytest.raises(InputError) as raised:
+def test_wrong_text_is_refused(text):
+    with pytest.raises(InputError) as caught:
         parse_part(text, BaseKernel, "kernel")
-    assert words in str(raised.value)
+    assert caught.value.fields["setting"] == "kernel"
 
 
 def test_maps_cannot_be_added():
-    with pytest.raises(InputError, match="only kernels can be added"):
+    with refused("setting", setting="map"):
         parse_part("gcn + gat", FeatureMap, "map")
-
-
-def test_deep_text_is_refused():
-    with pytest.raises(InputError):
-        parse_part("(" * 10_000, BaseKernel, "kernel")
 
 
 @given(st.text(max_size=30))
@@ -111,7 +92,7 @@ def test_parts_reach_the_model(kernode, graph_file, variant):
 
 
 def test_wrong_parts_are_one_sentence_of_the_command(kernode, graph_file):
-    fails(kernode("fit", graph_file, "--kernel", "rbg"), 2, "'rbg' is not a kernel")
-    fails(kernode("links", graph_file, "--map", "gcm"), 2, "'gcm' is not a map")
-    fails(kernode("fit", graph_file, "--objective", "luck"), 2, "objective")
+    fails(kernode("fit", graph_file, "--kernel", "rbg"), 2, "'rbg'", "--kernel")
+    fails(kernode("links", graph_file, "--map", "gcm"), 2, "'gcm'", "--map")
+    fails(kernode("fit", graph_file, "--objective", "luck"), 2, "luck")
     assert not any(kernode.folder.iterdir())
