@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernode.node_classification.experiment import run_variant
-from kernode.studies.bench.rows import Outcome
 
+from experiments.runs import NodeRun, train_variant
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.graph import Graph
@@ -28,7 +27,6 @@ from kernode.io import Split, load_graph
 from kernode.storage import write_whole
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.evaluation import calibration_report
-from kernode.training.run import Run
 
 KEPT = ("error_mean", "error_std", "runs", "by_chance", "by_chance_at_most", "brier", "nll", "coverage")
 OF_ENSEMBLE = tuple(name for name in KEPT if name not in ("error_std", "runs"))
@@ -38,11 +36,11 @@ def measure(name: str, split: str, runs: int, device: str) -> dict[str, Any]:
     """Train on a graph and look at what its probabilities are worth."""
     graph = load_graph(name)
     place = Place.of(32, device)
-    outcome = run_variant(graph, "auto", Run(tuple(range(runs)), place), split=split)
+    outcome = train_variant(graph, "auto", place, tuple(range(runs)), split)
     return row(outcome, graph) | {"machine": machine(device)}
 
 
-def row(outcome: Outcome, graph: Graph) -> dict[str, Any]:
+def row(outcome: NodeRun, graph: Graph) -> dict[str, Any]:
     """What is kept of an experiment."""
     model = outcome.model
     calibration = model.calibration
@@ -51,7 +49,7 @@ def row(outcome: Outcome, graph: Graph) -> dict[str, Any]:
     figures = {}
     for part in ("test", "validation"):
         nodes = rows_of(outcome.splits, part)
-        by_run = outcome.by_run if part == "test" else outcome.on.probabilities(nodes)
+        by_run = outcome.on.probabilities(nodes)
         figures[part] = before_and_after(calibration, by_run, nodes, numbers[graph.labels[nodes]])
     return {
         "dataset": graph.name,

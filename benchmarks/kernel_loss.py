@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernode.node_classification.experiment import run_method
 
+from experiments.runs import train_nodes
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.io import load_graph
@@ -65,7 +65,7 @@ def main() -> None:
             )
             method = replace(method, loss=loss)  # type: ignore[call-arg]
             run = Run(tuple(range(given.splits)), place)
-            test = run_method(graph, method, training, run, split=split).report["test"]
+            test = train_nodes(graph, method, training, run.place, run.seeds, split=split).report["test"]
             found[title] = {
                 "map": [one["map"] for one in test["similarity"]["runs"]],
                 "accuracy": test["runs"],

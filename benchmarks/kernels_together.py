@@ -16,16 +16,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from kernode.node_classification.experiment import run_variant
-from kernode.studies.bench.rows import Outcome
 
+from experiments.runs import NodeRun, train_variant
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.compute.stack import part
 from kernode.io import load_graph
 from kernode.kernels.node_kernel import retrieval_together
 from kernode.storage import write_whole
-from kernode.training.run import Run
 
 RUNS, GROUPS = 50, (1, 5, 10)
 
@@ -33,7 +31,7 @@ RUNS, GROUPS = 50, (1, 5, 10)
 def measure(name: str, device: str) -> dict[str, Any]:
     """Figures of all groups on a graph."""
     graph = load_graph(name)
-    outcome = run_variant(graph, "similarity", Run(tuple(range(RUNS)), Place.of(32, device)))
+    outcome = train_variant(graph, "similarity", Place.of(32, device), tuple(range(RUNS)))
     groups = {str(size): grouped(outcome, size) for size in GROUPS}
     said = ", ".join(
         f"{size}: {np.mean(found):.2f} ± {np.std(found, ddof=1):.2f}" for size, found in groups.items()
@@ -42,7 +40,7 @@ def measure(name: str, device: str) -> dict[str, Any]:
     return {"dataset": name, "variant": outcome.model.variant, "groups": groups, "machine": machine(device)}
 
 
-def grouped(outcome: Outcome, size: int) -> list[float]:
+def grouped(outcome: NodeRun, size: int) -> list[float]:
     """mAP of each group of so many runs as one kernel."""
     nodes, found = outcome.splits[0].test, []
     labels = torch.tensor(outcome.on.graph.labels[nodes], device=outcome.on.place.device)

@@ -1,4 +1,4 @@
-"""The searches behind tuned_settings.py, run again: every trial, and where the settings that are used stand.
+"""The searches behind the tuned settings, run again: every trial, and where the settings that are used stand.
 
     python benchmarks/pinned_searches.py [cora-k3 citeseer-k3 …] [--device cuda] [--results results]
 
@@ -15,20 +15,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernode.link_prediction import tuned_settings as of_links
-from kernode.node_classification import tuned_settings as of_nodes
-
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.io import load_graph
-from kernode.storage import write_whole
 from kernode.search.space import Problem
 from kernode.search.tune import search
+from kernode.storage import write_whole
+from kernode.tasks.classes import tuned as of_nodes
+from kernode.tasks.links import variants as of_links
 
 # By name: data set, variant, metric, trials, batch, what is used.
 SEARCHES = {
     **{f"{d}-k3": (d, "k3", "accuracy", 96 if d == "pubmed" else 192, 64, s) for d, s in of_nodes.K3.items()},
-    **{f"{d}-links": (d, "kernel", "auc", 48, 24, s) for d, s in of_links.LINKS.items()},
+    **{f"{d}-links": (d, "kernel", "auc", 48, 24, s) for d, s in of_links.TUNED.items()},
 }
 FOLDS = 4  # of nodes
 

@@ -28,9 +28,9 @@ KINDS = ("hops", "known nodes", "gradients")
 def worker(given: argparse.Namespace) -> None:
     """One process: train, and print what it counted."""
     import torch
-    from kernode.node_classification.experiment import run_variant
     from scipy import sparse
 
+    from experiments.runs import train_variant
     from kernode.compute.machine import peak_at
     from kernode.compute.place import Place
     from kernode.compute.ranks import join
@@ -49,7 +49,7 @@ def worker(given: argparse.Namespace) -> None:
     run = Run(tuple(range(given.replicas)), place)
     changes = {"epochs": given.epochs, "patience": None, "powers": given.powers, "hops": given.hops}
     begun, sent = time.perf_counter(), loopback()
-    outcome = run_variant(share, given.variant, run, split=given.split, changes=changes)
+    outcome = train_variant(share, given.variant, run.place, run.seeds, given.split, **changes)
     model = outcome.model
     parameters = sum(value.numel() for value in model.parameters.values())
     width = model.method.map.outputs * given.replicas * (given.precision // 8)  # type: ignore[attr-defined]
@@ -79,15 +79,17 @@ def worker(given: argparse.Namespace) -> None:
 def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
     """Rows that one exchange of each kind brings from other ranks."""
     import numpy as np
-    from kernode.node_classification.shares import known_nodes
 
     from kernode.compute.ranks import Exchange
     from kernode.hops.corrections import near_rows
+    from kernode.tasks.classes.task import NodeTask, known_nodes
 
     feature_map = outcome.model.method.map
     near = near_rows(share, feature_map.hops, feature_map.powers)
     hops = Exchange(share.ranks, share.bounds, np.unique(near.indices), place.device, "plan")
-    return hops.received, known_nodes(share, outcome.nodes, place.device)[0].received
+    return hops.received, known_nodes(
+        share, NodeTask.of_splits(share, outcome.splits, Run((0,), place)).nodes, place.device
+    )[0].received
 
 
 def loopback() -> int:

@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernode.link_prediction.fitting import fit_links
 
 import experiments  # noqa: F401 (its rivals, by name)
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import load_graph, split_nodes
+from kernode.models.fit import fit_candidates
+from kernode.search.trials import Candidate, Trials
 from kernode.storage import write_whole
-from kernode.search.trials import Candidate
-from kernode.search.trials import Trials
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import configure_links
@@ -93,7 +92,7 @@ def of_nodes(system: str, graph: Graph, changes: Changes, place: Place) -> list[
 def of_links(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:
     """Validation AUC of four trainings, in percent."""
     method, training = configure_links(system, **changes)
-    model = fit_links(LinkTask.of_graph(graph, Run(SEEDS, place)), method, training).model
+    model = fit_candidates(LinkTask.of_graph(graph, Run(SEEDS, place)), {"": (method, training)}).model
     by_epoch = model.history["validation_auc"]
     return [
         round(float(by_epoch[kept - 1, run]), 4) for run, kept in enumerate(np.asarray(model.kept_epochs))

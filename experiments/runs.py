@@ -13,15 +13,18 @@ import torch
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
 from kernode.errors import InputError
+from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.graph import Graph
 from kernode.io import Split
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
+from kernode.models.changes import Changes
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.links.evaluation import link_report
@@ -52,6 +55,11 @@ class NodeRun:
     def graph(self) -> Graph:
         """The graph it was trained on."""
         return self.on.graph
+
+    @property
+    def model(self) -> NodeModel:
+        """What was learned."""
+        return self.on.model
 
     @property
     def hop_weights(self) -> dict[str, Any]:
@@ -98,6 +106,20 @@ def train_nodes(
     on = fit_candidates(task, {name: (method, training)}, split=split)
     assert isinstance(on, NodeModelOnGraph)
     return NodeRun(on, splits, fit_report(on, splits, None).figures)
+
+
+def train_variant(
+    graph: Graph, variant: str, place: Place, seeds: tuple[int, ...], split: str | None = None, **changes: Any
+) -> NodeRun:
+    """Train a variant as `kernode fit` does, also a choice among several, and score its test nodes."""
+    precision = 64 if place.dtype == torch.float64 else 32
+    parameters = Changes.of(**changes, precision=precision).parameters()
+    device = str(place.device)
+    model = NodeKernelClassifier(
+        variant, **parameters, replicas=len(seeds), random_state=seeds[0], device=device
+    )
+    model.fit(graph=graph, split=split)
+    return NodeRun(model._on(None), model._splits or [], model.report().figures)
 
 
 @dataclass(frozen=True)

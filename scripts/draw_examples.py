@@ -13,13 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kernode.node_classification.experiment import run_variant
-
 import kernode as kn
+from experiments.runs import train_variant
 from kernode.compute.place import Place
 from kernode.models.model import ModelOnGraph
 from kernode.storage import write_whole
-from kernode.training.run import Run
 from kernode.viz.canvas import empty_figure
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import find_picture
@@ -32,7 +30,7 @@ SHOWN = (("embedding", "gram", "confusion"), ("hop-weights", "reliability", "cov
 def trained() -> ModelOnGraph:
     """Three runs on Cora."""
     graph, _ = kn.load("cora")
-    return run_variant(graph, "k3", Run((0, 1, 2), Place.of(32)), split="fastgcn").on
+    return train_variant(graph, "k3", Place.of(32), (0, 1, 2), "fastgcn").on
 
 
 def draw_sheet(evaluation: EvaluationData, path: Path) -> None:

@@ -33,7 +33,7 @@ def play(given: argparse.Namespace) -> None:
     if given.tf32:
         torch.set_float32_matmul_precision("high")
     match = Comparison(load_graph(given.data[0]), compared_method(given.variants), given.splits, given.split)
-    (found,) = run_comparisons([match], Results.of(Path(given.results)), Place.of(32, given.device))
+    (found,) = run_comparisons([match], Results(Path(given.results)), Place.of(32, given.device))
     if found.get("failed"):
         print(f"{match.name}: {found['failed']}")
     else:

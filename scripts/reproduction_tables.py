@@ -17,7 +17,7 @@ from kernode.search.results import Results
 TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
 READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}
 VERDICTS = ("matches", "close", "differs")
-STORE = Results(RESULTS, (RESULTS,))
+STORE = Results(RESULTS)
 
 
 def reproduction_tables() -> dict[str, Callable[[], str]]:

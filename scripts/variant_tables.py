@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernode.node_classification.variants import VARIANTS
-
 from kernode.descriptions import DESCRIPTIONS
 from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.variants import CHOICES
+from kernode.tasks.classes.variants import CHOICES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {

@@ -1,7 +1,8 @@
 """Every kind of part, listed once: whoever writes a new one adds it here, and it gets its kind's contract.
 
 tests/maps/test_map_contract.py, tests/kernels/test_kernel_contract.py, tests/losses/test_loss_contract.py,
-tests/tasks/classes/test_node_methods.py and tests/tasks/links/test_link_methods.py go through these lists; tests/test_parts_are_listed.py sees to it that nothing is forgotten.
+tests/tasks/classes/test_node_methods.py and tests/tasks/links/test_link_methods.py go through these lists;
+tests/test_parts_are_listed.py sees to it that nothing is forgotten.
 """
 
 from dataclasses import dataclass

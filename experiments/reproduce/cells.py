@@ -70,7 +70,7 @@ def expected_seconds(cells: list[Cell], device: str) -> dict[str, float]:
 
     New cells get the median, and ten times that on Pubmed, which is as much larger.
     """
-    stored = Results(RESULTS, (RESULTS,))
+    stored = Results(RESULTS)
     known = {
         cell.digest: record
         for cell in cells

@@ -68,7 +68,7 @@ def reproduce(
         raise InputError(
             "pictures need the figures among the tables: name figures, too.", "missing", setting="what"
         )
-    store = Results(results, (results,))
+    store = Results(results)
     tables = [table.only(sets) for table in read_tables(names, settings, replicas)]
     cells = [cell for table in tables for cell in table.cells()]
     _check(cells)

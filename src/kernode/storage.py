@@ -35,6 +35,16 @@ _others_write = False
 _noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
 
+def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
+    """The error for a file that is not as it was written."""
+    return FileError(f"{path} {what}. {remedy}.", "damaged-file", path=str(path))
+
+
+def missing(path: Path) -> FileError:
+    """The error for a file that does not exist."""
+    return FileError(f"{path} does not exist. Check the path.", "no-file", path=str(path))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file beside its place and rename it over, so that nobody ever reads half of it."""
     with writing_whole(path) as file:
@@ -74,7 +84,9 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(f"{path} cannot be written ({reason}). Choose another place or free it.") from error
+        raise FileError(
+            f"{path} cannot be written ({reason}). Choose another place or free it.", "file", path=str(path)
+        ) from error
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             beside.stat()
@@ -180,35 +192,47 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
 
     path, wanted = Path(path), " or ".join(kinds)
     if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.")
+        raise InputError(
+            f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.",
+            "wrong-file",
+            path=str(path),
+        )
     if not path.is_file():
-        raise FileError(f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.")
+        raise FileError(
+            f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.",
+            "no-file",
+            path=str(path),
+        )
     str(path).encode()  # safetensors would call a file damaged whose name is no text
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        raise FileError(
-            f"{path} is damaged, or no {wanted} file that kernode wrote ({_first_line(error)}). "
-            "Restore it, or give another."
-        ) from error
+        what = f"is damaged, or no {wanted} file that kernode wrote ({first_line(error)})"
+        raise damaged(path, what, "Restore it, or give another") from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
         if found == "link predictor" and kinds == ("model",):
             raise InputError(
                 f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
-                "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
+                "models of links there are kernode embed and kernode missing; kernode.load_model reads both.",
+                "wrong-file",
+                path=str(path),
             )
         other = f" but a {found}" if found else ""
-        raise InputError(f"{path} is not a kernode {wanted} file{other}. Give another.")
+        raise InputError(
+            f"{path} is not a kernode {wanted} file{other}. Give another.", "wrong-file", path=str(path)
+        )
     if facts.get("format") != FORMAT:
         raise InputError(
             f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}. Update kernode, "
-            "or write the file again with this one."
+            "or write the file again with this one.",
+            "unsupported",
+            path=str(path),
         )
     if facts.pop("checksum", None) != _checksum(tensors, facts):
-        raise FileError(f"{path} is damaged: its checksum does not match. Restore it or train again.")
+        raise damaged(path, "is damaged: its checksum does not match", "Restore it or train again")
     return tensors, facts
 
 
@@ -225,16 +249,16 @@ def complete(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}", error.code, **error.fields) from error
     except KernodeError:
         raise
     except KeyError as error:
-        raise FileError(f"{path} lacks {error}. Write it again with this kernode.") from error
+        raise damaged(path, f"lacks {error}", "Write it again with this kernode") from error
     except _NOT_AS_EXPECTED as error:
-        raise FileError(
-            f"{path} holds what this version does not know, or in a form that it never writes "
-            f"({_first_line(error)}). Update kernode, or write the file again with this one."
-        ) from error
+        what = (
+            f"holds what this version does not know, or in a form that it never writes ({first_line(error)})"
+        )
+        raise damaged(path, what, "Update kernode, or write the file again with this one") from error
 
 
 def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
@@ -242,7 +266,8 @@ def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
     if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
         raise InputError(
             f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know. "
-            "Update kernode, or write the file again with this one."
+            "Update kernode, or write the file again with this one.",
+            "unsupported",
         )
 
 
@@ -256,5 +281,6 @@ def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """The first line of an error's text, or its class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

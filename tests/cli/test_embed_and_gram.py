@@ -12,8 +12,8 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.cli.options.model import chosen_nodes
 from kernode.cli import matrix_file
+from kernode.cli.options.model import chosen_nodes
 from kernode.io import load_graph, write_npz
 
 PLAIN = clustered_graph(n=90)

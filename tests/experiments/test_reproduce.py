@@ -44,7 +44,7 @@ from tasks import CLUSTERS, SINGLE
 from warm import environment
 
 TRAINED = tuple(name for name in TABLES if name not in ("table1", "figures"))
-STORED = Results(RESULTS, (RESULTS,))
+STORED = Results(RESULTS)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_changed_value_concerns_exactly_its_cells(own_settings, tmp_path):
     def cells():
         return [cell for table in read_tables(TABLES, own_settings) for cell in table.cells()]
 
-    store = Results(tmp_path / "r", (tmp_path / "r",))
+    store = Results(tmp_path / "r")
     for cell in cells():
         if store.find(cell) is None:
             store.save(cell, {})
@@ -183,13 +183,13 @@ def test_a_changed_value_concerns_exactly_its_cells(own_settings, tmp_path):
 
 def test_a_damaged_result_is_named(tmp_path):
     cell = next(read_paper_table("table2").cells())
-    path = Results(tmp_path, (tmp_path,)).save(cell, {"test": {}})
+    path = Results(tmp_path).save(cell, {"test": {}})
     path.write_text(path.read_text().replace("sums", "sum"))
     with pytest.raises(FileError, match="does not hold the settings"):
-        Results(tmp_path, (tmp_path,)).find(cell)
+        Results(tmp_path).find(cell)
     path.write_text("{")
     with pytest.raises(FileError, match="is not a stored result"):
-        Results(tmp_path, (tmp_path,)).find(cell)
+        Results(tmp_path).find(cell)
 
 
 def nothing(epochs, name):
@@ -198,7 +198,7 @@ def nothing(epochs, name):
 
 @pytest.mark.slow
 def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
-    store = Results(tmp_path / "r", (tmp_path / "r",))
+    store = Results(tmp_path / "r")
     cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
     begun = []
 
@@ -226,7 +226,7 @@ def test_interrupted_runs_go_on_where_they_were(own_settings, tmp_path):
 @pytest.mark.slow
 def test_cells_that_workers_ran_are_those_that_ran_here(own_settings, tmp_path):
     cells = list(read_paper_table("table3", own_settings, runs=2).only(["cora"]).cells())
-    alone, several = (Results(tmp_path / name, (tmp_path / name,)) for name in ("alone", "several"))
+    alone, several = (Results(tmp_path / name) for name in ("alone", "several"))
     run_cells(cells, alone, SINGLE, lambda cell: nothing, lambda cell: None, threads=1)
     here, ended = [], []
     with parallel_config("loky", n_jobs=2):

@@ -103,7 +103,7 @@ def write_others(folder):
     write_store(graph, folder / "store", 2)
     write_npz(graph, folder / "graph.npz")
     write_settings(folder / "settings.toml", "fit", "k3", {"margin": 0.2, "hidden": [8]}, ["Of a search."])
-    Results(folder / "results", ()).save(_Cell(), {"accuracy": [80.5, 81.25]})
+    Results(folder / "results").save(_Cell(), {"accuracy": [80.5, 81.25]})
     shapes = json.dumps({name: report_shape(folder, name) for name in REPORTS}, indent=1)
     (folder / "reports.json").write_bytes(shapes.encode() + b"\n")
     return {
@@ -124,7 +124,7 @@ class _Cell:
 
 def stored_result(folder):
     """The figures of a stored result, found by its settings."""
-    return Results.of(folder / "results").find(_Cell())
+    return Results(folder / "results").find(_Cell())
 
 
 def resumed(folder):

@@ -83,5 +83,5 @@ def test_pyg_data_with_sparse_x_weights_and_gaps():
     assert sparse.issparse(graph.features)
     assert graph.adjacency.data.max() == 3
     assert graph.labels.tolist() == [1, 0, -1]
-    with pytest.raises(InputError, match="data has no x"):
+    with pytest.raises(InputError, match="with x and edge_index"):
         kn.from_pyg(Data(edge_index=data.edge_index))

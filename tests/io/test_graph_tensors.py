@@ -41,5 +41,5 @@ def test_a_tensor_may_begin_anywhere_and_the_graph_does_not_change_with_it():
 @pytest.mark.parametrize("damage", [lambda t: t[:100], lambda t: t[:-1], torch.zeros_like, lambda t: t[:0]])
 def test_a_damaged_array_is_named(damage):
     tensors = graph_to_tensors(GRAPH)
-    with pytest.raises(FileError, match="m: the graph in it is damaged"):
+    with pytest.raises(FileError, match="m holds a damaged graph"):
         graph_from_tensors(tensors | {"features": damage(tensors["features"])}, Path("m"), GRAPH.fingerprint)

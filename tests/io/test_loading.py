@@ -54,7 +54,7 @@ def test_a_missing_file_is_named():
 
 
 def test_what_is_no_graph_is_refused():
-    with pytest.raises(InputError, match="Got list"):
+    with pytest.raises(InputError, match="Got 'list'"):
         load_graph([1, 2])
 
 

@@ -137,7 +137,7 @@ def test_what_is_no_array_is_one_sentence(path, content):
     with zipfile.ZipFile(path, "a") as zipped:
         zipped.writestr("attr_matrix.npy", content)
         zipped.writestr("more.npy", bytes(300_000))  # the file itself is long enough
-    with pytest.raises(FileError, match="the array 'attr_matrix' is damaged or holds Python objects"):
+    with pytest.raises(FileError, match="the array 'attr_matrix', which is damaged or holds Python objects"):
         read_npz(path)
 
 

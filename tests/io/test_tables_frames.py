@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import kernode as kn
-from kernode.errors import InputError
+from refusals import refused
 
 N = 12
 EDGES = pd.DataFrame({"source": np.arange(N) + 100, "target": np.roll(np.arange(N), 1) + 100})
@@ -68,7 +68,7 @@ def test_an_index_that_may_be_ids_is_asked_about():
     frame = pd.DataFrame(
         {"x": NODES.x.to_numpy(), "label": NODES.label.to_numpy()}, index=NODES.id.to_numpy()
     )
-    with pytest.raises(InputError, match="nodes: the data frame's index has no name"):
+    with refused("ambiguous", setting="id"):
         kn.read_table(EDGES, frame)
     graph = kn.read_table(EDGES, frame.rename_axis("id"))
     assert same(graph)
@@ -79,14 +79,14 @@ def test_an_index_of_texts_is_the_ids_where_no_column_is():
     names = NODES.id.astype(str)
     graph = kn.read_table(EDGES, NODES.drop(columns="id").set_index(names.rename(None)))
     assert same(graph)
-    assert "nodes: took the data frame's index, which is text, as column 'index'" in graph.notes
+    assert "nodes: took the data frame's index as column 'index'" in graph.notes
     letters = NODES.set_axis(list("abcdefghijkl"))
     assert same(kn.read_table(EDGES, letters))  # the column called id is it
 
 
 def test_an_index_named_like_a_column():
     assert same(kn.read_table(EDGES, NODES.set_index("id", drop=False).sample(frac=1, random_state=1)))
-    with pytest.raises(InputError, match="index and a column are both called 'id' and differ"):
+    with refused("ambiguous", column="id"):
         kn.read_table(EDGES, NODES.rename_axis("id"))
 
 

@@ -154,7 +154,7 @@ def test_test_labels_choose_nothing(graph):
 
 
 def test_a_comparison_is_measured_once(graph, tmp_path):
-    store = Results(tmp_path, (tmp_path,))
+    store = Results(tmp_path)
     comparison = Comparison(graph, SMALL, 2, SPLIT)
     first = run_comparisons([comparison], store, SINGLE)
     (path,) = tmp_path.rglob("*.json")
@@ -165,7 +165,7 @@ def test_a_comparison_is_measured_once(graph, tmp_path):
 
 
 def test_stored_results_of_cora_are_found():
-    store, cora = Results.of(RESULTS), load_graph("cora")
+    store, cora = Results(RESULTS), load_graph("cora")
     missing = [
         name
         for name, method in METHODS.items()

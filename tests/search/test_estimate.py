@@ -353,7 +353,7 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
         (("cora", "--variant", "k7"), "'k7' is not a variant"),
         (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
         (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
-        (("cora", "--hidden", "wide"), "--hidden must be widths"),
+        (("cora", "--hidden", "wide"), "hidden must be widths"),
         (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),
         (("cora", "--precision", "16"), "precision must be 32 or 64"),
         (("cora", "--device", "tpu"), "device must be"),

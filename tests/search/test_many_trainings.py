@@ -225,9 +225,9 @@ def test_a_large_graph_is_mapped_by_workers_and_gives_the_same_bits(tmp_path):
         ComparedMethod("raw", "", "n1", {"map": kn.maps.MLP(normalize_rows=False), "epochs": 4}),
     ]
     comparisons = [Comparison(graph, one, 2) for one in methods]
-    alone = run_comparisons(comparisons, Results(tmp_path / "a", (tmp_path / "a",)), SINGLE, threads=1)
+    alone = run_comparisons(comparisons, Results(tmp_path / "a"), SINGLE, threads=1)
     with parallel_config("loky", n_jobs=2):
-        found = run_comparisons(comparisons, Results(tmp_path / "b", (tmp_path / "b",)), SINGLE, threads=1)
+        found = run_comparisons(comparisons, Results(tmp_path / "b"), SINGLE, threads=1)
         assert [*run_tasks([Task(kind_of_features, (graph,))], SINGLE)] == [(0, "memmap")]
     assert without_times(alone) == without_times(found)
 

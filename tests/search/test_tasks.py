@@ -213,9 +213,9 @@ def comparisons():
 
 
 def test_a_comparison_with_workers_is_the_one_without(comparisons, tmp_path):
-    alone = run_comparisons(comparisons, Results(tmp_path / "a", (tmp_path / "a",)), SINGLE)
+    alone = run_comparisons(comparisons, Results(tmp_path / "a"), SINGLE)
     with parallel_config(**WORKERS):
-        found = run_comparisons(comparisons, Results(tmp_path / "b", (tmp_path / "b",)), SINGLE)
+        found = run_comparisons(comparisons, Results(tmp_path / "b"), SINGLE)
     for one, other in zip(alone, found, strict=True):
         assert one | {"seconds": 0} == other | {"seconds": 0}
     names = [sorted(path.name for path in (tmp_path / which).rglob("*.json")) for which in "ab"]
@@ -223,7 +223,7 @@ def test_a_comparison_with_workers_is_the_one_without(comparisons, tmp_path):
 
 
 def test_what_is_done_is_kept_when_a_later_one_fails(comparisons, tmp_path, monkeypatch):
-    store, measured, evaluate = Results(tmp_path, (tmp_path,)), [], compare.evaluate
+    store, measured, evaluate = Results(tmp_path), [], compare.evaluate
 
     def noted(comparison, *rest, **named):
         measured.append(comparison.method.name)
@@ -245,7 +245,7 @@ def test_equal_comparisons_are_measured_once(comparisons, tmp_path):
     watched = []
     found = run_comparisons(
         [comparisons[0], *comparisons[:2]],
-        Results(tmp_path, (tmp_path,)),
+        Results(tmp_path),
         SINGLE,
         progress=lambda done, name: watched.append(name),
     )

@@ -211,7 +211,7 @@ SMOOTHER = ComparedMethod("smoother", "smoother", "smoother")
 
 def reported(graph, method, folder):
     """The report's rows of a method and of the smoother, by which others are compared."""
-    store, methods = Results(folder, (folder,)), {one.name: one for one in (method, SMOOTHER)}
+    store, methods = Results(folder), {one.name: one for one in (method, SMOOTHER)}
     found = run_comparisons([Comparison(graph, one, 3, SPLIT) for one in methods.values()], store, DOUBLE)
     values = report({"clusters": dict(zip(methods, found, strict=True))}, methods, "smoother")
     assert values["data"][0]["splits"] == 3
@@ -248,7 +248,7 @@ def test_a_candidate_that_does_not_fit_into_memory_is_left_out(graph, training, 
     assert found["chosen"] == [1] * 5
     assert found["tried"][0]["lost"] == "this run takes at least 3 TB of memory."
     none = Comparison(graph, listed({"hidden": (9,)}), 2, SPLIT)
-    (figures,) = run_comparisons([none], Results(tmp_path, (tmp_path,)), SINGLE)
+    (figures,) = run_comparisons([none], Results(tmp_path), SINGLE)
     assert figures["failed"]["why"] == "memory"
     assert not list(tmp_path.rglob("*.json"))  # another machine may have the memory
 

@@ -44,21 +44,23 @@ def test_arrow_up_and_enter_loses_nothing(desk):
     assert desk.kernode(line).status == 0
     before = (desk.folder / "run.safetensors").read_bytes()
     said = desk.kernode(line).refusal
-    assert "run.safetensors holds 8 epochs of a run: add --resume to go on from it, or remove it" in said
+    assert "run.safetensors holds 8 epochs of a run" in said
+    assert "(--resume)" in said
     assert (desk.folder / "run.safetensors").read_bytes() == before
 
 
 def test_resume_of_a_file_that_is_not_there_is_no_new_run(desk):
     """Noor mistyped the file's name, and waited for the 20 epochs that were left of 800."""
     said = desk.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
-    assert "there is no rum.safetensors to go on from: leave out --resume to start anew" in said
+    assert "there is no rum.safetensors" in said
+    assert "(--resume)" in said
 
 
 def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
     """Noor typed the name of her model after --checkpoint."""
     assert desk.kernode(f"{RUN} -o shop.safetensors").status == 0
     said = desk.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
-    assert "shop.safetensors is there already, and is no checkpoint" in said
+    assert "shop.safetensors exists, and is not a checkpoint" in said
 
 
 @pytest.mark.slow
@@ -114,7 +116,7 @@ def test_in_python_it_is_the_same(desk, shop):
         return model.fit(np.arange(60), shop.taste, graph=graph)  # in folds, then on all
 
     first = fit().predict_proba(np.arange(60))
-    with pytest.raises(kn.InputError, match=r"hold.* of a run: add resume=True to go on from them"):
+    with pytest.raises(kn.InputError, match=r"hold.* of a run: resume it"):
         fit()
     assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)
     (desk.folder / "run-all.safetensors").unlink()  # it was interrupted before the last training

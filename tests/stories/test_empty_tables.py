@@ -80,7 +80,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
     desk.table("people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))])
     facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
     notes = " | ".join(facts["notes"])
-    assert "people.csv: row 1 is data, for it is to be data, though it looks like names" in notes
+    assert "people.csv: row 1 is data, for it is to be data" in notes
     assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
 
 

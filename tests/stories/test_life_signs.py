@@ -1,7 +1,6 @@
 """Whoever waits for a long fit hears how far it is, and what of it."""
 
 import logging
-import re
 
 import numpy as np
 import pytest
@@ -72,17 +71,3 @@ def test_the_log_says_what_was_trained_and_chosen_why(caplog):
     caplog.set_level(logging.DEBUG, "kernode")
     fitted(variant="n1")
     assert "n1: epoch 3 of 6, validation " in caplog.text
-
-
-def test_the_command_names_the_method_that_it_trains(desk, shop, monkeypatch):
-    """`kernode fit` said "auto", tried six methods and trained one of them."""
-    monkeypatch.setattr("kernode.cli.console._now_and_then", lambda: lambda: True)
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
-    desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
-    answer = desk.kernode(
-        "fit edges.csv --nodes people.csv --label taste --epochs 4 --replicas 1 --all-labels"
-    )
-    assert "edges · diffusion 4/4 validation " in answer.err
-    assert re.search(r"edges · (\S+) 4/4 validation [^·]*edges · \1 on all labels ", answer.err)
-    answer = desk.kernode("links edges.csv --nodes people.csv --epochs 4 --replicas 1")
-    assert "edges · auto 2/4 validation AUC " in answer.err

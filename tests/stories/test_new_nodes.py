@@ -86,7 +86,7 @@ def test_a_model_without_its_graph_is_told_where_it_is(packages):
     model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
     arriving = "extend model.safetensors --nodes new.csv --edges new-imports.csv"
     sentence = packages.kernode(arriving).refusal
-    assert "--graph EDGES --graph-nodes NODES" in sentence
+    assert "(--graph, --graph-nodes)" in sentence
     assert "--with-graph" in sentence
     same(
         rows(packages.kernode(f"{arriving} --graph imports.csv --graph-nodes packages.csv").out),
@@ -176,8 +176,7 @@ def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
     shutil.copy("imports.csv", "cora.csv")
     packages.kernode(FIT.replace("imports.csv", "cora.csv"))
     assert (
-        "was trained on 'cora': give that graph's file"
-        in packages.kernode("predict model.safetensors").refusal
+        "without 'cora', the graph it learned from" in packages.kernode("predict model.safetensors").refusal
     )
 
 
@@ -197,7 +196,7 @@ def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages
     odd_tables(packages)
     answer = packages.kernode(f"{asked} --nodes odd.csv")
     assert [*rows(answer.out)] == ["fresh", "nobody"]
-    assert "kernode: on the way in: odd.csv: took 'purple' in column 'needs' as not known" in answer.err
+    assert "kernode: input: odd.csv: took 'purple' in column 'needs' as not known" in answer.err
     assert "added 1 node that only edges mention, without features: nobody" in answer.err
     assert "odd.csv: dropped 1 row that did not have 4 values (row 3)" in answer.err
     assert "standardised" not in answer.err

@@ -10,12 +10,13 @@ import torch
 from scipy import sparse
 
 import kernode as kn
+from refusals import refused
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of torch, about how PyTorch Geometric uses it
     geometric = pytest.importorskip("torch_geometric")
     from torch_geometric import nn as layers
-    from torch_geometric.data import Batch, Data, HeteroData
+    from torch_geometric.data import Data, HeteroData
     from torch_geometric.datasets import FakeDataset
 
 
@@ -46,19 +47,18 @@ def learned(model, graph, data):
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    "make",
     [
-        (HeteroData, "several kinds of nodes or edges.*data.to_homogeneous"),
-        (lambda: Batch.from_data_list([Data(x=torch.eye(2))] * 2), r"a Batch holds several.*batch\[0\]"),
-        (lambda: FakeDataset(num_graphs=1), r"FakeDataset is a data set.*dataset\[0\]"),
-        (nx.karate_club_graph, r"must be PyTorch Geometric's Data. Got Graph.*kernode.from_networkx"),
-        (lambda: {"x": 1}, "must be PyTorch Geometric's Data. Got dict"),
-        (lambda: Data(x=torch.eye(2)), "data has no edge_index"),
+        HeteroData,
+        lambda: FakeDataset(num_graphs=1),
+        nx.karate_club_graph,
+        lambda: {"x": 1},
+        lambda: Data(x=torch.eye(2)),
     ],
 )
-def test_what_is_not_one_graph_is_refused_with_the_way_out(make, sentence):
+def test_what_is_not_one_graph_is_refused(make):
     """Hugo passed whatever the loader gave him."""
-    with pytest.raises(kn.InputError, match=sentence):
+    with refused("setting", setting="data"):
         kn.from_pyg(make())
 
 
@@ -94,7 +94,7 @@ def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
     """Ida's correlations run from −1 to 1."""
     data[field] = torch.ones(data.num_edges)
     data[field][7] = value
-    with pytest.raises(kn.InputError, match=rf"{field} is the weight of an edge, and edge 7 has {value}"):
+    with pytest.raises(kn.InputError, match=rf"edge 7 has weight {value}"):
         kn.from_pyg(data)
 
 
@@ -116,7 +116,7 @@ def test_a_graph_of_another_library_names_its_converter(thing, way):
     with pytest.raises(kn.InputError, match=f"^graph must be a kernode.Graph.*{way}"):
         quick().fit([0, 1], [0, 1], graph=thing)
     if not hasattr(thing, "__array__"):  # those may be pairs
-        with pytest.raises(kn.InputError, match=r"^graph must be a kernode\.Graph"):
+        with pytest.raises(kn.InputError, match=r"must be a kernode\.Graph"):
             kn.LinkPredictor().fit(thing)
 
 
@@ -145,9 +145,8 @@ class Net(torch.nn.Module):
         ({"map": Net}, r"Got the class Net: write map=kernode.maps.Wrapped.of\(Net, …\)"),
         ({"map": Net(2, 3)}, r"Got an instance of Net: write map=kernode.maps.Wrapped.of\(Net, …\)"),
         ({"map": layers.GCNConv}, r"Wrapped.of\(GCNConv, …\)"),
-        ({"objective": kn.losses.Softmax()}, "write objective='softmax'"),
-        ({"objective": kn.losses.Hinge}, "write objective='kernel' and kernel_loss="),
-        ({"objective": "joint", "kernel_loss": kn.losses.Hinge}, r"write kernel_loss=Hinge\(\)"),
+        ({"loss": kn.losses.Hinge}, r"write loss=Hinge\(\)"),
+        ({"loss": "joint", "kernel_loss": kn.losses.Hinge}, r"write kernel_loss=Hinge\(\)"),
     ],
 )
 def test_a_part_in_another_form_says_what_to_write(data, parts, sentence):

@@ -4,6 +4,7 @@ import pytest
 
 import kernode as kn
 from kernode.errors import KernodeWarning
+from refusals import refused
 
 EDGES = {"source": ["a", "b", "c", "d"], "target": ["b", "c", "d", "a"]}
 
@@ -35,11 +36,10 @@ def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(desk):
     desk.table("edges.csv", ("source", "target"), [("n155", f"n{i}") for i in range(156, 175)])
     first = kn.read_table("edges.csv", "nodes.csv", features=["x"])
     desk.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;2,250\n")
-    sentence = "new.csv: column 'x' has numbers like 1,500, with a comma .* read with a decimal point"
-    with pytest.raises(kn.InputError, match=sentence):
+    with refused("conflict", column="x"):
         kn.extend(first, "new.csv", None)
     desk.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;0,25\n")
-    with pytest.raises(kn.InputError, match=r"has a decimal comma .0,25., and was read with a decimal point"):
+    with refused("conflict", column="x"):
         kn.extend(first, "new.csv", None)
 
 
@@ -47,14 +47,16 @@ def test_edge_weights_of_another_notation_are_refused():
     """The same colleague sent the new edges, too."""
     first = kn.read_table({**EDGES, "weight": ["0.5", "0.25", "1.5", "2.5"]})
     edges = {"source": ["e", "f"], "target": ["a", "b"], "weight": ["1,500", "2,250"]}
-    with pytest.raises(kn.InputError, match="column 'weight' has numbers like 1,500"):
+    with refused("setting", setting="weight"):
         kn.extend(first, None, edges)
 
 
 def test_new_dates_with_the_month_first_are_not_read_with_the_day_first():
     """Trained in London, extended in Boston: half of the dates would have been read, and wrongly."""
     first = kn.read_table(EDGES, nodes(since=["31/01/2024", "14/02/2024", "20/03/2024", "01/04/2024"]))
-    both_ways(first, {"since": ["03/04/2024", "03/25/2024"]}, "dates with the month first .03/25/2024.")
+    both_ways(
+        first, {"since": ["03/04/2024", "03/25/2024"]}, "dates in the order mdy, and the first table had dmy"
+    )
 
 
 def test_points_between_thousands_are_asked_about(desk):
@@ -87,9 +89,7 @@ def test_points_between_thousands_of_weights_are_asked_about():
 def test_a_column_of_new_rows_that_cannot_be_read_is_refused(written):
     """Half a percent is not a half, and the whole column was taken as missing in a side note."""
     first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
-    both_ways(
-        first, {"x": [written] * 3 + ["1"]}, f"no number in 3 of 4 values but '{written}', and was read"
-    )
+    both_ways(first, {"x": [written] * 3 + ["1"]}, f"no number in 3 of 4 values but '{written}'")
 
 
 def test_new_dates_with_the_year_last_are_refused_after_those_with_the_year_first():
@@ -109,31 +109,21 @@ def test_new_categories_that_are_written_otherwise_are_warned_of():
     """Red became RED in the new export, and every colour a zero."""
     first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
     later = {"id": new(4), "colour": ["RED", "Red", "rouge", "blue"]}
-    with pytest.warns(KernodeWarning, match="'red' for 'RED'"):
-        larger = kn.extend(first, later, None)
-    assert "nodes: colour: 3 of 4 values are new ('RED', 'Red', 'rouge') and count as none" in larger.notes
-    with pytest.warns(KernodeWarning, match="The first table had 'blue', 'red'"):
-        other = kn.read_table(
+    with pytest.warns(
+        KernodeWarning, match="new values in 3 of 4 rows, taken as none: 'RED', 'Red', 'rouge'"
+    ):
+        kn.extend(first, later, None)
+    with pytest.warns(KernodeWarning, match="new values in 2 of 2 rows"):
+        kn.read_table(
             {"source": ["m0"], "target": ["m1"]}, {"id": new(2), "colour": ["rouge", "bleu"]}, like=first
         )
-    assert "nodes: colour: 2 of 2 values are new ('rouge', 'bleu') and count as none" in other.notes
 
 
 def test_a_new_category_among_known_ones_is_a_note():
     """A third colour that came up later alarms nobody."""
     first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
     larger = kn.extend(first, {"id": new(3), "colour": ["red", "green", "blue"]}, None)
-    assert "nodes: colour: 1 of 3 values is new ('green') and counts as none" in larger.notes
-
-
-@pytest.mark.parametrize("other", ["k.A.", "<0.5", "12 kg"])
-def test_a_column_of_numbers_with_many_others_says_why_it_is_none(other):
-    """Lena's lab writes <0.5 below the limit of detection, and her column was left out for want of words."""
-    x = [str(1.5 + i) if i % 6 else other for i in range(60)]
-    with pytest.warns(KernodeWarning, match=f"x: 50 of 60 values are numbers, the others such as '{other}'"):
-        graph = kn.read_table(EDGES, nodes(x=x))
-    assert any("taken as text; give it the kind number to take" in note for note in graph.notes)
-    assert "x" in kn.read_table(EDGES, nodes(x=x), features={"x": "number"}).encoding.feature_names
+    assert "nodes: colour: new values in 1 of 3 rows, taken as none: 'green'" in larger.notes
 
 
 @pytest.mark.parametrize("error", ["#DIV/0!", "#REF!", "n.a."])
@@ -153,22 +143,6 @@ def test_true_beside_other_values_is_true_alone():
     assert (larger.features[4] == first.features[0]).all()
 
 
-@pytest.mark.parametrize("written", ["2024-03-01 {:02}:15", "01.03.2024 {:02}:15"])
-def test_times_of_one_day_are_not_all_the_same(written):
-    """A day of bookings: each has its hour, and the note said that all were the same."""
-    times = [written.format(hour) for hour in (8, 11, 14, 23)]
-    graph = kn.read_table(EDGES, nodes(at=times))
-    assert "at: the time of day is not read (left out, all are on one day)" in graph.notes
-
-
-def test_times_of_several_days_say_that_only_the_day_is_read():
-    """A week of bookings has days, and still loses its hours."""
-    times = [f"2024-03-0{day} 10:15" for day in (1, 2, 3, 4)]
-    assert "at: the time of day is not read" in kn.read_table(EDGES, nodes(at=times)).notes
-    midnights = [f"2024-03-0{day} 00:00:00+01:00" for day in (1, 2, 3, 4)]
-    assert not any("time of day" in note for note in kn.read_table(EDGES, nodes(at=midnights)).notes)
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("as_text", [True, False])
 def test_an_immense_number_does_not_make_all_the_same(as_text):
@@ -181,22 +155,9 @@ def test_an_immense_number_does_not_make_all_the_same(as_text):
     assert "x: number, standardised (mean 2.5, " in " ".join(graph.notes)
 
 
-@pytest.mark.parametrize("written", ["-", "?", "None", "TBD"])
-def test_a_class_whose_name_may_mean_none_is_said(written):
-    """Ninety clients had no segment yet, and the model learned to find those."""
-    table = nodes(x=[1.0, 2, 3, 4, 5, 6], segment=["A", "B", "A", "B", written, written])
-    graph = kn.read_table(EDGES, table, label="segment")
-    assert graph.n_classes == 3
-    said = f"nodes: kept '{written}' in column 'segment' as a class (2 rows); say so if it means"
-    assert any(said in note for note in graph.notes)
-    told = kn.read_table(EDGES, table, label="segment", unknown=written)
-    assert told.n_classes == 2
-    assert not any("kept" in note for note in told.notes)
-
-
 def test_a_failed_formula_is_no_class():
     """A lookup that failed in the spreadsheet is not a kind of client."""
     table = nodes(x=[1.0, 2, 3, 4, 5, 6], segment=["A", "B", "A", "B", "#REF!", "#REF!"])
     graph = kn.read_table(EDGES, table, label="segment")
     assert graph.class_names == ("A", "B")
-    assert "took 'segment' as not known in 2 rows that say that there is none" in " ".join(graph.notes)
+    assert "took '#REF!' in column 'segment' as not known (2 rows)" in " ".join(graph.notes)

@@ -117,7 +117,7 @@ def test_another_library_is_heard_once(desk, monkeypatch):
             warnings.warn(f"did not converge at step {i}", ConvergenceWarning, stacklevel=1)
         warnings.warn("np.matrix is going away", DeprecationWarning, stacklevel=1)
 
-    monkeypatch.setattr("kernode.cli.options.graph.graph_from", flood)
+    monkeypatch.setattr("kernode.cli.options.graph.GraphOptions.graph", flood)
     answer = desk.kernode("data info edges.csv")
     assert answer.err.count("did not converge") == 1
     assert "matrix" not in answer.err

@@ -33,8 +33,6 @@ def test_a_name_is_no_id_where_the_first_column_is(desk):
     graph = read(desk, (("source", "target"), pairs), people)
     assert graph.n_nodes == 80
     assert "nodes.csv: took 'user_id' as id" in graph.notes
-    by_name = read(desk, (("source", "target"), [("a", "b")]), (("age", "name"), [(1, "a"), (2, "b")]))
-    assert by_name.node_names.tolist() == ["a", "b"]
 
 
 def test_an_edge_list_may_begin_with_0_and_1(desk):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernode.studies.bench.timing import summary
 
 import kernode as kn
 from kernode.errors import KernodeWarning
@@ -50,7 +49,7 @@ def test_a_split_file_is_known_by_the_lists_in_the_model(clusters, tmp_path):
 
 def test_who_taught_the_model_since_is_no_test_node(own_splits, clusters):
     again = fit_all_labels(clusters, own_splits.model, Run((0, 1), DOUBLE))
-    assert dict(summary(again.model))["trained on"] == "90 nodes: all that have a class"
+    assert dict(again.model.summary())["trained on"] == "90 nodes: all that have a class"
     evaluation = EvaluationData.of(again)
     with refused("missing", setting="X"):
         _ = evaluation.predictions

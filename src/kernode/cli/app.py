@@ -135,10 +135,7 @@ def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
 def _written(files: Collection[Path]) -> str:
     """Which files an interrupted command has written."""
     shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
-    if not shown:
-        return "Nothing was written."
-    others = f" and {len(shown) - 3} others" if len(shown) > 3 else ""
-    return f"Written by then: {', '.join(shown[:3])}{others}."
+    return f"Written by then: {', '.join(shown)}." if shown else "Nothing was written."
 
 
 def _of_file_names() -> str:

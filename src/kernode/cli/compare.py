@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -65,10 +66,10 @@ def compare(
 ) -> None:
     """Compare variants on the same random splits of your graphs, with paired tests.
 
-    Validation picks one of a variant's candidate settings on the first five splits, and that one is trained on all;
-    the default picks on each split anew. Test nodes are scored once. A candidate that diverges or does not fit into
-    memory is left out. Differences are tested in pairs (Nadeau and Bengio's correction for overlapping splits, Holm's
-    for the number of tests). After an interrupt the same command goes on.
+    Validation picks one of a variant's candidate settings on the first five splits, and that one is trained
+    on all; the default picks on each split anew. Test nodes are scored once. A candidate that diverges or
+    does not fit into memory is left out. Differences are tested in pairs (Nadeau and Bengio's correction for
+    overlapping splits, Holm's for the number of tests). After an interrupt the same command goes on.
 
     Options about tables apply to each table among the DATA.
 
@@ -93,7 +94,7 @@ def compare(
         from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}
-    place, store = device.place(), Results.of(results)
+    place, store = device.place(), Results(results or Path("results"))
     todo = [
         Comparison(graph, method, splits, split, choosing)
         for graph in _read(tables, data)

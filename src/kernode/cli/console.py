@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -188,12 +188,7 @@ def print_table(table: Table) -> None:
 
 
 Advance = Callable[[float, str], None]  # steps done, and a text to show with them
-
-
-class Begin(Protocol):
-    """Begins a task of so many steps; the title gets ``name`` added."""
-
-    def __call__(self, total: float, name: str = "") -> Advance: ...
+Begin = Callable[..., Advance]  # (total, name=""): begin a task of so many steps, by the title and this name
 
 
 @contextmanager

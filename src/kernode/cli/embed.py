@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import check_apart, check_extension, check_writable
+from kernode.cli.console import progress, say
+from kernode.cli.files import check_out
 from kernode.cli.options.model import ModelOptions, OnlyOption, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 
@@ -32,9 +32,7 @@ def embed(
     Without labels: [bold]kernode links cora --all-edges; kernode embed cora-links-embedding.safetensors
     -o vectors.parquet[/]
     """
-    check_extension(out, (".npz", ".parquet", ".csv"))
-    check_writable(out)
-    check_apart((out,), (model.model, model.data, model.nodes))
+    check_out(out, (".npz", ".parquet", ".csv"), model.inputs)
     import numpy as np
 
     from kernode.cli.matrix_file import Matrix, rows_at_a_time, write_matrix
@@ -52,9 +50,7 @@ def embed(
         )
         size = write_matrix(out, vectors, begin(len(nodes)))
     if output.json:
-        report = {"model": str(model.model), "dataset": graph.name, "nodes": len(nodes)}
-        report |= {"dimensions": len(columns), "bytes": size, "out": str(out), "notes": list(opened.notes)}
-        print_json(report)
+        opened.print_json(model, nodes=len(nodes), dimensions=len(columns), bytes=size, out=str(out))
     elif not output.quiet:
         opened.print_notes(output)
         shape = f"{len(nodes):,} nodes of [bold]{escape(graph.name)}[/] × {len(columns):,} numbers"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import progress, say
 from kernode.cli.options.model import QueryOptions, as_node
 from kernode.cli.options.run import OutputOptions
 
@@ -48,8 +48,7 @@ def explain(
             against=_known(opened.model.model_.classes, against),
         )
     if output.json:
-        about = {"model": str(model.model), "dataset": graph.name}
-        print_json({**about, **found.to_json(), "notes": list(opened.notes)})
+        opened.print_json(model, **found.to_json())
         return
     opened.print_notes(output)
     say(escape(str(found)))

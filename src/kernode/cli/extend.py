@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, check_apart, check_extension, check_writable
+from kernode.cli.files import WRITERS, check_apart, check_out, check_writable
 from kernode.cli.options.graph import DATA_HELP, EncodingOption
 from kernode.cli.options.model import Opened, OutTableOption, graph_for, read_model_of
 from kernode.cli.options.run import DeviceOption, OutputOptions
@@ -55,10 +55,9 @@ def extend(
     A model of `kernode fit --with-graph` has its graph. Of any other say where it is: [bold]--graph edges.csv
     --graph-nodes nodes.csv[/], which must be the very same.
     """
-    check_extension(out, WRITERS)
-    check_writable(out, save)
+    check_out(out, WRITERS, (model,))
+    check_writable(save)
     check_apart((out, save), (nodes, edges, graph, graph_nodes))  # the model's own file may grow
-    check_apart((out,), (model,))
     if nodes is None and edges is None:
         raise InputError("nothing arrives. Give a table.", "missing", setting=("nodes", "edges"))
     from kernode.estimators.load import as_estimator
@@ -96,18 +95,23 @@ def _learned_from(
     model: Any, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The graph that a model learned from: of its file, by its name, or from the tables that are given."""
-    if data is None:
-        if nodes is not None:
-            raise InputError("give the table of edges, too.", "missing", setting="graph")
-        graph = model.own_graph()
-        if graph is None:
-            raise InputError(
-                f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its tables, or "
-                "train with kernode fit … --with-graph.",
-                "missing", setting=("graph", "graph_nodes"),
-            )  # fmt: skip
-    else:
-        graph = _read_again(model, data, nodes, encoding)
+    from kernode.estimators.load import own_graph
+
+    needed = [column.name for column in model.encoding.columns] if model.encoding else []
+    graph = own_graph(model) if data is None else None
+    if graph is None and (data is None or (needed and nodes is None)):
+        raise InputError(
+            f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its table of edges"
+            f"{', and that of the columns ' * bool(needed)}{', '.join(needed)}; or train it again with "
+            "kernode fit … --with-graph.",
+            "missing", setting=("graph", "graph_nodes"),
+        )  # fmt: skip
+    if data is not None:
+        with suppress(InputError):  # the encoding may be of the new tables alone
+            graph = graph_for(model, data, nodes, None)
+        if graph is None or not model.is_own(graph):
+            graph = graph_for(model, data, nodes, encoding)
+    assert graph is not None
     if not model.is_own(graph):
         raise InputError(
             f"{data} is not {model.dataset!r} as {path} learned from it: edges or features are others.",
@@ -120,18 +124,3 @@ def _learned_from(
             "unsupported",
         )
     return graph
-
-
-def _read_again(model: Any, data: str, nodes: Path | None, encoding: str | None) -> Graph:
-    """The tables that a model learned from; ``encoding`` may be of these, or only of those that arrive."""
-    if model.encoding is not None and model.encoding.columns and nodes is None:
-        needed = ", ".join(column.name for column in model.encoding.columns)
-        sentence = f"the model learned from the columns {needed}. Give their table, too."
-        raise InputError(sentence, "missing", setting="graph_nodes")
-    with suppress(InputError):
-        graph = graph_for(model, data, nodes, None)
-        if graph is not None and model.is_own(graph):
-            return graph
-    found = graph_for(model, data, nodes, encoding)
-    assert found is not None
-    return found

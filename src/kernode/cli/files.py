@@ -16,12 +16,13 @@ from kernode.storage import write_whole
 Table = dict[str, list[Any]]  # column by column
 
 
-def check_extension(path: Path | None, extensions: Iterable[str]) -> None:
-    """Refuse a file whose name does not say how to write it."""
+def check_out(path: Path | None, extensions: Iterable[str], read: Iterable[str | Path | None] = ()) -> None:
+    """Refuse an output file of another kind, that cannot be written, or that is also read."""
     if path is not None and path.suffix.lower() not in extensions:
-        raise InputError(
-            f"{path}: the extension must be one of {', '.join(extensions)}.", "setting", setting="out"
-        )
+        sentence = f"{path}: the extension must be one of {', '.join(extensions)}."
+        raise InputError(sentence, "setting", setting="out")
+    check_writable(path)
+    check_apart((path,), read)
 
 
 def check_writable(*paths: Path | None) -> None:

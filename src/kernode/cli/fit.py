@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kernode.cli.console import print_json, progress
-from kernode.cli.files import WRITERS, check_apart, check_extension, check_writable, write_table
+from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, write_table
 from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
 from kernode.cli.options.method import MethodOptions, TrainingOptions
 from kernode.cli.options.run import (
@@ -67,8 +67,8 @@ def fit(
     started, named = time.perf_counter(), f"-{variant.lower()}" if variant else ""
     variant, changes = with_settings(settings, "fit", variant, "auto", method.changes() | training.changes())
     out = out or Path(f"{graph.name}{named}.safetensors")
-    check_writable(out, predictions)
-    check_extension(predictions, WRITERS)
+    check_writable(out)
+    check_out(predictions, WRITERS)
     check_apart((out, predictions, checkpoint.checkpoint), (graph.data, graph.nodes, settings, split))
 
     from kernode.cli.progress_bar import ProgressBar

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import check_apart, check_extension, check_writable
+from kernode.cli.console import progress, say
+from kernode.cli.files import check_out
 from kernode.cli.options.model import ModelOptions, OnlyOption, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.compute.machine import readable
@@ -32,9 +32,7 @@ def gram(
 
     Example: [bold]kernode gram cora-k3.safetensors -o gram.npz --only 0,1,2 --with nodes.txt[/]
     """
-    check_extension(out, (".npz", ".parquet"))
-    check_writable(out)
-    check_apart((out,), (model.model, model.data, model.nodes))
+    check_out(out, (".npz", ".parquet"), model.inputs)
     from kernode.cli.matrix_file import Matrix, rows_at_a_time, write_matrix
 
     with progress("gram", quiet=output.silent) as begin:
@@ -47,9 +45,7 @@ def gram(
         names = names_of(graph, rows), names_of(graph, columns)
         size = write_matrix(out, Matrix(*names, dtype, blocks, "gram", ("rows", "columns")), begin(len(rows)))
     if output.json:
-        report = {"model": str(model.model), "dataset": graph.name, "rows": len(rows)}
-        report |= {"columns": len(columns), "bytes": size, "out": str(out), "notes": list(opened.notes)}
-        print_json(report)
+        opened.print_json(model, rows=len(rows), columns=len(columns), bytes=size, out=str(out))
     elif not output.quiet:
         opened.print_notes(output)
         say(

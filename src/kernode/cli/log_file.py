@@ -39,7 +39,7 @@ class LogFile(logging.FileHandler):
             reason = error.strerror or error
             sentence = f"{path} cannot be written ({reason}). Give another file."
             raise FileError(sentence, "no-file", path=path, setting="log_file") from None
-        self._started, self._level_before = time.monotonic(), log.level
+        self.started, self._level_before = time.monotonic(), log.level
         log.setLevel(logging.DEBUG)
         log.addHandler(self)
 
@@ -67,11 +67,6 @@ class LogFile(logging.FileHandler):
         with suppress(OSError):
             self.close()
 
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return round(time.monotonic() - self._started, 3)
-
 
 def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
     """Open a log, with a line about the command and its arguments; rank 0 writes."""
@@ -79,8 +74,10 @@ def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
         return
     LogFile(path)
     shown = {name: "…" if name in _SECRET else value for name, value in arguments.items()}
-    about = {"arguments": shown, "versions": versions(), "process": os.getpid()}
-    note("start", f"{command} begins", command=command, **about)
+    note(
+        "start", f"{command} begins", command=command, arguments=shown, versions=versions(),
+        process=os.getpid(),
+    )  # fmt: skip
 
 
 def end_log(status: int, sentence: str = "", error: BaseException | None = None) -> None:
@@ -88,7 +85,7 @@ def end_log(status: int, sentence: str = "", error: BaseException | None = None)
     handler = next((one for one in log.handlers if isinstance(one, LogFile)), None)
     if handler is None:
         return
-    fields: dict[str, Any] = {"status": status, "seconds": handler.seconds}
+    fields: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - handler.started, 3)}
     if error is not None:
         fields |= {"error": type(error).__name__, "traceback": "".join(traceback.format_exception(error))}
     levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}

@@ -60,8 +60,8 @@ def _require_fit(path: Path, matrix: Matrix) -> None:
     columns, suffix = len(matrix.columns), path.suffix.lower()
     if suffix == ".parquet" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
         raise InputError(
-            f"{path} would have {columns:,} columns, and a Parquet file should have {_MOST_COLUMNS:,} at most, "
-            "none of them called 'node'. Write an .npz file.",
+            f"{path} would have {columns:,} columns, and a Parquet file should have {_MOST_COLUMNS:,} at "
+            "most, none of them called 'node'. Write an .npz file.",
             "too-large", setting="out",
         )  # fmt: skip
     # A number takes some 12 characters of a CSV file in 32 bits and 20 in 64.
@@ -70,8 +70,8 @@ def _require_fit(path: Path, matrix: Matrix) -> None:
     free = shutil.disk_usage(folder).free
     if need > free:
         raise InputError(
-            f"{path} would take {readable(need)}, and {folder} has {readable(free)} free. Choose fewer nodes, "
-            "or another place.",
+            f"{path} would take {readable(need)}, and {folder} has {readable(free)} free. Choose fewer "
+            "nodes, or another place.",
             "too-large", setting="only", need=need, free=free,
         )  # fmt: skip
 

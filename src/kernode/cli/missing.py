@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, Table, check_apart, check_extension, check_writable
+from kernode.cli.files import WRITERS, Table, check_out
 from kernode.cli.options.model import LinkModelOptions, OutTableOption, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import bad_setting
@@ -32,9 +32,7 @@ def missing(
 
     Of one node: [bold]kernode missing links.safetensors edges.csv --nodes nodes.csv --node ann[/]
     """
-    check_extension(out, WRITERS)
-    check_writable(out)
-    check_apart((out,), (model.model, model.data, model.nodes))
+    check_out(out, WRITERS, model.inputs)
     if count < 1:
         raise bad_setting("count", "an integer ≥ 1", count)
     with progress("missing", quiet=output.silent):

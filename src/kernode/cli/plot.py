@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import progress, say
 from kernode.cli.files import check_folder
 from kernode.cli.options.model import QueryOptions
 from kernode.cli.options.run import OutputOptions
@@ -53,14 +53,8 @@ def plot(
     written = {name: files for name, files in found.items() if not isinstance(files, str)}
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}
     if output.json:
-        report = {
-            "model": str(model.model),
-            "dataset": opened.graph.name,
-            "pictures": {name: [str(path) for path in files] for name, files in written.items()},
-            "left_out": left_out,
-            "notes": list(opened.notes),
-        }
-        print_json(report)
+        paths = {name: [str(path) for path in files] for name, files in written.items()}
+        opened.print_json(model, pictures=paths, left_out=left_out)
     elif not output.quiet:
         opened.print_notes(output)
         for files in written.values():

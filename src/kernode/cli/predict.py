@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, Table, check_apart, check_extension, check_writable
+from kernode.cli.files import WRITERS, Table, check_out
 from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
 from kernode.cli.options.run import OutputOptions
 
@@ -40,9 +40,7 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
     """
-    check_extension(out, WRITERS)
-    check_writable(out)
-    check_apart((out,), (model.model, model.data, model.nodes))
+    check_out(out, WRITERS, model.inputs)
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import check_extension, check_writable
+from kernode.cli.files import check_out
 from kernode.cli.options.model import ModelOptions
 from kernode.cli.options.run import OutputOptions
 
@@ -31,8 +31,7 @@ def report(
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """
     path = out or model.model.with_name(f"{model.model.stem}-report.html")
-    check_extension(path, (".html", ".htm"))
-    check_writable(path)
+    check_out(path, (".html", ".htm"), model.inputs)
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import checked_plane
     from kernode.viz.report import Contents, plotly_script, write_report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import ipaddress
 import json
 import os
@@ -20,15 +19,14 @@ from rich.markup import escape
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options.model import QueryOptions
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import InputError, KernodeError, MissingExtraError
+from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _SETTINGS = "KERNODE_SERVE"  # environment variable with the options, for worker processes
 _MOST_CONNECTIONS = 500  # more are answered with 503
-
-_MOST_WORKERS = 64
+_MOST_WORKERS = 64  # each is a process with the model in memory
 
 
 def serve(
@@ -64,30 +62,23 @@ def serve(
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
     _require_extra()
+    from kernode.viz.explorer import LOOPBACK
     from kernode.viz.explorer.middleware import is_valid_token
 
-    if not 1 <= workers <= _MOST_WORKERS:  # each is a process with the model in memory
-        raise InputError(
-            f"workers must be an integer from 1 to {_MOST_WORKERS}. Got {workers}.",
-            "setting", setting="workers", value=workers,
-        )  # fmt: skip
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise bad_setting("workers", f"an integer from 1 to {_MOST_WORKERS}", workers)
     if root_path and not root_path.startswith("/"):
-        raise InputError(
-            f"the root path must begin with a slash, as /kernode does. Got {root_path!r}.",
-            "setting",
-            setting="root_path",
-        )
+        raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
     local = _is_loopback(host)
     if not local and not token:
         token = secrets.token_urlsafe(24)
     if token is not None and not is_valid_token(token):
-        sentence = "the token must be at least 8 letters, digits and -._~."
-        raise InputError(sentence, "setting", setting="token")
-    with _bound(host, port) as listening:
+        raise InputError("a token is 8 or more letters, digits and -._~.", "setting", setting="token")
+    with _listening(host, port) as listening:
         settings: dict[str, Any] = {
             "model": {one.name: getattr(model, one.name) for one in fields(model)},
             "token": token,
-            "hosts": _names(host, allow_host or []) if local else None,
+            "hosts": [*LOOPBACK, _bracketed(host), *(allow_host or [])] if local else None,
             "plane": plane,
             "root_path": root_path.rstrip("/"),
         }
@@ -139,32 +130,16 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
         Multiprocess(config, sockets=[listening]).run()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int) -> socket.socket:
     """Bind the address before anything long is computed."""
     if not 0 <= port <= 65535:
-        raise InputError(f"the port must be from 0 to 65535. Got {port}.", "setting", setting="port")
-    no_address = InputError(
-        f"{host} is not an address of this machine. Try 127.0.0.1 or 0.0.0.0.", "setting", setting="host"
-    )
+        raise bad_setting("port", "an integer from 0 to 65535", port)
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError:
-        raise no_address from None
-    if os.name == "posix":  # elsewhere it would let two servers have the same port
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(address)
-        listening.listen(2048)
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        listening.close()
-        if error.errno == errno.EADDRINUSE:
-            sentence = f"port {port} of {host} is taken. Give another, or 0."
-            raise KernodeError(sentence, "conflict", setting="port", value=port) from None
-        if error.errno == errno.EACCES:
-            sentence = f"port {port} needs more rights. Give one above 1023."
-            raise KernodeError(sentence, "setting", setting="port", value=port) from None
-        raise no_address from None
+        sentence = f"{host} cannot be listened on at port {port} ({error.strerror}). Give another."
+        raise KernodeError(sentence, "setting", setting=("host", "port")) from None
     listening.set_inheritable(True)
     return listening
 
@@ -181,13 +156,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _names(host: str, others: list[str]) -> list[str]:
-    """Host names under which the server answers."""
-    from kernode.viz.explorer import LOOPBACK
-
-    return [*LOOPBACK, f"[{host}]" if ":" in host else host, *others]
-
-
 def _url(host: str, port: int, token: str | None) -> str:
     """The address to open.
 
@@ -195,16 +163,18 @@ def _url(host: str, port: int, token: str | None) -> str:
     ('http://127.0.0.1:8765/', 'http://[::1]:80/?token=secret')
     """
     name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
-    shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    return f"http://{_bracketed(name)}:{port}/" + (f"?token={token}" if token else "")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host  # IPv6
 
 
 def _require_extra() -> None:
     """Check for the server before a model is read."""
     try:
-        import fastapi
+        import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
         raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None
-    del fastapi

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import new_table, print_json, print_table, progress, say
+from kernode.cli.console import new_table, print_table, progress, say
 from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, warn
@@ -83,17 +83,8 @@ def similar(
     by_index = not all(one.exact for one in found)
     answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
     if output.json:
-        report = {
-            "model": str(model.model),
-            "dataset": graph.name,
-            "count": count,
-            "among": compared,
-            "exact": not by_index,
-            "index": str(index) if by_index else None,
-            "similar": answers,
-            "notes": list(opened.notes),
-        }
-        print_json(report)
+        by = {"exact": not by_index, "index": str(index) if by_index else None}
+        opened.print_json(model, count=count, among=compared, **by, similar=answers)
         return
     opened.print_notes(output)
     for answer in answers:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import new_table, print_json, print_table, progress, say
+from kernode.cli.console import new_table, print_table, progress, say
 from kernode.cli.options.model import QueryOptions, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting
@@ -60,59 +60,36 @@ def what_if(
         opened = model.open()
         graph, v = opened.graph, as_node(opened.graph, node)
         if smallest is None:
-            features, columns = _changes(graph, set_to or [])
             edges = {name: [as_node(graph, one) for one in given or ()] for name, given in
                      (("add", add), ("remove", remove))}  # fmt: skip
-            found = opened.model.what_if(v, **edges, features=features, columns=columns)
+            found = opened.model.what_if(v, **edges, **_changes(graph, set_to or []))
         else:
             search = opened.model.smallest_change(v, smallest)
             found = search.result
     if output.json:
-        report = {"model": str(model.model), "dataset": graph.name, **_report(found)}
+        report = _report(found)
         if search is not None:
             report["smallest"] = {"of": smallest, "found": _named(graph, search), "proved": search.proved,
                                   "tried": search.tried}  # fmt: skip
-        print_json({**report, "notes": list(opened.notes)})
+        opened.print_json(model, **report)
         return
-    if search is not None:
-        _print_search(graph, search)
-    _print(found)
+    _print(found, graph, search)
 
 
-def _changes(graph: Graph, given: list[str]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Features as the model sees them, and columns of the node's table as that has them."""
-    features: dict[str, float] = {}
-    columns: dict[str, Any] = {}
+def _changes(graph: Graph, given: list[str]) -> dict[str, dict[str, Any]]:
+    """Values of columns as a table has them, or numbers of features where the graph is of no table."""
+    found: dict[str, Any] = {}
     for text in given:
-        name, value, of_table = _change(graph, text)
-        if name in features or name in columns:
-            raise InputError(f"{name!r} is given twice.", "duplicate", setting="set_to", name=name)
-        if of_table:
-            columns[name] = value or None  # nothing: the value is missing
-            continue
-        try:
-            features[name] = float(value)
-        except ValueError:
-            raise bad_setting("set_to", "FEATURE=NUMBER", text) from None
-    return features, columns
-
-
-def _change(graph: Graph, text: str) -> tuple[str, str, bool]:
-    """A name, its value, and whether it is a column of a table, which may have several features."""
-    from kernode.explain.explain import feature_names
-    from kernode.io.tables.conditions import column_named
-
-    feature, sign, number = text.rpartition("=")
-    if graph.encoding is None:
-        return feature, number if sign else "", False
-    table = [column.name for column in graph.encoding.columns]
-    if feature in feature_names(graph) and feature not in table:  # topic=art of a category, a degree
-        return feature, number, False
-    if not sign:
-        raise bad_setting("set_to", "COLUMN=VALUE", text)
-    column = next((name for name in table if text.startswith(f"{name}=")), text.partition("=")[0])
-    column_named(graph, column)  # raises where there is no such column
-    return column, text.removeprefix(f"{column}="), True
+        name, sign, value = text.partition("=")
+        if not sign or name in found:
+            raise InputError(f"each change is a NAME=VALUE, once. Got {text!r}.", "setting", setting="set_to")
+        found[name] = value or None  # nothing: the value is missing
+    if graph.encoding is not None:
+        return {"columns": found}
+    try:
+        return {"features": {name: float(value) for name, value in found.items()}}
+    except (TypeError, ValueError):
+        raise InputError("features are set to numbers.", "setting", setting="set_to") from None
 
 
 def _report(found: WhatIf) -> dict[str, Any]:
@@ -131,18 +108,13 @@ def _named(graph: Graph, search: Smallest) -> list[Any]:
     return list(names_of(graph, np.array(search.found, np.int64)).tolist())
 
 
-def _print_search(graph: Graph, search: Smallest) -> None:
-    computed = f"({search.tried:,} answers computed)"
-    if not search.found:
-        say(f"no choice of its own {search.what} was found that changes the class {computed}")
-        return
-    listed = ", ".join(escape(str(one)) for one in _named(graph, search))
-    fewest = "no fewer do" if search.proved else "none of them can be left out; fewer others might do"
-    say(f"without {len(search.found)} of its own {search.what} it gets another class: [bold]{listed}[/]")
-    say(f"[dim]{fewest} {computed}[/]")
-
-
-def _print(found: WhatIf) -> None:
+def _print(found: WhatIf, graph: Graph, search: Smallest | None) -> None:
+    if search is not None:
+        own, computed = f"of its own {search.what}", f"({search.tried:,} answers computed)"
+        listed = escape(", ".join(map(str, _named(graph, search))))
+        fewest = "no fewer do" if search.proved else "fewer others might do"
+        changes = f"without {len(search.found)} {own} it gets another class: [bold]{listed}[/]; {fewest}"
+        say(f"{changes if search.found else f'no choice {own} changes the class'} {computed}")
     was, becomes = escape(str(found.was)), escape(str(found.becomes))
     change = f"stays {was}" if was == becomes else f"{was} becomes {becomes}"
     say(f"[bold]{escape(str(found.node))}[/]: [bold]{change}[/]")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from kernode.compute.place import Place
-from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from
+from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
 from kernode.config import Config, changed
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
@@ -179,7 +179,7 @@ class KernelEstimator(BaseEstimator):
         runtime, callbacks = self._runtime, _listed(self.callbacks)
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
-        if self.verbose:
+        if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
         return Run(seeds, place, callbacks, threads=runtime.threads)
 

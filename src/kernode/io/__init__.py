@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.fetch import fetch as _fetch
 from kernode.io.fetch import read_fetched
@@ -70,8 +70,7 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
     if isinstance(data, Graph):
         return data
     if not isinstance(data, str | os.PathLike):
-        kind = type(data).__name__
-        raise InputError(f"data must be a data set's name, an .npz file's path or a Graph. Got {kind}.")
+        raise bad_setting("data", "a data set's name, a file's path or a Graph", type(data).__name__)
     if isinstance(data, str) and is_synthetic(data):
         return Synthetic.parse(data).graph()
     if _is_path(data):
@@ -97,6 +96,8 @@ def _read_path(path: Path) -> Graph:
     if path.suffix.lower() != ".npz":
         raise InputError(
             f"{path} is neither an .npz graph, a table of edges ({', '.join(SUFFIXES)}) nor a store. "
-            "Convert it, or build the graph with Graph.from_edges."
+            "Convert it, or build the graph with Graph.from_edges.",
+            "wrong-file",
+            path=str(path),
         )
     return read_npz(path)

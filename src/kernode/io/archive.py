@@ -16,7 +16,7 @@ from scipy import sparse
 
 from kernode.compute.machine import free_bytes, readable
 from kernode.errors import FileError, InputError
-from kernode.storage import writing_whole
+from kernode.storage import damaged, missing, writing_whole
 
 
 def checked_csr(
@@ -27,7 +27,7 @@ def checked_csr(
     >>> parts = np.ones(1), np.array([7]), np.array([0, 1])
     >>> checked_csr(Path("x.npz"), "adj", *parts, shape=(1, 3))
     Traceback (most recent call last):
-    kernode.errors.FileError: x.npz: 'adj' is not a valid CSR matrix (...). Write the file again.
+    kernode.errors.FileError: x.npz holds 'adj', which is not a valid CSR matrix (...). Write or copy...
     """
     try:
         rows, columns = (int(size) for size in shape)
@@ -40,9 +40,7 @@ def checked_csr(
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         reason = " ".join(str(error).split())
-        raise FileError(
-            f"{path}: '{what}' is not a valid CSR matrix ({reason}). Write the file again."
-        ) from error
+        raise damaged(path, f"holds '{what}', which is not a valid CSR matrix ({reason})") from error
     return matrix
 
 
@@ -102,26 +100,27 @@ class Archive:
             if entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
                 return self._map(entry)
             with self._zipped.open(entry) as content:
-                shape, fortran, dtype = _read_header(content, entry.file_size)
+                shape, _, dtype = _read_header(content, entry.file_size)
                 self._require_room(name, math.prod(shape) * dtype.itemsize)
-                array = _filled(content, shape, fortran, dtype)
+            with self._zipped.open(entry) as content:
+                array = np.lib.format.read_array(content, allow_pickle=False)
                 _compare_crc(content)
             return array
         except FileError:
             raise
         except _DAMAGED as error:
-            raise FileError(
-                f"{self.path}: the array '{name}' is damaged or holds Python objects, which are never "
-                "unpickled. Write the file again with plain arrays."
-            ) from error
+            what = f"holds the array '{name}', which is damaged or holds Python objects, never unpickled"
+            raise damaged(self.path, what, "Write it again with plain arrays") from error
 
     def _require_room(self, name: str, size: int) -> None:
         """Raise where an array that was compressed unfolds to more than there is memory."""
-        free = free_bytes() if size > MAP_FROM else None
-        if free is not None and size > free:
+        if size > MAP_FROM and size > (free := free_bytes()):
             raise FileError(
                 f"{self.path}: the array '{name}' takes {readable(size)} of memory, and {readable(free)} are "
-                "free. Write it uncompressed, so that it can stay in the file, or use a larger machine."
+                "free. Write it uncompressed, so that it can stay in the file, or use a larger machine.",
+                "too-large",
+                need=size,
+                free=free,
             )
 
     def _map(self, entry: zipfile.ZipInfo) -> np.ndarray:
@@ -159,19 +158,6 @@ def _read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, 
     return shape, fortran, dtype
 
 
-def _filled(content: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype) -> np.ndarray:
-    """The array whose header was read; a piece at a time, for zipfile may unfold more than it was asked."""
-    array: np.ndarray = np.empty(math.prod(shape), dtype)
-    into, at = array.view(np.uint8), 0
-    while at < len(into):
-        piece = content.read(min(_PIECE, len(into) - at))
-        if not piece:
-            raise EOFError("it is cut short")
-        into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-        at += len(piece)
-    return array.reshape(shape, order="F" if fortran else "C")
-
-
 def _compare_crc(content: IO[bytes]) -> None:
     while content.read(_PIECE):  # to its end, where zipfile compares the CRC-32
         pass
@@ -181,18 +167,16 @@ def _compare_crc(content: IO[bytes]) -> None:
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open an NPZ file for reading."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the name of a file.")
+        raise InputError(f"{path} is a folder. Give the name of a file.", "wrong-file", path=str(path))
     try:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError as error:
-        raise FileError(f"{path} does not exist. Check the path.") from error
-    except OSError as error:
-        raise FileError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
+        raise missing(path) from error
     except _DAMAGED as error:
-        raise FileError(f"{path} is not an NPZ file, or it is cut short. Write or copy it again.") from error
+        raise damaged(path, "is not an NPZ file, or it is cut short") from error
     with zipped:
         if sum(entry.compress_size for entry in zipped.infolist()) > path.stat().st_size:
-            raise FileError(f"{path} is damaged: the arrays in it overlap. Write or copy it again.")
+            raise damaged(path, "is damaged: the arrays in it overlap")
         yield Archive(path, zipped)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
 from kernode.graph.adjacency import from_upper
 from kernode.graph.edits import with_edges
@@ -69,7 +69,7 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     EdgeSplit(4,488 training, 263 validation, 527 test edges; 263 validation, 527 test negatives)
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be an integer ≥ 0. Got {seed!r}.")
+        raise bad_setting("seed", "an integer ≥ 0", seed)
     n_validation, n_test = _counts(graph, validation, test)
     held_out = n_validation + n_test
     edges, weights = _undirected_edges(graph.adjacency)
@@ -111,12 +111,16 @@ def _checked_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InputError(
-            f"{what} must be an m × 2 array of node indices. Got {pairs.dtype} of shape {pairs.shape}."
-        )
+        got = f"{pairs.dtype} of shape {pairs.shape}"
+        raise bad_setting(what, "an m × 2 array of node indices", got)
     outside = pairs[(pairs < 0) | (pairs >= n)]
     if outside.size:
-        raise InputError(f"{what}: node {outside[0]} is not in the graph; nodes run from 0 to {n - 1}.")
+        raise InputError(
+            f"{what}: node {outside[0]} is not in the graph; nodes run from 0 to {n - 1}.",
+            "unknown",
+            what="node",
+            name=int(outside[0]),
+        )
     return pairs.astype(np.int64)
 
 
@@ -134,28 +138,28 @@ def _require_held_out(split: EdgeSplit) -> None:
 
 def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
     if len(pairs):
-        raise InputError(f"{where}: the pair ({pairs[0, 0]}, {pairs[0, 1]}) {why}")
+        raise InputError(f"{where}: the pair ({pairs[0, 0]}, {pairs[0, 1]}) {why}", "conflict")
 
 
 def _counts(graph: Graph, validation: float, test: float) -> tuple[int, int]:
     fractions = {"validation": validation, "test": test}
     for part, value in fractions.items():
         if not isinstance(value, Real) or not 0 < value < 1:
-            raise InputError(f"{part} must be a fraction between 0 and 1, both excluded. Got {value!r}.")
+            raise bad_setting(part, "a fraction between 0 and 1, both excluded", value)
     # Exact: 0.29 · 100 edges are 29, though the product of the floats is 28.999999999999996.
     exact = {part: Fraction(str(float(value))) for part, value in fractions.items()}
     if sum(exact.values()) >= 1:
-        raise InputError(
-            f"validation and test must sum to less than 1, to leave edges for training. "
-            f"Got {validation} + {test}."
-        )
+        must_be = "together with test less than 1, to leave edges for training"
+        raise bad_setting("validation", must_be, validation)
     m = graph.n_edges
     counts = {part: math.floor(share * m) for part, share in exact.items()}
     for part, count in counts.items():
         if count == 0:
             raise InputError(
                 f"The graph '{graph.name}' has {m:,} edges, and {part}={fractions[part]} of them is not one. "
-                f"Raise {part}, or use a graph with at least {math.ceil(1 / exact[part]):,} edges."
+                f"Raise {part}, or use a graph with at least {math.ceil(1 / exact[part]):,} edges.",
+                "too-few",
+                setting=part,
             )
     return counts["validation"], counts["test"]
 
@@ -183,7 +187,9 @@ def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.rando
     if available < count:
         raise InputError(
             f"The graph '{graph.name}' has {available:,} pairs without an edge, and the split needs "
-            f"{count:,} of them as negatives. Lower validation or test."
+            f"{count:,} of them as negatives. Lower validation or test.",
+            "too-few",
+            setting="test",
         )
     first = np.cumsum(n - np.arange(n, dtype=np.int64)) - n  # the rank of (u, u + 1), for each u
     edge_ranks = first[edges[:, 0]] + edges[:, 1] - edges[:, 0] - 1  # ascending, as the edges are

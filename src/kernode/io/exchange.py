@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.errors import InputError, MissingExtraError, warn
+from kernode.errors import InputError, MissingExtraError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.io.tables import read_table
 from kernode.io.tables.arrow import pa
@@ -32,17 +32,11 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
-    how, kind = _converter(graph), "a sparse matrix" if sparse.issparse(graph) else type(graph).__name__
-    if graph is None:
-        how = missing
-    elif isinstance(graph, str):
-        how = "graph, split = kernode.load(name), or graph = kernode.read_table(file)"
-    elif isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
-        how = "load gives two things, graph, split = kernode.load(…)"
-    elif how is not None:
-        how = f"make one by {how}"
+    how = missing if graph is None else _converter(graph)
+    if isinstance(graph, str | tuple):
+        how = "graph, split = kernode.load(name)"
     raise InputError(
-        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {kind}.",
+        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}.",
         "missing" if graph is None else "setting",
         setting="graph",
     )
@@ -70,10 +64,8 @@ def from_scipy(adjacency: Any, features: Any, labels: Any = None, **names: Any) 
            [2., 0.]], dtype=float32), ('made undirected', 'dropped 1 self-loop'))
     """
     if not sparse.issparse(adjacency) or adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
-        shape = getattr(adjacency, "shape", "")
-        raise InputError(
-            f"adjacency must be a square scipy sparse matrix. Got {type(adjacency).__name__} {shape}."
-        )
+        got = f"{type(adjacency).__name__} {getattr(adjacency, 'shape', '')}"
+        raise bad_setting("adjacency", "a square scipy sparse matrix", got)
     entries = adjacency.tocoo()
     there = entries.data != 0  # an explicit zero is no edge
     edges = np.column_stack([entries.row, entries.col])[there]
@@ -97,7 +89,11 @@ def from_networkx(
     names = [str(node) for node in graph.nodes]
     if len(set(names)) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError(f"two nodes are written {repeated!r}. Relabel one of them in networkx.")
+        raise InputError(
+            f"two nodes are written {repeated!r}. Relabel one of them in networkx.",
+            "duplicate",
+            name=repeated,
+        )
     attributes = {str(name): None for _, values in graph.nodes(data=True) for name in values}
     nodes: dict[str, Any] = {"(node)": names}
     for attribute in attributes:
@@ -151,9 +147,6 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
     import torch
 
     _require_data(data)
-    missing = [p for p in ("x", "edge_index") if not isinstance(getattr(data, p, None), torch.Tensor)]
-    if missing:
-        raise InputError(f"data has no {missing[0]}, which a graph needs. Add it to the Data object.")
     labels = _labels_of(data)
     weights, notes = _weights_of(data)
     x = data.x.cpu()
@@ -169,23 +162,15 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
 def _require_data(data: Any) -> None:
     """Raise unless it is one graph with one kind of nodes."""
-    kinds = {base.__name__ for base in type(data).__mro__}
-    if "HeteroData" in kinds:
-        raise InputError(
-            "HeteroData has several kinds of nodes or edges, and a kernode graph has one of each. Give "
-            "data.to_homogeneous(), or a Data of one kind: Data(x=data['paper'].x, edge_index=…, y=…)."
+    import torch
+
+    tensors = (getattr(data, part, None) for part in ("x", "edge_index"))
+    several = {"HeteroData", "Dataset"} & {base.__name__ for base in type(data).__mro__}
+    if several or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+        kind = (
+            "a Data of PyTorch Geometric with x and edge_index, such as dataset[0] or hetero.to_homogeneous()"
         )
-    if "Batch" in kinds:
-        raise InputError(
-            "a Batch holds several graphs, and kernode learns about the nodes of one. Give one of them, "
-            "batch[0], or all as one with parts: Data(x=batch.x, edge_index=batch.edge_index, y=batch.y)."
-        )
-    if "Dataset" in kinds and hasattr(data, "__getitem__"):
-        raise InputError(f"{type(data).__name__} is a data set. Give one of its graphs: dataset[0].")
-    if not hasattr(data, "edge_index") and not hasattr(data, "x"):
-        how = _converter(data)
-        other = f" For this, use {how}." if how and "from_pyg" not in how else ""
-        raise InputError(f"data must be PyTorch Geometric's Data. Got {type(data).__name__}.{other}")
+        raise bad_setting("data", kind, type(data).__name__)
 
 
 def _labels_of(data: Any) -> np.ndarray | None:
@@ -195,38 +180,30 @@ def _labels_of(data: Any) -> np.ndarray | None:
     if y.ndim > 1 and y.shape[-1] > 1:
         raise InputError(
             f"y has {y.shape[-1]} columns, and a node has one class here. Set data.y to one of them, "
-            "or to data.y.argmax(dim=1) where each row has a single 1."
+            "or to data.y.argmax(dim=1) where each row has a single 1.",
+            "shape",
+            setting="y",
         )
     return y.reshape(-1)
 
 
 def _weights_of(data: Any) -> tuple[np.ndarray | None, list[str]]:
-    """Weights of the edges, if there are any, and what was done about them in words."""
+    """Weights of the edges, if there are any, and notes."""
     weights, attributes = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
-    notes, source = [], "edge_weight"
+    notes = []
     if attributes is not None:
-        columns = attributes.reshape(len(attributes), -1)
-        if weights is None and columns.shape[1] == 1:
-            weights, source = columns[:, 0], "edge_attr"
+        width = attributes.reshape(len(attributes), -1).shape[1]
+        if weights is None and width == 1:
+            weights = attributes
             notes.append("took edge_attr, one number per edge, for the weights of edges")
         else:
-            left_out = f"left out edge_attr: {columns.shape[1]} numbers per edge"
-            notes.append(left_out if weights is None else "left out edge_attr: edge_weight has the weights")
-            if columns.shape[1] > 1:
-                warn(
-                    f"edge_attr has {columns.shape[1]} numbers per edge, and a kernode graph takes none. "
-                    "Set data.edge_weight to the one that says how strong an edge is, if any does."
-                )
-    if weights is None:
-        return None, notes
-    values = weights.cpu().numpy().reshape(-1)
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if bad.size:
-        raise InputError(
-            f"{source} is the weight of an edge, and edge {bad[0]} has {values[bad[0]]}: weights must be "
-            f"finite and above 0. Drop such edges, or set data.{source} = None to leave weights out."
-        )
-    return values, notes
+            notes.append(f"left out edge_attr: {width} numbers per edge")
+        if width > 1:
+            warn(
+                f"edge_attr has {width} numbers per edge, and a kernode graph takes none. "
+                "Set data.edge_weight to the one that says how strong an edge is, if any does."
+            )
+    return None if weights is None else weights.cpu().numpy().reshape(-1), notes
 
 
 def to_pyg(graph: Graph) -> Any:
@@ -238,7 +215,12 @@ def to_pyg(graph: Graph) -> Any:
             warnings.simplefilter("ignore")  # of torch, about how PyTorch Geometric uses it
             from torch_geometric.data import Data
     except ImportError:
-        raise MissingExtraError("to_pyg needs PyTorch Geometric: pip install 'kernode[pyg]'.") from None
+        raise MissingExtraError(
+            "to_pyg needs PyTorch Geometric: pip install 'kernode[pyg]'.",
+            "extra",
+            package="torch_geometric",
+            extra="pyg",
+        ) from None
     rows = _dense(graph)
     entries = graph.adjacency.tocoo()
     weighted = bool((entries.data != 1).any())

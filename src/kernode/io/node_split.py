@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
-from kernode.io.registry import DataSet, datasets, identify
+from kernode.io.registry import datasets, identify
 
 _FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
 _JK = (0.6, 0.2, 0.2)
@@ -60,7 +60,10 @@ def check_split(split: Split, n_nodes: int) -> None:
         nodes = getattr(split, part)
         if len(nodes) and nodes[-1] >= n_nodes:  # sorted, and not negative since it was made
             raise InputError(
-                f"split.{part}: node {nodes[-1]} is not in the graph; nodes run from 0 to {n_nodes - 1}."
+                f"split.{part}: node {nodes[-1]} is not in the graph; nodes run from 0 to {n_nodes - 1}.",
+                "unknown",
+                what="node",
+                name=int(nodes[-1]),
             )
 
 
@@ -69,15 +72,14 @@ def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
     if nodes.size == 0:
         nodes = nodes.astype(np.int64)
     if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
-        raise InputError(
-            f"split.{part} must be a list of node indices. Got {nodes.dtype} of shape {nodes.shape}."
-        )
+        got = f"{nodes.dtype} of shape {nodes.shape}"
+        raise bad_setting(f"split.{part}", "a list of node indices", got)
     nodes = np.sort(nodes).astype(np.int64)
     if len(nodes) and nodes[0] < 0:
-        raise InputError(f"split.{part}: node {nodes[0]} is negative. Nodes are counted from 0.")
+        raise bad_setting(f"split.{part}", "a list of node indices from 0", int(nodes[0]))
     repeated = nodes[1:][nodes[1:] == nodes[:-1]]
     if len(repeated):
-        raise InputError(f"split.{part}: node {repeated[0]} is listed twice. Keep it once.")
+        raise InputError(f"split.{part}: node {repeated[0]} is listed twice. Keep it once.", "duplicate")
     found = positions(nodes)
     found.setflags(write=False)
     return found
@@ -87,39 +89,34 @@ def _require_disjoint(split: Split) -> None:
     for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
         shared = np.intersect1d(getattr(split, one), getattr(split, other), assume_unique=True)
         if len(shared):
-            raise InputError(f"split: node {shared[0]} is in {one} and in {other}. Keep it in one part.")
+            raise InputError(
+                f"split: node {shared[0]} is in {one} and in {other}. Keep it in one part.", "conflict"
+            )
 
 
-def fastgcn(graph: Graph) -> Split:
-    """FastGCN's split: Planetoid's test nodes, the 500 nodes before them, and all nodes before these.
+def fixed_split(graph: Graph, how: str) -> Split:
+    """A published split of a citation graph.
 
-    >>> from kernode.io import load_graph
-    >>> fastgcn(load_graph("cora"))
-    Split(1,208 training, 500 validation, 1,000 test nodes)
-    """
-    entry = _citation_graph(graph, "fastgcn")
-    return _ranges(graph, entry, entry.before_test - _FIXED_VALIDATION)
-
-
-def public(graph: Graph) -> Split:
-    """Planetoid's split: the first 20 nodes of each class, the next 500, and its test nodes.
+    - "fastgcn": Planetoid's test nodes, the 500 nodes before them, and all nodes before these.
+    - "public": Planetoid's own: the first 20 nodes of each class, the next 500, and the same test nodes.
 
     >>> from kernode.io import load_graph
-    >>> public(load_graph("cora"))
+    >>> fixed_split(load_graph("cora"), "public")
     Split(140 training, 500 validation, 1,000 test nodes)
     """
-    entry = _citation_graph(graph, "public")
-    return _ranges(graph, entry, entry.public_training)
-
-
-def jk(graph: Graph, seed: int) -> Split:
-    """Jumping Knowledge's split: a random 60/20/20 of the labelled nodes.
-
-    >>> from kernode.io import load_graph
-    >>> jk(load_graph("cora"), seed=0)
-    Split(1,624 training, 542 validation, 542 test nodes)
-    """
-    return random_split(graph.labels, _JK, seed)
+    entry = identify(graph)
+    if entry is None:
+        *names, last = (entry.name for entry in datasets())
+        raise InputError(
+            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
+            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2.",
+            "setting",
+            setting="split",
+        )
+    training = entry.before_test - _FIXED_VALIDATION if how == "fastgcn" else entry.public_training
+    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
+    # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
+    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
 
 
 def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: int) -> Split:
@@ -131,7 +128,7 @@ def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: in
     labelled = np.flatnonzero(np.asarray(labels) >= 0)
     train, validation, test = _counts(sizes, len(labelled))
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be an integer ≥ 0. Got {seed!r}.")
+        raise bad_setting("seed", "an integer ≥ 0", seed)
     # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
     order = np.random.Generator(np.random.PCG64(int(seed))).permutation(labelled)
     first, second = train, train + validation
@@ -155,7 +152,9 @@ def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
         if len(nodes) <= train + validation:
             raise InputError(
                 f"The class {graph.class_names[label]!r} has {len(nodes):,} nodes: too few for {train} that "
-                f"train, {validation} that validate and one to test. Ask for fewer per class."
+                f"train, {validation} that validate and one to test. Ask for fewer per class.",
+                "too-few",
+                setting="split",
             )
         for part, found in zip(parts, np.split(nodes, [train, train + validation]), strict=True):
             part.append(found)
@@ -175,13 +174,12 @@ def parse_per_class(text: str) -> tuple[int, int]:
     """
     counts = text.removesuffix(_PER_CLASS).split("/")
     if len(counts) > 2 or not all(count.isascii() and count.isdecimal() for count in counts):
-        raise InputError(
-            "nodes per class are written 20-per-class (20 train, 30 validate) or 20/10-per-class. "
-            f"Got '{text}'."
-        )
+        raise bad_setting("split", "20-per-class (20 train, 30 validate) or 20/10-per-class", text)
     train, validation = [*map(int, counts), _CLASS_VALIDATION][:2]
     if train == 0:
-        raise InputError(f"The split {text} leaves no training nodes. Raise its first number.")
+        raise InputError(
+            f"The split {text} leaves no training nodes. Raise its first number.", "too-few", setting="split"
+        )
     return train, validation
 
 
@@ -204,9 +202,8 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
     if is_split_file(how):
         return read_splits(how, graph, seeds)
     how = os.fspath(how)
-    fixed: dict[str, Callable[[Graph], Split]] = {"fastgcn": fastgcn, "public": public}
-    if how in fixed:
-        split = fixed[how](graph)
+    if how in ("fastgcn", "public"):
+        split = fixed_split(graph, how)
         return [split for _ in seeds]
     if is_per_class(how):
         train, validation = parse_per_class(how)
@@ -226,45 +223,30 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
             int(part) if part.strip().isdecimal() else float(part) for part in text.split("/")
         )
     except ValueError:
-        raise InputError(
-            "split must be fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per "
-            f"class such as 20-per-class, or a file (.npz, .json, .csv). Got '{text}'."
-        ) from None
-    return train, validation, test
-
-
-def _citation_graph(graph: Graph, how: str) -> DataSet:
-    entry = identify(graph)
-    if entry is None:
-        *names, last = (entry.name for entry in datasets())
-        raise InputError(
-            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
-            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2."
+        known = (
+            "fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class such as "
+            "20-per-class, or a file (.npz, .json, .csv)"
         )
-    return entry
-
-
-def _ranges(graph: Graph, entry: DataSet, training: int) -> Split:
-    """Make a fixed split: the first ``training`` nodes, the next 500, and Planetoid's test nodes."""
-    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
-    # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
-    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
+        raise bad_setting("split", known, text) from None
+    return train, validation, test
 
 
 def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int, int]:
     given = "/".join(str(size) for size in sizes)
     if len(sizes) != 3 or not all(math.isfinite(size) and size >= 0 for size in sizes):
-        raise InputError(f"split sizes must be three numbers ≥ 0. Got {given}.")
+        raise bad_setting("split", "three numbers ≥ 0", given)
     if all(isinstance(size, int | np.integer) for size in sizes):
         train, validation, test = (int(size) for size in sizes)
         total = train + validation + test
         if total > labelled:
             raise InputError(
-                f"The split {given} asks for {total:,} nodes, but {labelled:,} have a label. Ask for fewer."
+                f"The split {given} asks for {total:,} nodes, but {labelled:,} have a label. Ask for fewer.",
+                "too-few",
+                setting="split",
             )
     else:
         if sum(sizes) > 1 + 1e-9:
-            raise InputError(f"The fractions {given} sum to {sum(sizes):g}. They must sum to at most 1.")
+            raise bad_setting("split", "fractions that sum to at most 1", given)
         # Validation and test are rounded and training takes the rest: this gives the paper's Table 1.
         total = min(round(sum(sizes) * labelled), labelled)
         test = min(round(sizes[2] * labelled), total)
@@ -279,6 +261,8 @@ def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int,
     if train == 0:
         raise InputError(
             f"The split {given} leaves no training nodes among the {labelled:,} labelled ones. "
-            "Raise its first number, or label more nodes."
+            "Raise its first number, or label more nodes.",
+            "too-few",
+            setting="split",
         )
     return train, validation, test

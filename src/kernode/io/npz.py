@@ -22,10 +22,10 @@ from kernode.errors import FileError, InputError, KernodeError
 from kernode.graph import Graph, typed_names
 from kernode.graph.adjacency import from_upper
 from kernode.io.archive import Archive, checked_csr, open_archive, write_archive
-from kernode.io.gnn_benchmark import read_benchmark
+from kernode.io.exchange import from_scipy
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Repair, TableOrigin
-from kernode.storage import complete
+from kernode.storage import complete, damaged
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -73,7 +73,7 @@ def from_arrays(path: Path, arrays: Arrays) -> Graph:
     header = _read_header(path, arrays[MARK])
     arrays = {name: array for name, array in arrays.items() if name != MARK}
     if header.pop("sha256", None) != _digest(header, arrays):
-        raise FileError(f"{path} is damaged: its checksum does not match. Write or copy it again.")
+        raise damaged(path, "is damaged: its checksum does not match")
     with _as_packed(path):
         n, f = header["nodes"], header["features"]
         upper = _unpack_csr(path, "adjacency", arrays, (n, n), "float32")
@@ -98,12 +98,12 @@ def _as_packed(path: Path) -> Iterator[None]:
         with complete(path):
             yield
     except InputError as error:
-        raise FileError(f"{path} does not hold a graph: {error}") from error
+        raise damaged(path, f"does not hold a graph ({str(error).rstrip('.')})") from error
 
 
 def _integers(name: str, array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iu":
-        raise InputError(f"its {name} are {array.dtype}, not integers.")
+        raise InputError(f"its {name} are {array.dtype}, not integers.", "damaged-file")
     return array
 
 
@@ -119,9 +119,13 @@ def _read_header(path: Path, written: np.ndarray) -> dict[str, Any]:
         header = json.loads(written.tobytes())
         layout = header["layout"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FileError(f"{path}: its header is damaged. Write or copy the file again.") from error
+        raise damaged(path, "has a damaged header") from error
     if layout != _LAYOUT:
-        raise FileError(f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.")
+        raise FileError(
+            f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode.",
+            "unsupported",
+            path=str(path),
+        )
     return header
 
 
@@ -140,7 +144,7 @@ def _unpack_csr(path: Path, what: str, arrays: Arrays, shape: Any, dtype: str) -
     values = arrays.get(f"{what}_values")
     if values is None:
         if np.dtype(dtype).kind not in "fiub":  # of texts each could be as long as the memory
-            raise InputError(f"its {what} are {dtype}, not numbers.")
+            raise InputError(f"its {what} are {dtype}, not numbers.", "damaged-file")
         values = np.ones(len(indices), dtype)
     indptr = np.concatenate([[0], np.cumsum(_integers(f"{what}_counts", counts), dtype=np.int64)])
     return checked_csr(path, what, values, indices, indptr, shape)
@@ -177,9 +181,9 @@ def graph_from_tensors(tensors: dict[str, Tensor], path: Path, fingerprint: str)
     except KernodeError:
         raise
     except (ValueError, EOFError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: the graph in it is damaged ({error}). Write the file again.") from error
+        raise damaged(path, f"holds a damaged graph ({error})") from error
     if graph.fingerprint != fingerprint:
-        raise FileError(f"{path}: the graph in it is not the one that was written. Write the file again.")
+        raise damaged(path, "holds another graph than the one that was written")
     return graph
 
 
@@ -203,7 +207,7 @@ def _npy(array: np.ndarray) -> np.ndarray:
 def read_npz(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from an NPZ file, in whichever of the two layouts it is."""
     with open_archive(Path(path)) as archive:
-        return unpack(archive) if MARK in archive.names else read_benchmark(archive)
+        return unpack(archive) if MARK in archive.names else _read_benchmark(archive)
 
 
 def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -218,3 +222,69 @@ def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
     ('yes', 'no')
     """
     write_archive(Path(path), pack(graph))
+
+
+_CSR = ("data", "indices", "indptr", "shape")  # arrays of a matrix in the gnn-benchmark layout
+
+
+def _read_benchmark(archive: Archive) -> Graph:
+    """Read a graph in the gnn-benchmark layout; of a directed one both directions are kept."""
+    _require_arrays(archive, [*(f"adj_{part}" for part in _CSR), "labels"])
+    adjacency = _benchmark_csr(archive, "adj")
+    features = _benchmark_features(archive)
+    labels = archive.read("labels")
+    n = adjacency.shape[0]
+    if adjacency.shape != (n, n) or features.ndim != 2 or features.shape[0] != n:
+        raise InputError(
+            f"{archive.path}: 'adj' is {adjacency.shape} and 'attr' {features.shape}. "
+            "The first must be square, with as many rows as the second.",
+            "shape",
+        )
+    try:
+        _require_classes(labels, n)
+        return from_scipy(adjacency, features, labels, name=archive.path.stem)
+    except InputError as error:
+        raise InputError(f"{archive.path}: {error}", error.code, **error.fields) from error
+
+
+def _require_arrays(archive: Archive, names: list[str]) -> None:
+    missing = [name for name in names if name not in archive.names]
+    if missing:
+        raise InputError(
+            f"{archive.path} lacks {', '.join(missing)}. A graph in the gnn-benchmark layout has "
+            "adj_data, adj_indices, adj_indptr, adj_shape, the same for attr, and labels.",
+            "wrong-file",
+            path=str(archive.path),
+        )
+
+
+def _benchmark_features(archive: Archive) -> np.ndarray | sparse.csr_array:
+    if "attr_matrix" in archive.names:
+        return archive.read("attr_matrix")
+    if not any(name.startswith("attr_") for name in archive.names):
+        raise InputError(
+            f"{archive.path} has no node features, which kernode needs. Add them as 'attr_matrix', n × f.",
+            "missing",
+            setting="features",
+        )
+    _require_arrays(archive, [f"attr_{part}" for part in _CSR])
+    return _benchmark_csr(archive, "attr")
+
+
+def _benchmark_csr(archive: Archive, what: str) -> sparse.csr_array:
+    values, indices, indptr, shape = (archive.read(f"{what}_{part}") for part in _CSR)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise damaged(archive.path, f"holds '{what}_shape', which is not two integers")
+    return checked_csr(archive.path, what, values, indices, indptr, shape)
+
+
+def _require_classes(labels: np.ndarray, n: int) -> None:
+    # Graph checks the rest. A class number beyond n is an identifier or a damaged byte, and Graph
+    # would make a name for every number below it.
+    if labels.shape == (n,) and labels.dtype.kind in "iu" and labels.max(initial=-1) >= max(n, 2):
+        node = int(labels.argmax())
+        raise InputError(
+            f"labels, node {node}: class {labels[node]} is beyond the {n} nodes. Number the classes from 0.",
+            "setting",
+            setting="labels",
+        )

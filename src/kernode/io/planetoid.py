@@ -10,7 +10,6 @@ import hashlib
 import io
 import os
 import pickle
-import pickletools
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -101,13 +100,6 @@ class _Unpickler(pickle.Unpickler):
             raise pickle.UnpicklingError(f"it names {module}.{name}") from None
 
 
-def _require_small_memo(content: bytes) -> None:
-    """Raise where a value is kept under a number beyond the pickle's length: memory is taken for as many."""
-    for opcode, argument, _ in pickletools.genops(content):  # looks at them, and does nothing
-        if "PUT" in opcode.name and int(argument or 0) > len(content):
-            raise pickle.UnpicklingError("it counts further than it is long")
-
-
 def unpickle(content: bytes, source: str) -> Any:
     """Decode one of Planetoid's pickles; a name outside the six ends it before anything runs.
 
@@ -116,13 +108,12 @@ def unpickle(content: bytes, source: str) -> Any:
     kernode.errors.FileError: ind.cora.x is not one of Planetoid's files (it names os.system). ...
     """
     try:
-        _require_small_memo(content)
         value = _Unpickler(io.BytesIO(content), encoding="latin1").load()
         return value.matrix() if isinstance(value, _PickledCsr) else value
     except Exception as error:  # a damaged pickle may raise anything at all
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FileError(
-            f"{source} is not one of Planetoid's files ({reason}). Fetch the data set again."
+            f"{source} is not one of Planetoid's files ({reason}). Fetch the data set again.", "wrong-file"
         ) from error
 
 
@@ -149,7 +140,9 @@ def read_folder(name: str, folder: str | os.PathLike[str]) -> Graph:
         except OSError as error:
             raise FileError(
                 f"{path} cannot be read ({error.strerror}). "
-                f"The folder must hold {', '.join(file_names(name))}."
+                f"The folder must hold {', '.join(file_names(name))}.",
+                "no-file",
+                path=str(path),
             ) from error
     return decode(name, files, str(folder))
 
@@ -191,5 +184,6 @@ def _edges(neighbours: Mapping[int, list[int]]) -> np.ndarray:
 def _require_digest(file: str, content: bytes, source: str) -> None:
     if hashlib.sha256(content).hexdigest() != DIGESTS[file]:
         raise FileError(
-            f"{source}: {file} is not Planetoid's file (its SHA-256 differs). Copy or fetch it again."
+            f"{source}: {file} is not Planetoid's file (its SHA-256 differs). Copy or fetch it again.",
+            "damaged-file",
         )

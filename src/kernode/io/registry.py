@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.synthetic import is_synthetic
 from kernode.storage import cache_folder
@@ -148,7 +148,7 @@ def data_set(name: str) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
     (Graph('a-pair': 2 nodes, 1 edges, 1 features, 0 classes), None)
     """
     if name != name.lower() or name in _BY_NAME or is_synthetic(name):
-        raise InputError(f"{name!r} cannot name a data set. Use small letters, and no name that there is.")
+        raise bad_setting("name", "in small letters, and not the name of another data set", name)
 
     def add(make: Callable[[], Graph]) -> Callable[[], Graph]:
         _MADE[name] = make
@@ -197,20 +197,14 @@ def find(name: str) -> DataSet:
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise InputError(
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
+        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10.",
+        "unknown",
+        what="data set",
+        name=name,
     )
 
 
-class Fingerprinted(Protocol):
-    """A graph, or a store of one."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102
-
-
-def identify(graph: Fingerprinted) -> DataSet | None:
-    """Return the data set that a graph is, by its name and its content, or None."""
+def identify(graph: Any) -> DataSet | None:
+    """Return the data set that a graph or a store is, by its name and fingerprint, or None."""
     entry = _BY_NAME.get(graph.name)
     return entry if entry is not None and entry.fingerprint == graph.fingerprint else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.errors import FileError, InputError
+from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.io.archive import open_archive
 from kernode.io.node_split import Split
@@ -18,6 +18,7 @@ from kernode.io.tables import is_table
 from kernode.io.tables.arrow import pa
 from kernode.io.tables.files import IDS, read
 from kernode.io.tables.table import choose, coded_ids
+from kernode.storage import damaged, missing
 
 # What the parts are called elsewhere: PyG's train_mask, OGB's valid, and the like.
 _PARTS = {
@@ -63,31 +64,40 @@ def read_splits(path: str | os.PathLike[str], graph: Graph, seeds: Iterable[int]
         parts = _of_table(path, graph)
     else:
         raise InputError(
-            f"{path} is no file of a split. Give an .npz or .json file, or a table such as .csv."
+            f"{path} is not a split. Give an .npz or .json file, or a table such as .csv.",
+            "wrong-file",
+            path=str(path),
         )
     widths = {len(columns) for columns in parts.values()} - {1}
-    if len(widths) > 1:
-        raise InputError(f"{path.name}: its masks have {_listed(widths)} columns. Give all of them as many.")
     if not widths:
         return [_checked(path, graph, {part: columns[0] for part, columns in parts.items()})] * len(seeds)
     count = widths.pop()
-    if missing := [seed for seed in seeds if seed >= count]:
+    if widths:
+        raise _wrong(path, "its masks have different numbers of columns. Give all of them as many", "shape")
+    if max(seeds, default=0) >= count:
         raise InputError(
-            f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {missing[0]}. "
-            "Train fewer runs, or start from a smaller seed."
+            f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {max(seeds)}. "
+            "Train fewer runs, or start from a smaller seed.",
+            "too-few",
+            setting="random_state",
         )
     splits = [
         _checked(path, graph, {part: columns[seed % len(columns)] for part, columns in parts.items()})
         for seed in seeds
     ]
     for part in _PARTS:
-        sizes = {len(getattr(split, part)) for split in splits}
-        if len(sizes) > 1:
-            raise InputError(
-                f"{path.name}: the {part} parts of its splits have {_listed(sizes)} nodes, and runs that "
-                "train together need equally many. Train one at a time, with its column as the seed."
+        if len({len(getattr(split, part)) for split in splits}) > 1:
+            raise _wrong(
+                path,
+                f"the {part} parts of its splits differ in size, and runs that train together need equally "
+                "many nodes. Train one at a time, with its column as the seed",
+                "shape",
             )
     return splits
+
+
+def _wrong(path: Path, what: str, code: str = "wrong-file") -> InputError:
+    return InputError(f"{path.name}: {what}.", code, path=str(path))
 
 
 def _of_arrays(path: Path, graph: Graph) -> dict[str, Columns]:
@@ -97,50 +107,24 @@ def _of_arrays(path: Path, graph: Graph) -> dict[str, Columns]:
 
 
 def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Give the name of a file.")
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
-        raise FileError(f"{path} does not exist. Check the path.") from error
-    except OSError as error:
-        raise FileError(f"{path} cannot be read ({error.strerror or error}). Check the path.") from error
-    except (ValueError, RecursionError) as error:  # JSON's and Unicode's; lists in lists in lists
-        raise FileError(f"{path} is not JSON in UTF-8. Write it again.") from error
+        raise missing(path) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, "cannot be read as JSON") from error
     if not isinstance(content, dict):
-        raise InputError(f"{path.name} must hold an object with the lists train, validation and test.")
+        raise _wrong(path, "it must hold an object with the lists train, validation and test")
     lists = {part: content[name] for part, name in _part_names(path, tuple(content)).items()}
     for part, nodes in lists.items():
         kinds = {type(node) for node in nodes} if isinstance(nodes, list) else {dict}
         if not any(kinds <= {kind} for kind in (str, int, bool)):
-            raise InputError(
-                f"{path.name}: {part} must be a list of names, positions or booleans, all of a kind."
-            )
-    if _are_names(path, [node for nodes in lists.values() for node in nodes if type(node) is int], graph):
-        lists = {part: [str(node) for node in nodes] for part, nodes in lists.items()}
-    return {part: _columns(path, part, _as_array(path, part, nodes), graph) for part, nodes in lists.items()}
-
-
-def _are_names(path: Path, integers: list[int], graph: Graph) -> bool:
-    """Whether integers are names rather than positions; raises where they can be either."""
-    if not integers or not graph.lookup.has_integer_names:
-        return False
-    are_names = {str(node) for node in integers} <= set(graph.node_names.tolist())  # type: ignore[union-attr]
-    if are_names and min(integers) >= 0 and max(integers) < graph.n_nodes:
-        raise InputError(
-            f"{path.name}: its integers are names of nodes, and could be positions. Write names as text "
-            '("17"), or positions in an .npz file, to say which.'
-        )
-    return are_names
-
-
-def _as_array(path: Path, part: str, nodes: list[Any]) -> np.ndarray:
-    if not nodes:
-        return np.array([], dtype=np.int64)
-    array = np.array(nodes)
-    if array.dtype.kind not in "iubU":  # numpy has no integers so large
-        raise InputError(f"{path.name}, {part}: {max(nodes, key=abs)} is not in the graph. Check the list.")
-    return array
+            raise _wrong(path, f"{part} must be a list of names, positions or booleans, all of a kind")
+        if int in kinds and graph.lookup.has_integer_names:
+            what = "its integers may be names or positions. Write names as text, or positions as .npz"
+            raise _wrong(path, what, "ambiguous")
+    arrays = {part: np.array(nodes or [], None if nodes else np.int64) for part, nodes in lists.items()}
+    return {part: _columns(path, part, array, graph) for part, array in arrays.items()}
 
 
 def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
@@ -149,41 +133,29 @@ def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
     part_column = choose(table, None, "part", _COLUMNS) or (names[1] if len(names) == 2 else None)
     node_column = choose(table, None, "node", IDS) or (names[0] if len(names) == 2 else None)
     if part_column is None or node_column is None or part_column == node_column:
-        raise InputError(f"{table.header}: call the column of the nodes 'node' and that of the parts 'part'.")
+        raise _wrong(path, "call the column of the nodes 'node' and that of the parts 'part'", "missing")
     codes, ids = coded_ids(table, [node_column])
-    nodes = np.array(ids.to_pylist())[codes[:, 0]] if len(ids) else np.array([], dtype=str)
     if (codes < 0).any():
         row = table.rows[np.flatnonzero(codes[:, 0] < 0)[0]]
-        raise InputError(f"{table.name}, row {row}: there is no node in {node_column!r}. Fill the gap.")
-    values, counts = np.unique(nodes, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(
-            f"{table.name}: node {str(values[counts > 1][0])!r} is in two rows. Keep one of them."
-        )
+        raise _wrong(path, f"row {row} has no node in {node_column!r}. Fill the gap", "missing")
+    nodes = np.array(ids.to_pylist(), str)[codes[:, 0]]
     words = [str(word or "").strip() for word in table[part_column].cast(pa.large_string()).to_pylist()]
-    parts = [_part_of(word) for word in words]
+    parts = np.array([_part_of(word) or "" for word in words], str)
     for row, word, part in zip(table.rows, words, parts, strict=True):
-        if word and part is None:  # a gap is a node in no part
-            raise InputError(
-                f"{table.name}, row {row}: {word!r} is no part of a split. Write train, validation or test, "
-                "or leave the cell empty."
+        if word and not part:  # a gap is a node in no part
+            raise _wrong(
+                path,
+                f"row {row} has {word!r} as the part. Write train, validation or test, or leave it empty",
+                "unknown",
             )
     if graph.node_names is None:
-        nodes = _as_numbers(table.name, nodes)
-    found = np.array([part or "" for part in parts])
+        try:
+            nodes = positions(nodes.astype(np.int64))
+        except ValueError:
+            raise _wrong(path, "the graph's nodes have no names. Write integers from 0", "unknown") from None
     if "test" not in parts:
-        raise InputError(f"{table.name}: no row says test. Add the nodes to test on.")
-    return {part: [_find(path, part, nodes[found == part], graph)] for part in _PARTS}
-
-
-def _as_numbers(table: str, nodes: np.ndarray) -> np.ndarray:
-    for node in nodes:
-        if not (node.isascii() and node.isdecimal()):
-            raise InputError(
-                f"{table}: {str(node)!r} is no position, and the graph's nodes have no names. "
-                "Write integers from 0."
-            )
-    return nodes.astype(np.int64)
+        raise _wrong(path, "no row says test. Add the nodes to test on", "missing")
+    return {part: [_find(path, part, nodes[parts == part], graph)] for part in _PARTS}
 
 
 def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
@@ -192,15 +164,14 @@ def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
     for name in names:
         part = _part_of(name)
         if part in found:
-            raise InputError(f"{path.name} has both {found[part]} and {name}. Keep one of them.")
+            raise _wrong(path, f"it has both {found[part]} and {name}. Keep one of them", "duplicate")
         if part is not None:
             found[part] = name
-    for part, usual in _PARTS.items():
+    for part in _PARTS:
         if part not in found:
-            has = f"It has {_listed(names)}." if names else "It is empty."
-            raise InputError(
-                f"{path.name} has no {part} nodes. {has} Call them {' or '.join(usual[:3])}"
-                f"{'' if part == 'train' else ', and leave the list empty if there are none'}."
+            has = f"It has {', '.join(names)}" if names else "It is empty"
+            raise _wrong(
+                path, f"it has no {part} nodes. {has}. Leave the list empty if there are none", "missing"
             )
     return {part: found[part] for part in _PARTS}
 
@@ -220,52 +191,43 @@ def _part_of(name: str) -> str | None:
 def _columns(path: Path, name: str, array: np.ndarray, graph: Graph) -> Columns:
     """Positions of a part, in a file as positions, names, a mask of n booleans or n × k of them."""
     n = graph.n_nodes
-    if (
-        array.dtype.kind in "iu"
-        and len(array.shape)
-        and len(array) == n > 2
-        and set(np.unique(array)) <= {0, 1}
-    ):
+    integers = array.dtype.kind in "iu"
+    if integers and array.ndim and len(array) == n > 2 and set(np.unique(array)) <= {0, 1}:
         array = array.astype(bool)  # as positions, so many zeros and ones would repeat
     if array.dtype == bool and array.ndim in (1, 2) and len(array) == n:
         return [positions(column) for column in array.reshape(n, -1).T]
     if array.dtype == bool or array.ndim != 1:
-        shape = " × ".join(map(str, array.shape))
-        raise InputError(
-            f"{path.name}: {name} has the shape {shape or '()'}. Give a list of nodes, or a mask of {n:,} "
-            "booleans, or of several columns of them."
+        raise _wrong(
+            path,
+            f"{name} has the shape {array.shape}. Give a list of nodes, or a mask of {n:,} booleans, or of "
+            "several columns of them",
+            "shape",
         )
-    return [_find(path, name, positions(array) if array.dtype.kind in "iu" else array, graph)]
+    return [_find(path, name, positions(array) if integers else array, graph)]
 
 
 def _find(path: Path, name: str, nodes: np.ndarray, graph: Graph) -> np.ndarray:
     try:
         return graph.find(nodes if len(nodes) else positions([]))
     except InputError as error:
-        raise InputError(f"{path.name}, {name}: {error}") from None
+        raise InputError(f"{path.name}, {name}: {error}", error.code, **error.fields) from None
 
 
 def _checked(path: Path, graph: Graph, parts: dict[str, np.ndarray]) -> Split:
     try:
         split = Split(**parts)
     except InputError as error:
-        raise InputError(
-            f"{path.name}, {str(error).removeprefix('split.').removeprefix('split: ')}"
-        ) from None
+        raise InputError(f"{path.name}: {error}", error.code, **error.fields) from None
     for part in _PARTS:
         nodes = getattr(split, part)
         unknown = nodes[graph.labels[nodes] < 0]
         if len(unknown):
-            raise InputError(
-                f"{path.name}: {len(unknown):,} of {len(nodes):,} {part} nodes have no class, the first is "
-                f"{graph.lookup.name(unknown[0])}. Leave them out."
+            raise _wrong(
+                path,
+                f"{len(unknown):,} of {len(nodes):,} {part} nodes have no class, the first is "
+                f"{graph.lookup.name(unknown[0])}. Leave them out",
+                "missing",
             )
     if not len(split.train):
-        raise InputError(f"{path.name} has no training nodes. Give at least one of each class.")
+        raise _wrong(path, "it has no training nodes. Give at least one of each class", "too-few")
     return split
-
-
-def _listed(values: Iterable[Any]) -> str:
-    """Values with commas between, and "and" before the last."""
-    *first, last = (str(value) for value in sorted(values))
-    return f"{', '.join(first)} and {last}" if first else last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.chunks import chunks, row_chunks
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
 
@@ -220,15 +219,17 @@ class Synthetic:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _require_whole(field.name, getattr(self, field.name))
-        of = f" for {self.nodes:,} nodes"
-        _require_between("nodes", self.nodes, 2, MAX_NODES)
+        self._require("nodes", 2, MAX_NODES)
         # Up to half of all pairs can be drawn one by one; beyond that most draws would be repeats.
-        _require_between("degree", self.degree, 1, self.nodes // 2, of)
-        _require_between("classes", self.classes, 1, self.nodes, of)
-        _require_between("features", self.features, 1, 2**31)
-        _require_between("seed", self.seed, 0, 2**63 - 1)
+        self._require("degree", 1, self.nodes // 2)
+        self._require("classes", 1, self.nodes)
+        self._require("features", 1, 2**31)
+        self._require("seed", 0, 2**63 - 1)
+
+    def _require(self, name: str, least: int, most: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise bad_setting(name, f"an integer from {least:,} to {most:,} in a synthetic graph", value)
 
     @classmethod
     def parse(cls, name: str) -> Synthetic:
@@ -237,7 +238,9 @@ class Synthetic:
         values: dict[str, Any] = {}
         for setting in settings.split(",") if settings else ():
             key, _, number = (part.strip() for part in setting.partition("="))
-            _require_key(key, values, name)
+            known = [field.name for field in fields(cls)]
+            if key not in known or key in values:
+                raise bad_setting("data", f"a name with any of {', '.join(known)}, each once", name)
             values[key] = _number(number)
         return cls(**values)
 
@@ -275,29 +278,6 @@ def is_synthetic(name: str) -> bool:
     return name.partition(":")[0].lower() == _PREFIX
 
 
-def _require_key(key: str, values: dict[str, Any], name: str) -> None:
-    known = [field.name for field in fields(Synthetic)]
-    if key not in known:
-        close = difflib.get_close_matches(key.lower(), known, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise InputError(
-            f"A synthetic graph has no setting '{key}'.{hint} "
-            f"Write {_PREFIX}:nodes=1000,degree=10, with any of {', '.join(known)}."
-        )
-    if key in values:
-        raise InputError(f"'{name}' sets {key} twice. Keep one of them.")
-
-
 def _number(text: str) -> int | str:
     digits = text.replace("_", "")
     return int(digits) if digits.isascii() and digits.isdecimal() else text
-
-
-def _require_whole(key: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"a synthetic graph's {key} must be a whole number, such as 1000. Got {value!r}.")
-
-
-def _require_between(key: str, value: int, least: int, most: int, of: str = "") -> None:
-    if not least <= value <= most:
-        raise InputError(f"a synthetic graph's {key} must be from {least:,} to {most:,}{of}. Got {value:,}.")

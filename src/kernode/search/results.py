@@ -23,19 +23,12 @@ def digest_of(settings: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """The folder that new results are written to, and the folders that stored ones are read from.
+    """A folder of results.
 
     A cell has ``settings`` that decide its result, their ``digest``, and a ``name``.
     """
 
-    folder: Path
-    sources: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, folder: Path | None) -> Results:
-        """Use this folder, by default ./results."""
-        folder = folder or Path("results")
-        return cls(folder, (folder,))
+    folder: Path = Path("results")
 
     def find(self, cell: Any) -> dict[str, Any] | None:
         """Return the stored result of a cell, or None."""
@@ -62,11 +55,8 @@ class Results:
 
     @cached_property
     def _paths(self) -> dict[str, Path]:
-        """Stored files by digest; the first folder wins."""
-        found: dict[str, Path] = {}
-        for source in reversed(self.sources):
-            found |= {path.stem.rpartition("-")[2]: path for path in sorted(source.glob("*/*-*.json"))}
-        return found
+        """Stored files by digest."""
+        return {path.stem.rpartition("-")[2]: path for path in sorted(self.folder.glob("*/*-*.json"))}
 
 
 def read_record(path: Path) -> dict[str, Any]:

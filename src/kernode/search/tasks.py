@@ -35,7 +35,8 @@ RETRIES = 2  # after lost workers, in a row and without a task that finished
 
 # Keyword arguments, such as callbacks, of a task that runs in this process, by its number.
 Local = Callable[[int], AbstractContextManager[dict[str, Any]]]
-Member, Result = TypeVar("Member"), TypeVar("Result")
+Member = TypeVar("Member")
+Result = TypeVar("Result")
 _one_at_a_time = threading.RLock()
 
 
@@ -194,8 +195,9 @@ class _Records(QueueHandler):
     """Collect log records in a form that can be pickled."""
 
     def enqueue(self, record: logging.LogRecord) -> None:
+        """Append a record to the list."""
         record.fields = {**getattr(record, "fields", {}), "worker": record.process}
-        self.queue.append(record)
+        self.queue.append(record)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -140,13 +140,14 @@ class Trials:
         method, training = stacked([self.candidates[c] for _, c in cells])
         run = Run(tuple(s for s, _ in cells), self.place, self.callbacks, self.name)
         task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
-        on: NodeModelOnGraph = fit_candidates(task, {self.name: (method, training)}, split="random").with_g()
+        fitted: Any = fit_candidates(task, {self.name: (method, training)}, split="random")
+        on: NodeModelOnGraph = fitted.with_g()
         if on.known_g is not None:  # not on the GPU while the next stack trains
             on = replace(on, known_g=on.known_g.cpu())
         history = on.model.history.get(f"validation_{training.select_by}")
         if history is None or not len(history):  # a method without epochs
             history = accuracies(on, [self.splits[s].validation for s, _ in cells])[None]
-        epochs = np.maximum(1, np.minimum(on.model.kept_epochs, len(history)))
+        epochs = np.clip(fitted.model.kept_epochs, 1, len(history))
         # In a stack a replica trains on after it has stopped; those epochs do not count.
         patience = len(history) if training.patience is None else training.patience
         return [

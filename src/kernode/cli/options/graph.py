@@ -24,11 +24,17 @@ DATA_HELP = (
     "cora, citeseer, pubmed, an .npz graph, a table of edges, a store's folder, "
     "or synthetic:nodes=20000,degree=10,…"
 )
-_TABLES: Any = {"rich_help_panel": "Your own tables (CSV, TSV, Parquet, Arrow)", "show_default": False}
-NodesOption = Annotated[Path | None, typer.Option(help="Table of nodes: ids, features, labels.", **_TABLES)]
+
+
+def table_option(help_text: str, *names: str) -> Any:
+    """An option about tables."""
+    panel = "Your own tables (CSV, TSV, Parquet, Arrow)"
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, show_default=False)
+
+
+NodesOption = Annotated[Path | None, table_option("Table of nodes: ids, features, labels.")]
 EncodingOption = Annotated[
-    str | None,
-    typer.Option(help="Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.", **_TABLES),
+    str | None, table_option("Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.")
 ]
 SplitOption = Annotated[
     str | None,
@@ -44,47 +50,29 @@ class TableOptions:
     """What is in which column of tables."""
 
     nodes: NodesOption = None
-    label: Annotated[str | None, typer.Option(help="Column of the classes; gaps are unknown.", **_TABLES)] = (
-        None
-    )
-    id: Annotated[str | None, typer.Option(help="Column of the nodes' ids.", **_TABLES)] = None
-    source: Annotated[str | None, typer.Option(help="Column of the edges' first nodes.", **_TABLES)] = None
-    target: Annotated[str | None, typer.Option(help="Column of the edges' second nodes.", **_TABLES)] = None
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.", **_TABLES)] = None
+    label: Annotated[str | None, table_option("Column of the classes; gaps are unknown.")] = None
+    id: Annotated[str | None, table_option("Column of the nodes' ids.")] = None
+    source: Annotated[str | None, table_option("Column of the edges' first nodes.")] = None
+    target: Annotated[str | None, table_option("Column of the edges' second nodes.")] = None
+    weight: Annotated[str | None, table_option("Column of the edges' weights.")] = None
     features: Annotated[
         str | None,
-        typer.Option(
-            help="Columns to learn from, with kinds if need be: year,venue:category,title:text.", **_TABLES
-        ),
+        table_option("Columns to learn from, with kinds if need be: year,venue:category,title:text."),
     ] = None
     positions: Annotated[
         int | None,
-        typer.Option(
-            help="Random-projection positions beside the degree; 64 without features, else 0.", **_TABLES
-        ),
+        table_option("Random-projection positions beside the degree; 64 without features, else 0."),
     ] = None
     unknown: Annotated[
         str | None,
-        typer.Option(
-            help="What means not known in the label column, with commas between: '-1,unknown'; '' for none.",
-            **_TABLES,
-        ),
+        table_option("What means not known in the label column: '-1,unknown'; '' for none."),
     ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option(help="Decimal sign of numbers, '.' or ','; left out: as it looks.", **_TABLES),
-    ] = None
-    dates: Annotated[
-        str | None, typer.Option(help="Order of dates, dmy or mdy; left out: as it looks.", **_TABLES)
-    ] = None
+    decimal: Annotated[str | None, table_option("Decimal sign, '.' or ','; left out: as it looks.")] = None
+    dates: Annotated[str | None, table_option("Order of dates, dmy or mdy; left out: as it looks.")] = None
     encoding: EncodingOption = None
     header: Annotated[
         bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first row of text files holds names; left out: as it looks.",
-            **_TABLES,
-        ),
+        table_option("Whether text files begin with names; left out: as it looks.", "--header/--no-header"),
     ] = None
 
     def given(self) -> dict[str, Any]:

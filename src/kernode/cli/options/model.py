@@ -68,12 +68,18 @@ class Opened:
     @property
     def graph(self) -> Graph:
         """The graph that answers are about."""
-        return self.model.graph_  # type: ignore[no-any-return]
+        found: Graph = self.model.graph_
+        return found
 
     @property
     def on(self) -> Any:
         """The estimator's model on the graph."""
         return self.model._fitted() if hasattr(self.model, "split_") else self.model._on(None)
+
+    def print_json(self, model: LinkModelOptions, **facts: Any) -> None:
+        """Print facts as JSON, with the model's file, the graph and its notes."""
+        about = {"model": str(model.model), "dataset": self.graph.name}
+        print_json({**about, **facts, "notes": list(self.notes)})
 
     def print_notes(self, output: OutputOptions) -> None:
         """Print what was assumed about tables that were read just now, and done to them."""
@@ -117,6 +123,11 @@ class LinkModelOptions:
     encoding: EncodingOption = None
     device: DeviceOption = "auto"
 
+    @property
+    def inputs(self) -> tuple[str | Path | None, ...]:
+        """The files that are read."""
+        return self.model, self.data, self.nodes
+
     def open(self, *tasks: str) -> Opened:
         """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
         return self._on_graph(*read_model_of(self.model, tasks or ("classes",), self.device))
@@ -154,63 +165,51 @@ class ModelOptions(LinkModelOptions):
         return super()._on_graph(model, device)
 
     def _of_tables(self, model: NodeModel, device: str) -> Opened:
-        """Tables of nodes that arrive at the model's graph, of another state of it, or of another graph."""
+        """Tables of nodes that arrive at the model's graph, or of a graph of their own."""
         from kernode.estimators.load import as_estimator
         from kernode.io import read_table
         from kernode.io.tables.files import read_like
         from kernode.io.tables.growth import Overlap
 
-        assert model.encoding is not None
-        assert self.data is not None
-        own = model.graph
-        edges = read_like(self.data, "edges", model.encoding, self.encoding)
-        nodes = None if self.nodes is None else read_like(self.nodes, "nodes", model.encoding, self.encoding)
-        shared = Overlap.of(own, edges, nodes, model.encoding)
-        arrives = nodes is not None and shared.only_mentioned and not shared.listed_again
-        if own is not None and arrives and not self.whole:
+        own, encoding, data = model.graph, model.encoding, str(self.data)
+        assert encoding is not None
+        edges = read_like(data, "edges", encoding, self.encoding)
+        nodes = None if self.nodes is None else read_like(self.nodes, "nodes", encoding, self.encoding)
+        shared = Overlap.of(own, edges, nodes, encoding)
+        extend = shlex.join(
+            ["kernode", "extend", str(self.model), "--nodes", str(self.nodes), "--edges", data]
+        )
+        mentions = own is not None and shared.only_mentioned > 0 and not self.whole
+        if own is not None and mentions and nodes is not None and not shared.listed_again:
             opened = Opened.extended(as_estimator(model, own, device), nodes, edges)
             sentence = (
-                f"{_count(len(opened.nodes), 'node')} arrived at the {own.n_nodes:,} of {own.name!r}, the "
-                f"graph that the model learned from, as edges mention {shared.only_mentioned:,} of those; "
-                "answers are about the nodes that arrived (--whole takes the tables as a graph of their own)"
+                f"{len(opened.nodes):,} nodes arrived at the {own.n_nodes:,} of {own.name!r}, the graph that "
+                f"the model learned from, as edges mention {shared.only_mentioned:,} of those; answers are "
+                "about the nodes that arrived (--whole takes the tables as a graph of their own)"
             )
             return replace(opened, notes=(sentence, *opened.notes))
-        name = Path(self.data).name.split(".")[0] or "edges"
-        graph = read_table(edges, nodes, like=model.encoding, name=name)
+        graph = read_table(edges, nodes, like=encoding, name=Path(data).name.split(".")[0] or "edges")
         sentence = ""
         if self.whole or model.is_own(graph):
             pass
-        elif own is None:
-            if shared.unlisted and model.encoding.columns:
-                warn(
-                    f"edges mention {_count(shared.unlisted, 'node')} that {self.nodes} does not list, "
-                    f"without features here. If they are of {model.dataset!r}, the graph that the model "
-                    f"learned from, say where that is: {self._extend('--graph', 'DATA')}"
-                )
-        elif shared.only_mentioned:
-            again = f"lists {shared.listed_again:,} nodes of {own.name!r} again" if nodes else "is alone"
+        elif own is None and shared.unlisted and encoding.columns:
+            warn(
+                f"edges mention {shared.unlisted:,} nodes that are not listed, without features here. If "
+                f"they are of {model.dataset!r}, the graph that the model learned from: {extend} --graph DATA"
+            )
+        elif mentions:
             raise InputError(
-                f"{self.nodes or self.data} {again}, and {self.data} mentions {shared.only_mentioned:,} that "
-                "are not listed: do nodes arrive at that graph, or are the tables a graph of their own? Use "
-                f"{self._extend()}, with the new nodes alone, or --whole.",
+                f"{shared.listed_again:,} nodes of {model.dataset!r} are listed again, and edges mention "
+                f"{shared.only_mentioned:,} others of it: do new nodes arrive at that graph, or are the "
+                f"tables a graph of their own? For the first, list the new nodes alone: {extend}",
                 "ambiguous", setting="whole",
             )  # fmt: skip
-        elif shared.listed_again:
+        elif own is not None:
             sentence = (
                 f"{shared.listed_again:,} of the {graph.n_nodes:,} nodes are among the {own.n_nodes:,} of "
-                f"{own.name!r}: taken as a whole graph, without other nodes and edges of that one"
-            )
-        else:
-            sentence = (
-                f"none of the nodes is among the {own.n_nodes:,} of {own.name!r}, the graph that the model "
-                "learned from: taken as a graph of their own"
+                f"{own.name!r}, the graph that the model learned from: taken as a graph of their own"
             )
         return Opened.of(as_estimator(model, graph, device), sentence, from_tables=True)
-
-    def _extend(self, *more: str) -> str:
-        """The command that says that nodes arrive."""
-        nodes = ["--nodes", str(self.nodes)] if self.nodes else []
-        return shlex.join(["kernode", "extend", str(self.model), *more, *nodes, "--edges", str(self.data)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,7 +285,3 @@ def names_of(graph: Graph, nodes: Any) -> Any:
     from kernode.graph import typed_names
 
     return nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

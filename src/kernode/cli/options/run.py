@@ -37,17 +37,10 @@ ResultsOption = Annotated[
 ]
 TensorBoardOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Folder for TensorBoard: curves of every training, and the result. Needs the extra tensorboard.",
-        show_default=False,
-        **RUN,
-    ),
+    typer.Option(help="Folder for TensorBoard. Needs the extra tensorboard.", show_default=False, **RUN),
 ]
 WithGraphOption = Annotated[
-    bool,
-    typer.Option(
-        "--with-graph", help="Keep the graph in the model's file: nothing else is needed then.", **RUN
-    ),
+    bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.", **RUN)
 ]
 
 
@@ -55,17 +48,10 @@ WithGraphOption = Annotated[
 class OutputOptions:
     """What is printed and logged."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")] = (
-        False
-    )
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on stdout (UTF-8), nothing else.")
-    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False
     log_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Add lines of JSON to this file: what is done, warnings, the end.", show_default=False
-        ),
+        Path | None, typer.Option(help="Append what is done to this file, as JSON lines.", show_default=False)
     ] = None
 
     def __post_init__(self) -> None:
@@ -98,12 +84,7 @@ class RepeatableOptions(DeviceOptions):
 
     deterministic: Annotated[
         bool,
-        typer.Option(
-            "--deterministic",
-            help="The same bits each time on a GPU, too, which takes longer; on a CPU they depend on "
-            "--threads alone, and then a busy machine does not change their number.",
-            **RUN,
-        ),
+        typer.Option("--deterministic", help="The same bits each time on a GPU, too, but slower.", **RUN),
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from kernode.cli.console import new_table, print_table, say
+from kernode.cli.console import say
 from kernode.compute.machine import peak_at
 from kernode.errors import KernodeError, kept
 from kernode.progress import note
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kernode.cli.options.run import RunOptions
     from kernode.compute.place import Place
     from kernode.graph import Graph
-
-_SHOWN = 12  # classes
 
 
 def saved_report(
@@ -87,8 +85,6 @@ def print_report(report: dict[str, Any], files: list[str]) -> None:
     if report["chosen_by_validation"]:
         _print_choice(report)
     _print_figures(report)
-    if report["test"].get("classes"):
-        _print_classes(report["test"])
     cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
     cost += cpu_threads(report)
     cost += f", {report['peak_memory_mb']:.0f} MB at most" if report["peak_memory_mb"] else ""
@@ -124,54 +120,26 @@ def _print_choice(report: dict[str, Any]) -> None:
 
 
 def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.tasks.classes import evaluation  # here: it imports torch
+    from kernode.tasks.classes.evaluation import FEW, all_runs, lines, percent  # here: it imports torch
 
     r, test, validation = report["replicas"], report["test"], report["validation"]
     if test["accuracy_mean"] is None:
         _line("test accuracy", "none: no node was kept for a test")
     else:
-        _line("test accuracy", f"{_accuracy(test, r)}{evaluation.uncertain(test)}")
-        for line, is_ahead in evaluation.baseline_lines(test):
-            _line("", f"[{'bold yellow' if is_ahead else 'dim'}]{line}[/]")
-        _line("macro F1", evaluation.percent(test, "macro_f1", r))
-        for title, line in evaluation.calibration_lines(test["calibration"], r):
-            _line(title, line)
+        for line in lines(test, "test accuracy"):
+            say(f"  {escape(line)}")
     if validation["accuracy_mean"] is not None:
-        _line("validation accuracy", _accuracy(validation, r))
+        _line("validation accuracy", f"{percent(validation, 'accuracy', r)}{all_runs(validation)}")
     if similarity := test["similarity"]:
         figures = {name: f"{similarity[name]:.2f}" for name in ("map", "precision_at_10")}
         if r > 1:
             figures = {name: f"{one} ± {similarity[f'{name}_std']:.2f}" for name, one in figures.items()}
         # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
-        few = test["nodes"] < evaluation.FEW
-        among_ten = "" if few else f", {figures['precision_at_10']} % precision at 10"
+        among_ten = "" if test["nodes"] < FEW else f", {figures['precision_at_10']} % precision at 10"
         together = similarity.get("ensemble_map")
-        all_runs = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
-        _line("similar nodes", f"[bold]{figures['map']} %[/] mAP{among_ten}{all_runs}")
+        all_runs_map = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
+        _line("similar nodes", f"{figures['map']} % mAP{among_ten}{all_runs_map}")
     if report["hop_weights"]:
         shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
         empty = "; –: no such term" if "–" in shown else ""
         _line("hop weights ω", f"{'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
-
-
-def _accuracy(values: dict[str, Any], runs: int) -> str:
-    from kernode.tasks.classes.evaluation import percent
-
-    together = values["ensemble_accuracy"]
-    all_runs = f"   (all runs together: {together:.2f} %)" if runs > 1 and together is not None else ""
-    return f"[bold]{percent(values, 'accuracy', runs)}[/]{all_runs}"
-
-
-def _print_classes(test: dict[str, Any]) -> None:
-    """Print a line for each of the first classes."""
-    columns = ("  class", "precision", "recall", "F1", "nodes", "mostly taken for")
-    table = new_table(columns, left=(columns[0], columns[-1]), box=None, pad_edge=False)
-    names = [str(one["class"]) for one in test["classes"]]
-    for i, one in enumerate(test["classes"][:_SHOWN]):
-        others = [0 if j == i else count for j, count in enumerate(test["confusion"][i])]
-        wrong = names[others.index(max(others))] if any(others) else ""
-        figures = (f"{one[name]:.1f}" for name in ("precision", "recall", "f1"))
-        table.add_row(f"  {escape(names[i])}", *figures, f"{one['support']:,.0f}", escape(wrong))
-    print_table(table)
-    if len(names) > _SHOWN:
-        say(f"  … and {len(names) - _SHOWN} classes more; all of them with --json")

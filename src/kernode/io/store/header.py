@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kernode.errors import FileError, InputError
-from kernode.storage import complete, write_whole
+from kernode.storage import complete, damaged, write_whole
 
 FILE = "store.json"
 FORMAT = 1
 DTYPES = ("float16", "float32", "float64")  # of features
+_REMEDY = "Restore it or shard again"
 _PART = re.compile(r"part-[0-9]{5,}\.safetensors")  # a name and no path: nothing outside the folder
 
 
@@ -74,9 +75,9 @@ class Header:
                 path=str(path),
             )
         if values.pop("checksum", None) != _checksum({"format": FORMAT, **values}):
-            raise damaged(path, "is damaged or was edited: its checksum does not match")
+            raise damaged(path, "is damaged or was edited: its checksum does not match", _REMEDY)
         if set(values) != {field.name for field in fields(Header)}:
-            raise damaged(path, "has other fields than this version writes")
+            raise damaged(path, "has other fields than this version writes", _REMEDY)
         with complete(path):
             parts = tuple(PartEntry(**part) for part in values["parts"])
             _check_parts(folder, values, parts)
@@ -90,7 +91,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         folder = path.parent
         if not folder.is_dir():
-            raise FileError(f"{folder} does not exist. Check the path.", "no-file", path=str(folder)) from error
+            raise FileError(
+                f"{folder} does not exist. Check the path.", "no-file", path=str(folder)
+            ) from error
         raise FileError(
             f"{folder} does not hold a finished store: {FILE} is missing. Write the store again with "
             "kernode data shard.",
@@ -98,13 +101,11 @@ def _parsed(path: Path) -> dict[str, Any]:
             path=str(folder),
         ) from error
     except OSError as error:
-        raise FileError(
-            f"{path} cannot be read ({error.strerror}). Check the file.", "no-file", path=str(path)
-        ) from error
+        raise damaged(path, f"cannot be read ({error.strerror})", _REMEDY) from error
     except (ValueError, RecursionError) as error:
-        raise damaged(path, "is damaged: it is not JSON") from error
+        raise damaged(path, "is damaged: it is not JSON", _REMEDY) from error
     if not isinstance(values, dict):
-        raise damaged(path, "is damaged: it is not a JSON object")
+        raise damaged(path, "is damaged: it is not a JSON object", _REMEDY)
     return values
 
 
@@ -113,20 +114,16 @@ def _check_parts(folder: Path, values: Mapping[str, Any], parts: tuple[PartEntry
     for part in parts:
         filled = isinstance(part.feature_entries, int) == values["sparse_features"]
         if part.start != at or part.stop <= at or not _PART.fullmatch(part.file) or not filled:
-            raise damaged(folder / FILE, f"describes a part that cannot be right ({part.file})")
+            raise damaged(folder / FILE, f"describes a part that cannot be right ({part.file})", _REMEDY)
         path = folder / part.file
         if not path.is_file():
-            raise damaged(path, "is missing from its store")
+            raise damaged(path, "is missing from its store", _REMEDY)
         if path.stat().st_size != part.bytes:
-            raise damaged(path, f"has {path.stat().st_size:,} bytes where its store says {part.bytes:,}")
+            size = path.stat().st_size
+            raise damaged(path, f"has {size:,} bytes where its store says {part.bytes:,}", _REMEDY)
         at, entries = part.stop, entries + part.entries
     if (at, entries) != (values["nodes"], values["entries"]) or values["dtype"] not in DTYPES:
-        raise damaged(folder / FILE, "has sizes that are not those of its parts")
-
-
-def damaged(path: Path, what: str) -> FileError:
-    """The error for a file of a store that is not as it was written."""
-    return FileError(f"{path} {what}. Restore it or shard again.", "damaged-file", path=str(path))
+        raise damaged(folder / FILE, "has sizes that are not those of its parts", _REMEDY)
 
 
 def _checksum(values: Mapping[str, Any]) -> str:

@@ -16,7 +16,8 @@ from scipy import sparse
 from kernode.compute.chunks import row_chunks
 from kernode.errors import FileError
 from kernode.io.archive import checked_csr
-from kernode.io.store.header import Header, PartEntry, damaged
+from kernode.io.store.header import Header, PartEntry
+from kernode.storage import damaged
 
 # Parts whose SHA-256 this process compared: path, SHA-256, time of change, size.
 _verified: set[tuple[str, str, int, int]] = set()
@@ -78,7 +79,9 @@ class OpenPart:
         offsets = self._read("names.offsets", (self.rows + 1,), "i").tolist()
         content = self.tensors.get_tensor("names.bytes").tobytes()
         try:
-            names = [content[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)]
+            names = [
+                content[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(offsets)
+            ]
         except UnicodeDecodeError as error:
             raise damaged(self.path, "holds names that are not UTF-8") from error
         return np.array(names, str)

@@ -13,11 +13,12 @@ from kernode.compute.ranks import Ranks
 from kernode.errors import FileError, InputError, bad_setting
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.io.store.header import FILE, Header, PartEntry, damaged
+from kernode.io.store.header import FILE, Header, PartEntry
 from kernode.io.store.part import OpenPart, Part, joined, opened
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.table import Repair, TableOrigin
 from kernode.progress import tell
+from kernode.storage import damaged
 
 ROW = 16  # entries that a node costs beside its own
 
@@ -98,7 +99,8 @@ class Store(Header):
         wanted = [at for at, part in enumerate(self.parts) if start <= part.start and part.stop <= stop]
         if not wanted or (self.parts[wanted[0]].start, self.parts[wanted[-1]].stop) != (start, stop):
             raise InputError(
-                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share().", "shape"
+                f"{self.folder}: nodes {start} to {stop} are not whole parts. Take a range of share().",
+                "shape",
             )
         read = []
         for done, number in enumerate(wanted):

@@ -66,7 +66,10 @@ def column_named(graph: Graph, name: str) -> tuple[Column, int]:
     raise InputError(
         f"no feature of {graph.name!r} comes from a column {name!r}. Choose one of {_few(known)}."
         if known
-        else f"no feature of {graph.name!r} comes from a column. Pass among, a mask."
+        else f"no feature of {graph.name!r} comes from a column. Pass among, a mask.",
+        "unknown",
+        what="column",
+        name=name,
     )
 
 
@@ -120,7 +123,12 @@ def _encoded(column: Number | Flag, value: Any) -> float:
 def place_of(column: Column, wanted: str, known: tuple[str, ...]) -> int:
     """Which of a column's numbers a value or a word has."""
     if wanted not in known:
-        raise InputError(f"column {column.name!r} has no {wanted!r}. Choose one of {_few(list(known))}.")
+        raise InputError(
+            f"column {column.name!r} has no {wanted!r}. Choose one of {_few(list(known))}.",
+            "unknown",
+            what="value",
+            name=wanted,
+        )
     return known.index(wanted)
 
 
@@ -140,7 +148,9 @@ def as_features(graph: Graph, values: Mapping[str, Any]) -> dict[int, float]:
     {1: 0.0, 2: 0.0, 3: 1.0}
     """
     if values and graph.encoding is None:
-        raise InputError(f"{graph.name!r} was not read from tables. Give features, by name or number.")
+        raise InputError(
+            f"{graph.name!r} was not read from tables. Give features, by name or number.", "unsupported"
+        )
     found: dict[int, float] = {}
     for name, value in values.items():
         column, start = column_named(graph, name)

@@ -9,7 +9,8 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.io.tables.arrow import pa, pc
-from kernode.io.tables.columns.find_notation import Clues, find_notation, require_notation
+from kernode.io.tables.columns import Encoding
+from kernode.io.tables.columns.find_notation import Clues, find_notation
 from kernode.io.tables.columns.notation import Notation, NumberNotation, rewritten
 from kernode.io.tables.columns.values import numbers
 from kernode.io.tables.table import Repair, Table, choose, coded_ids, places
@@ -52,7 +53,6 @@ class Edges:
     repairs: tuple[Repair, ...]
     notes: tuple[str, ...]
     notation: NumberNotation | None = None  # of the weights, where it is not as programs write
-    written: Any = None  # the weights as the table has them
 
 
 def read_edges(
@@ -83,7 +83,6 @@ def read_edges(
         table, ends = table.without(lacking, "lacked one of the two nodes"), ends[~lacking]
     if weight is None:
         return Edges(source, target, None, ends, ids, None, table.repairs, notes)
-    as_written = table[weight]
     notation: Notation | None
     if isinstance(written, Clues):
         others = {name: table[name] for name in table.column_names if name not in (source, target)}
@@ -91,14 +90,13 @@ def read_edges(
         notation = find_notation(weight, table[weight], "number", written)
     else:
         notation = written
-        require_notation(table.name, table.columns, [notation] if notation else [])
     table = replace(table, columns=rewritten(table.columns, [notation] if notation else []))
     try:
         with np.errstate(over="ignore"):
             weights = numbers(table[weight])[0].astype(np.float32)
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
-            f"{table.header}: column {weight!r} holds {table[weight].type}, which are no weights. "
+            f"{table.name}: column {weight!r} holds {table[weight].type}, which are no weights. "
             "Name another column as weight, or rename it.",
             "setting",
             setting="weight",
@@ -113,9 +111,12 @@ def read_edges(
         )
     table = table.without(bad, f"had no weight above 0 in {weight!r}")
     kept = notation if isinstance(notation, NumberNotation) and not notation.is_plain else None
-    return Edges(
-        source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept, as_written
-    )
+    return Edges(source, target, weight, ends[~bad], ids, weights[~bad], table.repairs, notes, kept)
+
+
+def read_edges_like(table: Table, like: Encoding) -> Edges:
+    """Take ends and weights from the columns that an earlier table had."""
+    return read_edges(table, like.source, like.target, like.weight, written=like.weights_written, guess=False)
 
 
 def _with_first_edge(table: Table, listed: Any) -> Table:
@@ -153,7 +154,7 @@ def find_ends(
     if one is None or other is None or one == other:
         missing = "source" if one is None else "target"
         raise InputError(
-            f"{table.header}: which column is the {missing}? Name one of {', '.join(names)}.",
+            f"{table.name}: which column is the {missing}? Name one of {', '.join(names)}.",
             "ambiguous",
             setting=missing,
         )
@@ -205,23 +206,12 @@ def find_weight(table: Table, given: str | None) -> tuple[str | None, tuple[str,
 
 
 def ignored_note(table: Table, taken: tuple[str | None, ...]) -> tuple[str, ...]:
-    """A note on columns that play no role, and on one that could be the weight."""
+    """A note on columns that play no role."""
     others = [name for name in table.column_names if name not in taken]
     if not others:
         return ()
     shown = _list(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
-    note = f"{table.name}: ignored {shown}"
-    likely = None if taken[-1] else next((name for name in others if _are_weights(table[name])), None)
-    return (note if likely is None else f"{note}; {likely!r} could be the weight, if it is named",)
-
-
-def _are_weights(values: Any) -> bool:
-    """Whether a column begins with positive numbers."""
-    try:
-        x = numbers(values.slice(0, 1000))[0]
-    except (ValueError, NotImplementedError, TypeError):  # pyarrow's are among them
-        return False
-    return bool(len(x) and (x > 0).all())
+    return (f"{table.name}: ignored {shown}",)
 
 
 def _list(names: list[str]) -> str:

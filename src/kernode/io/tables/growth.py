@@ -17,11 +17,11 @@ from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns import Encoding
 from kernode.io.tables.columns.encoding import UnknownLabels
 from kernode.io.tables.columns.find_notation import new_categories, require_notation
-from kernode.io.tables.edges import read_edges
+from kernode.io.tables.edges import read_edges_like
 from kernode.io.tables.files import read_like
 from kernode.io.tables.labels import Labels, read_labels
 from kernode.io.tables.nodes import Listed, aligned, said_added
-from kernode.io.tables.table import Repair, Table, TableOrigin, places
+from kernode.io.tables.table import Table, TableOrigin, places
 from kernode.io.tables.to_graph import require_columns, unreadable
 
 
@@ -57,76 +57,49 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
             )
     if names is not None:
         raise InputError("names stand in the tables' columns. Leave names out.", "no-effect", setting="names")
-    return _extended_by_tables(graph, _arrivals(graph, graph.encoding, nodes, edges, encoding))
+    return _extended_by_tables(graph, graph.encoding, nodes, edges, encoding)
 
 
-@dataclass(frozen=True)
-class _Arrivals:
-    """What tables bring: ids of all nodes, old ones first, and edges between them."""
-
-    ids: Any  # large_string, n + k
-    ends: np.ndarray  # m × 2
-    weights: np.ndarray | None
-    listed: Listed  # new nodes that come before those that only edges mention, their columns plain
-    labels: Labels | None  # of these
-    repairs: tuple[Repair, ...]
-    notes: tuple[str, ...]
-
-
-def _extended_by_tables(graph: Graph, new: _Arrivals) -> Graph:
-    assert graph.encoding is not None
-    n, encoding = graph.n_nodes, graph.encoding
-    arrived, names = len(new.ids) - n, np.array(new.ids.to_pylist(), dtype=str)
-    labels = None if new.labels is None else np.full(arrived, -1)
-    if new.labels is not None and labels is not None:
-        labels[: len(new.labels.numbers)] = new.labels.numbers
-    larger = extended(
-        graph,
-        _features(graph, encoding, new.listed.table, arrived),
-        new.ends,
-        weights=new.weights,
-        labels=labels,
-        node_names=names[n:],
-    )
-    notes = (*larger.notes, *new.notes, *map(str, new.repairs))
-    larger = replace(larger, origin=TableOrigin(encoding, (*graph.repairs, *new.repairs)), notes=notes)
-    return with_edges(larger, larger.adjacency)
-
-
-def _arrivals(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> _Arrivals:
+def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> Graph:
     assert graph.node_names is not None
     known = pa.array(graph.node_names.tolist(), pa.large_string())
     written = _listed(encoding, nodes, codec)
-    listed = _plain(encoding, written)
+    listed = written
+    if written.table is not None:  # numbers and dates as programs write them
+        plain = encoding.plain(written.table.columns)
+        listed = replace(written, table=replace(written.table, columns=plain))
     _require_new(listed, known)
-    labels = _labels(graph, encoding, listed)
+    of_listed = _labels(graph, encoding, listed)
     ids = pa.concat_arrays([known, listed.ids])
-    columns = None if listed.table is None else listed.table.columns
-    repairs = (
-        *listed.repairs,
-        *(labels.repairs if labels else ()),
-        *unreadable(encoding, written.table, columns, later=True),
+    notes, repairs = listed.notes, listed.repairs
+    if of_listed is not None:
+        notes = (*notes, *of_listed.notes)
+    if written.table is not None and listed.table is not None:
+        repairs = (*repairs, *unreadable(encoding, written.table, listed.table.columns, later=True))
+        notes = (*notes, *new_categories(written.table.name, listed.table.columns, encoding.columns))
+    ends, weights = np.empty((0, 2), np.int64), None
+    if edges is not None:
+        pairs = read_edges_like(read_like(edges, "edges", encoding, codec), encoding)
+        mentioned = pairs.ids.take(np.unique(pairs.ends))
+        added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
+        ids = pa.concat_arrays([ids, added])
+        ends, weights = places(pairs.ids, ids)[pairs.ends], pairs.weights
+        repairs, notes = (*repairs, *pairs.repairs), (*notes, *pairs.notes, *said_added(added))
+    arrived = len(ids) - graph.n_nodes
+    labels = None if of_listed is None else np.full(arrived, -1)
+    if of_listed is not None and labels is not None:
+        labels[: len(of_listed.numbers)] = of_listed.numbers
+    larger = extended(
+        graph,
+        _features(graph, encoding, listed.table, arrived),
+        ends,
+        weights=weights,
+        labels=labels,
+        node_names=np.array(ids.to_pylist(), dtype=str)[graph.n_nodes :],
     )
-    strange: tuple[str, ...] = ()
-    if written.table is not None:
-        strange = new_categories(written.table.name, columns, encoding.columns)
-    notes = (*listed.notes, *(labels.notes if labels else ()), *strange)
-    if edges is None:
-        return _Arrivals(ids, np.empty((0, 2), np.int64), None, listed, labels, repairs, notes)
-    pairs = read_edges(
-        read_like(edges, "edges", encoding, codec),
-        encoding.source,
-        encoding.target,
-        encoding.weight,
-        written=encoding.weights_written,
-        guess=False,
-    )
-    mentioned = pairs.ids.take(np.unique(pairs.ends))
-    added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
-    ids = pa.concat_arrays([ids, added])
-    ends = places(pairs.ids, ids)[pairs.ends]
-    repairs, notes = (*repairs, *pairs.repairs), (*notes, *pairs.notes, *said_added(added))
-    return _Arrivals(ids, ends, pairs.weights, listed, labels, repairs, notes)
+    notes = (*larger.notes, *notes, *map(str, repairs))
+    larger = replace(larger, origin=TableOrigin(encoding, (*graph.repairs, *repairs)), notes=notes)
+    return with_edges(larger, larger.adjacency)
 
 
 def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
@@ -138,13 +111,6 @@ def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
     assert listed.table is not None
     require_notation(listed.table.name, listed.table.columns, encoding.all_notations)
     return listed
-
-
-def _plain(encoding: Encoding, listed: Listed) -> Listed:
-    """The same with numbers and dates as programs write them."""
-    if listed.table is None:
-        return listed
-    return replace(listed, table=replace(listed.table, columns=encoding.plain(listed.table.columns)))
 
 
 def _require_new(listed: Listed, known: Any) -> None:
@@ -235,14 +201,7 @@ class Overlap:
         """Of tables that are read as the encoding says; without a graph, only what they are in themselves."""
         empty = pa.array([], pa.large_string())
         listed = Listed.of(nodes, encoding.id).ids
-        pairs = read_edges(
-            edges,
-            encoding.source,
-            encoding.target,
-            encoding.weight,
-            written=encoding.weights_written,
-            guess=False,
-        )
+        pairs = read_edges_like(edges, encoding)
         mentioned = pairs.ids.take(np.unique(pairs.ends)).unique()
         unlisted = mentioned.filter(pa.array(places(mentioned, listed) < 0))
         names: Any = None if graph is None else graph.node_names

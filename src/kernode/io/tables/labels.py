@@ -11,16 +11,15 @@ from kernode.errors import InputError
 from kernode.graph.lookup import warn_of_similar_labels
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.encoding import UnknownLabels
-from kernode.io.tables.columns.notation import is_text, looks_like_floats
+from kernode.io.tables.columns.notation import looks_like_floats
 from kernode.io.tables.columns.values import alike, numbers, one_array
 from kernode.io.tables.nodes import Listed
-from kernode.io.tables.table import Repair, Table
+from kernode.io.tables.table import Table
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
-_PERHAPS_UNKNOWN = ("-", "--", "?", "none", "tbd", "unbekannt")  # a class may well be called so
 
 
 class NoClassesError(InputError):
@@ -34,7 +33,6 @@ class Labels:
     numbers: np.ndarray  # n
     names: tuple[str, ...]
     unknown: UnknownLabels | None = None
-    repairs: tuple[Repair, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -55,11 +53,7 @@ def read_labels(
     written = unknown.without(alike(unknown.without(raw)))
     notes = _unknown_notes(table, column, raw, written, unknown)
     if known is None:
-        notes += (
-            *_vain_notes(table, column, raw, unknown),
-            *_kept_notes(table, column, written, unknown),
-            *_class_notes(table, column, written),
-        )
+        _require_classes(table, column, written)
     found = pc.unique(written.drop_null()).to_pylist()
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
@@ -70,11 +64,7 @@ def read_labels(
     there = np.flatnonzero(classes >= 0)[::-1]  # the last assignment stays, which is of the first row
     labels[node[there]] = classes[there]
     _refuse_two_classes(listed, labels, classes, names)
-    repairs = (
-        *_said_missing(table, column, raw, written),
-        *_from_repeats(table, column, node, classes),
-    )
-    return Labels(labels, names, unknown, repairs, notes)
+    return Labels(labels, names, unknown, notes)
 
 
 def _as_text(values: Any) -> Any:
@@ -118,59 +108,25 @@ def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
             setting="unknown",
         )
     if others and min(others) >= 0 and max(others) >= 2:
-        return unknown.beside("-1")
+        return UnknownLabels((*unknown.texts, "-1"))
     return unknown
 
 
 def _unknown_notes(
     table: Table, column: str, raw: Any, written: Any, unknown: UnknownLabels
 ) -> tuple[str, ...]:
-    """What was taken as not known without being one of the usual signs for a missing value."""
+    """What was taken as not known, other than empty cells."""
     taken = raw.filter(pc.and_(raw.is_valid(), written.is_null()))
-    taken = (
-        taken.filter(pc.invert(pc.is_null(UnknownLabels.usual().without(taken))))
-        if not unknown.exact
-        else taken
-    )
     if not len(taken):
         return ()
     shown = ", ".join(repr(text) for text in pc.unique(taken).to_pylist()[:_SHOWN])
     count = f"{len(taken):,} row{'s' * (len(taken) > 1)}"
     said = f"{table.name}: took {shown} in column {column!r} as not known ({count})"
-    if unknown.exact:
-        return (said,)
-    return (f"{said}; to keep it as a class, say which texts mean not known",)
+    return (said if unknown.exact else f"{said}; to keep it as a class, say which texts mean not known",)
 
 
-def _vain_notes(table: Table, column: str, raw: Any, unknown: UnknownLabels) -> tuple[str, ...]:
-    """Texts that the user says mean not known, and that no row has: perhaps another was meant."""
-    if not unknown.exact:
-        return ()
-    there = {*pc.unique(raw).to_pylist(), *pc.unique(alike(unknown.without(raw))).to_pylist()}
-    vain = ", ".join(repr(text) for text in unknown.texts if text not in there)
-    return (
-        (f"{table.name}: no row has {vain} in column {column!r}, though it is to mean not known",)
-        if vain
-        else ()
-    )
-
-
-def _kept_notes(table: Table, column: str, written: Any, unknown: UnknownLabels) -> tuple[str, ...]:
-    """Classes whose name may mean that there is none, where the user says nothing about it."""
-    if unknown.exact:
-        return ()
-    counted = pc.value_counts(written.drop_null())
-    kept = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
-    return tuple(
-        f"{table.name}: kept {name!r} in column {column!r} as a class ({count:,} row{'s' * (count > 1)}); "
-        "say so if it means not known"
-        for name, count in kept
-        if name.lower() in _PERHAPS_UNKNOWN
-    )
-
-
-def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
-    """Raise where a column holds no classes, and say it where they are many or numbers."""
+def _require_classes(table: Table, column: str, written: Any) -> None:
+    """Raise where a column holds numbers or ids."""
     there = written.drop_null()
     distinct = pc.unique(there)
     where = f"{table.name}: column {column!r}"
@@ -183,18 +139,13 @@ def _class_notes(table: Table, column: str, written: Any) -> tuple[str, ...]:
                 "setting",
                 setting="label",
             )
-        return (f"{where}: took {len(distinct)} different numbers as classes, by name and not by size",)
-    if many and len(there) >= _FEW_ROWS:
+    elif many and len(there) >= _FEW_ROWS:
         raise NoClassesError(
             f"{where} looks like an id, with {len(distinct):,} different values in {len(there):,} rows. "
             "Name a column of classes.",
             "setting",
             setting="label",
         )
-    whole = bool(pc.all(pc.match_substring_regex(distinct, "^-?[0-9]+$")).as_py())
-    if whole and len(distinct) > _MANY:
-        return (f"{where}: took {len(distinct):,} different integers as classes, by name and not by size",)
-    return ()
 
 
 def _refuse_two_classes(
@@ -213,28 +164,6 @@ def _refuse_two_classes(
     raise InputError(
         f"{table.name}: {name!r} has the class {one} and {two}. Give it one.", "conflict", name=name
     )
-
-
-def _from_repeats(table: Table, column: str, node: np.ndarray, classes: np.ndarray) -> tuple[Repair, ...]:
-    """Rows that repeat an id, and are the first to tell its class."""
-    rows = np.flatnonzero(classes >= 0)
-    first_with_class = np.full(node.max(initial=-1) + 1, -1)
-    first_with_class[node[rows[::-1]]] = rows[::-1]
-    first = np.full_like(first_with_class, -1)
-    first[node[::-1]] = np.arange(len(node))[::-1]
-    late = first_with_class[(first_with_class >= 0) & (first_with_class != first)]
-    what = "repeated an id that had no class before"
-    return Repair.of(table.name, what, f"took {column!r} from", table.rows[late])
-
-
-def _said_missing(table: Table, column: str, raw: Any, written: Any) -> tuple[Repair, ...]:
-    """Rows that do not leave the class out but write that there is none: NA, null, …"""
-    if not is_text(table[column]):
-        return ()
-    said = raw.is_valid().to_numpy(zero_copy_only=False) & written.is_null().to_numpy(zero_copy_only=False)
-    usual = UnknownLabels.usual().without(raw).is_null().to_numpy(zero_copy_only=False)
-    rows = table.rows[said & usual]
-    return Repair.of(table.name, "say that there is none", f"took {column!r} as not known in", rows)
 
 
 def _by_value(names: list[str]) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
 
 from kernode.errors import InputError, warn
 from kernode.io.tables.arrow import pa, pc
+from kernode.io.tables.edges import Edges
 from kernode.io.tables.files import IDS
 from kernode.io.tables.table import Repair, Table, choose, coded_ids, places
 
@@ -18,18 +17,10 @@ ROUNDED = r"^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{1,3}$"  # what a spreadsheet makes 
 
 
 def _folded(ids: Any) -> Any:
-    """Ids without what may differ between two tables: case, blanks, zeros, marks between thousands."""
+    """Ids without what often differs between two tables: case, blanks, leading zeros, a decimal point."""
     ids = pc.utf8_lower(pc.utf8_normalize(ids, "NFKC"))
     ids = pc.replace_substring_regex(ids, r"[\s\x{00A0}]+", "")
-    thousands = pc.match_substring_regex(ids, r"^-?[0-9]{1,3}([,.'][0-9]{3})+$")
-    ids = pc.if_else(thousands, pc.replace_substring_regex(ids, "[,.']", ""), ids)
-    ids = pc.replace_substring_regex(ids, r"^(-?[0-9]+)[.,]0+$", r"\1")
-    rounded = pc.match_substring_regex(ids, ROUNDED).to_pylist() if len(ids) else []
-    if any(rounded):
-        texts = zip(ids.to_pylist(), rounded, strict=True)
-        plain = [f"{Decimal(text.replace(',', '.')):.0f}" if is_one else text for text, is_one in texts]
-        ids = pa.array(plain, pa.large_string())
-    return pc.replace_substring_regex(ids, r"^0+([0-9]+)$", r"\1")
+    return pc.replace_substring_regex(ids, r"^0*([0-9]+)(?:[.,]0+)?$", r"\1")
 
 
 def _written_otherwise(ids: Any, known: Any) -> tuple[int, str, str] | None:
@@ -39,9 +30,6 @@ def _written_otherwise(ids: Any, known: Any) -> tuple[int, str, str] | None:
     if not len(near):
         return None
     return len(near), ids[int(near[0])].as_py(), known[int(at[near[0]])].as_py()
-
-
-WEAK = ("key", "name")  # of the usual names
 
 
 @dataclass(frozen=True)
@@ -54,7 +42,6 @@ class Listed:
     every_row: Table | None = None  # also those that repeat an id
     node: np.ndarray | None = None  # of each of these rows
     as_read: Table | None = None  # where the column of the ids is only the first, not named so: every row
-    by_weak_name: Table | None = None  # the same where it is called name or key, as other columns are, too
 
     @classmethod
     def of(cls, table: Table | None, id: str | None) -> Listed:
@@ -69,8 +56,6 @@ class Listed:
             )
         found = choose(table, id, "id", IDS)
         as_read = table if found is None else None
-        weak = id is None and found is not None and found.lower() in WEAK and found != table.column_names[0]
-        by_weak_name = table if weak else None
         if found is None:
             found = table.column_names[0]
             table = replace(table, notes=(*table.notes, f"{table.name}: took {found!r} as id"))
@@ -83,7 +68,7 @@ class Listed:
         repeated = np.ones(len(codes), bool)
         repeated[first] = False
         unique = table.without(repeated, "repeated an id")
-        return cls(found, written.take(codes[~repeated]), unique, table, node, as_read, by_weak_name)
+        return cls(found, written.take(codes[~repeated]), unique, table, node, as_read)
 
     def settled(self, mentioned: Any) -> Listed:
         """The same, unless the first column was taken for the ids and the edges show that it holds none.
@@ -91,11 +76,6 @@ class Listed:
         Then the column without a name is taken where it has all nodes that edges mention; else it is asked
         for where an id repeats.
         """
-        if self.by_weak_name is not None and not (places(mentioned, self.ids) >= 0).any():
-            table, first = self.by_weak_name, self.by_weak_name.column_names[0]
-            noted = replace(table, notes=(*table.notes, f"{table.name}: took {first!r} as id"))
-            by_first = Listed.of(noted, first)
-            return by_first if (places(mentioned, by_first.ids) >= 0).any() else self
         if self.as_read is None or self.every_row is None:
             return self
         n, index = len(self.every_row), self.as_read.index
@@ -122,15 +102,9 @@ class Listed:
         second = int(np.setdiff1d(np.arange(len(node)), first)[0])
         rows = table.rows[int(first[node[second]])], table.rows[second]
         id = self.ids[int(node[second])].as_py()
-        why = f"{table.name}: {self.id!r}, the first column, repeats {id!r} (rows {rows[0]} and {rows[1]})"
-        if re.match(ROUNDED, id):
-            raise InputError(
-                f"{why}, which a spreadsheet has rounded. Save the table again with ids as text.",
-                "ambiguous",
-                setting="id",
-            )
         raise InputError(
-            f"{why}. Which column holds the ids? Name one of {', '.join(table.column_names)}.",
+            f"{table.name}: {self.id!r}, the first column, repeats {id!r} (rows {rows[0]} and {rows[1]}). "
+            f"Which column holds the ids? Name one of {', '.join(table.column_names)}.",
             "ambiguous",
             setting="id",
         )
@@ -163,60 +137,41 @@ def aligned(table: Table, n: int) -> Table:
     return replace(table, columns=columns, rows=np.append(table.rows, np.full(n - len(table), -1)))
 
 
-@dataclass(frozen=True)
-class Ends:
-    """A table of edges, as far as sentences go."""
-
-    source: str
-    target: str
-    kept: int  # rows that were not dropped
-    repairs: tuple[Repair, ...]
-    notes: tuple[str, ...]
-
-
-def all_ids(listed: Listed, added: Any, ends: Ends, *, none_is_listed: bool) -> Any:
+def all_ids(listed: Listed, added: Any, edges: Edges, *, none_is_listed: bool) -> Any:
     """Ids of all nodes, those of the table of nodes first; doubtful ones are warned of or refused.
 
     ``added``: ids that only edges mention. ``none_is_listed``: whether edges mention no other.
     """
-    if listed.table is not None and len(listed.ids) and none_is_listed and len(added):
-        _refuse_strangers(listed, ends, added)
     if listed.table is not None:
+        if len(listed.ids) and none_is_listed and len(added):
+            _refuse_strangers(listed, edges, added)
         _warn_of_near_misses(listed, added)
     ids = pa.concat_arrays([listed.ids, added])
     if not len(ids):
-        why = "; ".join(str(repair) for repair in (*listed.repairs, *ends.repairs))
+        why = "; ".join(str(repair) for repair in (*listed.repairs, *edges.repairs))
         raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.", "too-few")
     _warn_of_rounded(ids)
     return ids
 
 
-def notes_on_joined(listed: Listed, added: Any, ends: Ends, degrees: np.ndarray) -> tuple[str, ...]:
+def notes_on_joined(listed: Listed, added: Any, edges: Edges, degrees: np.ndarray) -> tuple[str, ...]:
     """What was done to both tables; ``degrees``: entries of each node's row of the adjacency."""
     said = said_added(added) if listed.table is not None else ()  # without, edges mention all of them
-    return (*_no_edge(degrees, ends), *listed.notes, *ends.notes, *said, *_said_alone(degrees, listed))
+    return (*_no_edge(degrees, edges), *listed.notes, *edges.notes, *said)
 
 
-def _refuse_strangers(listed: Listed, ends: Ends, mentioned: Any) -> NoReturn:
+def _refuse_strangers(listed: Listed, edges: Edges, mentioned: Any) -> NoReturn:
     """Raise for tables that have no node in common."""
     assert listed.table is not None
     why = (
-        f"no node of {ends.source!r} and {ends.target!r}, such as {mentioned[0].as_py()!r}, is listed in "
+        f"no node of {edges.source!r} and {edges.target!r}, such as {mentioned[0].as_py()!r}, is listed in "
         f"column {listed.id!r} of {listed.table.name}, which has ids such as {listed.ids[0].as_py()!r}"
     )
     near = _written_otherwise(mentioned, listed.ids)
-    if near is None:
-        raise InputError(
-            f"{why}. Name the columns of the ids, the source and the target.",
-            "conflict",
-            setting=("id", "source", "target"),
-        )
-    raise InputError(
-        f"{why}; {near[1]!r} and {near[2]!r} differ only in how they are written. "
-        "Write ids alike in both tables.",
-        "conflict",
-        setting="id",
-    )
+    hint = "Name the columns of the ids, the source and the target."
+    if near is not None:
+        hint = f"{near[1]!r} and {near[2]!r} differ only in how they are written. Write ids alike."
+    raise InputError(f"{why}. {hint}", "conflict", setting=("id", "source", "target"))
 
 
 def _warn_of_near_misses(listed: Listed, added: Any) -> None:
@@ -244,23 +199,12 @@ def _warn_of_rounded(ids: Any) -> None:
         )
 
 
-def _said_alone(degrees: np.ndarray, listed: Listed) -> tuple[str, ...]:
-    """A note on listed nodes without any edge, where others have some."""
-    alone = np.flatnonzero(degrees[: len(listed.ids)] == 0)
-    if not len(alone) or not degrees.any():
-        return ()
-    example = listed.ids[int(alone[0])].as_py()
-    if len(alone) == 1:
-        return (f"1 listed node has no edge: {example}",)
-    return (f"{len(alone):,} listed nodes have no edge, such as {example}",)
-
-
-def _no_edge(degrees: np.ndarray, ends: Ends) -> tuple[str, ...]:
+def _no_edge(degrees: np.ndarray, edges: Edges) -> tuple[str, ...]:
     """Say that there is no edge, and why."""
     if degrees.any():
         return ()
-    loops = f"{ends.kept:,} joined a node to itself" if ends.kept else ""
-    why = "; ".join(filter(None, (*map(str, ends.repairs), loops))) or "none is listed"
+    loops = f"{len(edges.ends):,} joined a node to itself" if len(edges.ends) else ""
+    why = "; ".join(filter(None, (*map(str, edges.repairs), loops))) or "none is listed"
     sentence = f"the graph has no edge: {why}; only features can tell nodes apart"
     warn(f"{sentence}.")
     return (sentence,)

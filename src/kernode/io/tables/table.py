@@ -82,7 +82,6 @@ class Table:
     columns: Any  # a pyarrow table
     rows: np.ndarray  # the number of every row, as its owner counts
     repairs: tuple[Repair, ...] = ()
-    written: bool = False  # as text, with a header in row 1
     notes: tuple[str, ...] = ()  # what was done to columns
     delimiter: str | None = None  # of a text file
     names_by_looks: int | None = None  # that row's number, where nobody said that it holds names
@@ -93,11 +92,6 @@ class Table:
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
-
-    @property
-    def header(self) -> str:
-        """Where the names of its columns stand."""
-        return f"{self.name}, row 1" if self.written else self.name
 
     @property
     def column_names(self) -> list[str]:
@@ -122,7 +116,7 @@ class Table:
         """The same table with the column that had no name in front, as its ids."""
         name = self.index.column_names[0]
         columns = self.columns.add_column(0, name, self.index.column(0))
-        what = name if self.written else "the data frame's index"
+        what = name if self.delimiter else "the data frame's index"
         notes = [note for note in self.notes if note != left_out_note(self.name, what)]
         notes.append(f"{self.name}: took {what}, which has no name, as id: it has the nodes of the edges")
         return replace(self, columns=columns, notes=tuple(notes), index=None)
@@ -183,7 +177,7 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
             close = difflib.get_close_matches(column, names, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
             raise InputError(
-                f"{table.header}: there is no column {column!r} for the {_ROLES.get(role, role)}. {hint}",
+                f"{table.name}: there is no column {column!r} for the {_ROLES.get(role, role)}. {hint}",
                 "unknown",
                 what="column",
                 name=column,
@@ -201,7 +195,7 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     id, where only blanks around it differ, or 2 and 2.0. Every cell is looked at once: ten million edges
     name few nodes.
     """
-    chunks = [chunk for column in columns for chunk in plain_ids(table, column).chunks]
+    chunks = [chunk for column in columns for chunk in _plain_ids(table, column).chunks]
     # One array first: of many chunks pyarrow would unify the dictionaries, which takes minutes.
     coded = pa.concat_arrays([pa.array([], pa.large_string()), *chunks]).dictionary_encode()
     ids, codes = coded.dictionary, coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).copy()
@@ -211,23 +205,18 @@ def coded_ids(table: Table, columns: list[str]) -> tuple[np.ndarray, Any]:
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     if empty.any():
         codes[np.append(empty, False)[codes]] = -1
-    require_short(ids, table, columns)
-    return codes.reshape(len(columns), -1).T, ids
-
-
-def require_short(ids: Any, table: Table, columns: list[str]) -> None:
-    """Raise where an id is no id but a text."""
     longest = pc.max(pc.utf8_length(ids)).as_py() or 0
     if longest > _LONGEST:
         raise InputError(
-            f"{table.header}: an id in {' or '.join(columns)} has {longest:,} characters. "
+            f"{table.name}: an id in {' or '.join(columns)} has {longest:,} characters. "
             f"Ids have at most {_LONGEST:,}: name another column, or shorten them.",
             "too-large",
             what="id",
         )
+    return codes.reshape(len(columns), -1).T, ids
 
 
-def plain_ids(table: Table, column: str) -> Any:
+def _plain_ids(table: Table, column: str) -> Any:
     """A column of ids as text, null where there is none: large_string.
 
     One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas
@@ -246,7 +235,7 @@ def plain_ids(table: Table, column: str) -> Any:
         return values.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"{table.header}: column {column!r} holds {values.type}, which cannot be an id. "
+            f"{table.name}: column {column!r} holds {values.type}, which cannot be an id. "
             "Name another column, or write its values as text.",
             "unsupported",
             column=column,

@@ -6,15 +6,15 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernode.compute.machine import free_bytes
-from kernode.errors import FileError, InputError, warn
+from kernode.compute.machine import free_bytes, readable
+from kernode.errors import FileError, InputError, bad_setting, warn
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.values import numbers
 from kernode.io.tables.table import Repair, Table, data_note, left_out_note, require_rows
@@ -60,21 +60,27 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
     return TextFile(path, _decoded(path, raw, _WINDOWS), (note,))
 
 
+def require_room(path: Path, need: int, free: int) -> None:
+    """Raise where a table takes more than half of the free memory: the rest is for the graph."""
+    if need > free / 2:
+        raise FileError(
+            f"{path} takes {readable(need)} of memory or more, and {readable(free)} are free for it and its "
+            "graph. Use a larger machine, or give fewer rows or columns.",
+            "too-large",
+            need=need,
+            free=free,
+            path=str(path),
+        )
+
+
 def _unfolded(path: Path) -> bytearray:
-    """What a file, perhaps compressed, holds; no more of it is read than there is memory for."""
+    """The content of a file, perhaps compressed; no more of it is read than there is memory for."""
     content, free = bytearray(), free_bytes()
+    require_room(path, path.stat().st_size, free)
     with pa.input_stream(str(path)) as stream:
         while block := stream.read_buffer(_BLOCK).to_pybytes():  # read() loses memory where it fails
             content += block
-            if (
-                free is not None and len(content) > free / 3
-            ):  # the rest is for the table and what is made of it
-                raise FileError(
-                    f"{path} unfolds to more than the memory that is free. Use a larger machine, or give "
-                    "less of it.",
-                    "too-large",
-                    free=free,
-                )
+            require_room(path, len(content), free)
     return content
 
 
@@ -96,12 +102,8 @@ def require_encoding(name: Any) -> None:
     except UnicodeDecodeError:
         return  # it knows the encoding, in which two bytes are no text
     except (LookupError, TypeError, ValueError):
-        raise InputError(
-            f"{name!r} is no encoding that Python knows. Give one such as utf-8, cp1252 or shift_jis.",
-            "setting",
-            setting="encoding",
-            value=name,
-        ) from None
+        known = "an encoding that Python knows, such as utf-8, cp1252 or shift_jis"
+        raise bad_setting("encoding", known, name) from None
 
 
 def _refuse_damaged(path: Path, raw: bytearray) -> None:
@@ -111,9 +113,9 @@ def _refuse_damaged(path: Path, raw: bytearray) -> None:
     ascii_only = len(marked.encode("ascii", errors="ignore"))
     good = len(marked) - ascii_only - broken
     if good > broken:
-        row = _row(marked.partition("\ufffd")[0])
+        line = 1 + marked.partition("\ufffd")[0].count("\n")
         raise InputError(
-            f"{path.name}, row {row}: some bytes are not UTF-8, which the rest of the file is. "
+            f"{path.name}, line {line}: some bytes are not UTF-8, which the rest of the file is. "
             "Save it again in UTF-8, or name its encoding.",
             "ambiguous",
             setting="encoding",
@@ -125,85 +127,47 @@ def _decoded(path: Path, raw: bytearray, encoding: str) -> bytes:
         return raw.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else len(raw)
-        row = _row(raw[:start].decode(encoding, errors="ignore"))
+        line = 1 + raw[:start].decode(encoding, errors="ignore").count("\n")
         what = "neither UTF-8 nor Windows-1252" if encoding == _WINDOWS else f"not {encoding}"
         raise InputError(
-            f"{path.name}, row {row}: this is {what}. Name its encoding, such as cp1250 or shift_jis, or "
+            f"{path.name}, line {line}: this is {what}. Name its encoding, such as cp1250 or shift_jis, or "
             "save the file in UTF-8.",
             "setting",
             setting="encoding",
         ) from None
 
 
-def _row(before: str) -> int:
-    """The row that comes after a text, where line breaks between quotes are part of a value."""
-    marks = np.frombuffer(before.encode("utf-32-le", errors="replace"), np.uint32)
-    outside = np.cumsum(marks == ord('"')) % 2 == 0
-    return 1 + int(np.count_nonzero((marks == ord("\n")) & outside))
+def _look_for_stray_quotes(
+    text: TextFile, layout: _Layout, columns: Any, rows: np.ndarray, bad: dict[int, str]
+) -> None:
+    """Raise or warn where a quotation mark took rows of the table into a cell; ``bad``: rows that do not fit.
+
+    A mark that is never closed takes the rest of the file, two stray ones take what lies between.
+    """
+    name, n = text.path.name, columns.num_columns
+    taken = {row: content.strip().count("\n") for row, content in bad.items()}
+    last = len(columns) - 1
+    for at in range(n):
+        column = columns.column(at)
+        for i in np.flatnonzero(pc.match_substring(column, "\n").fill_null(False).to_numpy()).tolist():
+            first, *between, end = (line.count(layout.delimiter) for line in column[i].as_py().split("\n"))
+            whole = sum(count == n - 1 for count in between)
+            looks_like_rows = first == n - 1 - at and end == at and 2 * whole >= len(between) and n > 1
+            if looks_like_rows or (i == last and text.content.count(b'"') % 2):
+                taken[int(rows[i])] = len(between) + 1
+    row = min((row for row, breaks in taken.items() if breaks), default=None)
+    if row is None:
+        return
+    sentence = (
+        f"{name}, row {row}: a quotation mark makes one row of {taken[row] + 1:,} lines. "
+        "Remove the mark or close it: these rows are not read."
+    )
+    if text.content.count(b'"') % 2:
+        raise InputError(sentence, "damaged-file", path=str(text.path))
+    warn(sentence)
 
 
-_CURE = "Remove the mark or close it, or save the table again."
-
-
-def refuse_open_quote(name: str, content: bytes | bytearray, delimiter: str) -> None:
-    """Raise where a quotation mark is still open at the end of a text."""
-    between = re.escape(delimiter.encode())
-    # A mark means something only where a cell begins; two of them within stand for one.
-    quoted = re.compile(rb"(?:^|(?<=[\n\r])|(?<=" + between + rb'))"(?:[^"]|"")*+("?)')
-    newline = b"\n" if b"\n" in content else b"\r"
-    within = 0  # line breaks that are part of a value
-    for cell in quoted.finditer(content):
-        if not cell[1]:
-            row = 1 + content.count(newline, 0, cell.start()) - within
-            raise InputError(f"{name}, row {row}: a quotation mark opens and is never closed. {_CURE}")
-        within += cell[0].count(newline)
-
-
-def warn_of_swallowed(name: str, columns: Any, rows: np.ndarray, delimiter: str) -> None:
-    """Warn where a cell holds what looks like rows of its table: two stray marks and what lies between."""
-    n = columns.num_columns
-    found = [
-        (int(rows[row]), lines - 1)
-        for at in range(n)
-        for row, value in _with_line_breaks(columns.column(at))
-        if (lines := _looks_like_rows(value, at, n, delimiter))
-    ]
-    if found:
-        row, breaks = min(found)
-        more = f" (and {len(found) - 1:,} more such cells)" if len(found) > 1 else ""
-        warn(
-            f"{name}, row {row}: a cell between quotation marks holds {breaks:,} line break"
-            f"{'s' * (breaks > 1)} and looks like rows of the table{more}. "
-            "Remove the marks if they are stray: these rows are not read."
-        )
-
-
-def warn_of_dropped(name: str, dropped: dict[int, str]) -> None:
-    """Warn where a row that has too few or too many values, given by number, goes over several lines."""
-    for row, text in sorted(dropped.items()):
-        lines = len(text.strip().splitlines())
-        if lines > 1:
-            warn(
-                f"{name}, row {row}: a quotation mark makes one row of {lines:,} lines, which is dropped. "
-                f"{_CURE}"
-            )
-            return
-
-
-def _with_line_breaks(column: Any) -> Iterator[tuple[int, str]]:
-    rows = np.flatnonzero(pc.match_substring(column, "\n").fill_null(False).to_numpy())
-    return zip(rows.tolist(), column.take(rows).to_pylist(), strict=True)
-
-
-def _looks_like_rows(value: str, at: int, n: int, delimiter: str) -> int:
-    """How many lines a cell of column ``at`` of n has, if they end a row, are rows and begin one; else 0."""
-    first, *between, last = (line.count(delimiter) for line in value.split("\n"))
-    whole = sum(count == n - 1 for count in between)
-    fits = first == n - 1 - at and last == at and 2 * whole >= len(between) and n > 1
-    return len(between) + 2 if fits else 0
-
-
-_DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever of these it has most of
+_DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever it has most of
 _SAYS_DELIMITER = re.compile('"?sep=(.)"?')  # the first line that spreadsheets write for one another
 _NUMBERED = re.compile("column [0-9]+")  # of a table without names
 
@@ -233,7 +197,6 @@ class _Layout:
     nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
     notes: tuple[str, ...]
     guessed: bool  # nobody said that the first line holds names
-    trailing: bool = False  # rows end in a separator, which the header does not: in an empty cell too many
 
     @property
     def first_row(self) -> int:
@@ -257,7 +220,6 @@ class _Layout:
             notes: tuple[str, ...] = (data_note(text.path.name, comments + 1, why),)
         else:
             notes = (f"{text.path.name}: row {comments + 1} holds names, for {why}",) if why else ()
-        trailing = len(cells) > 1 and len(below) == len(cells) + 1 and not below[-1]
         given = ["" if headless else cell for cell in cells]
         missing = [not name or name.startswith("Unnamed: ") for name in given]
         names = [f"column {at + 1}" if lacks else given[at] for at, lacks in enumerate(missing)]
@@ -271,7 +233,7 @@ class _Layout:
         nameless = [] if headless else [names[at] for at, lacks in enumerate(missing) if lacks]
         said = reading.header is not None or set(reading.named) & set(cells)
         guessed = not (headless or said or nameless)
-        return cls(comments, delimiter, tuple(names), headless, tuple(nameless), notes, guessed, trailing)
+        return cls(comments, delimiter, tuple(names), headless, tuple(nameless), notes, guessed)
 
 
 def _is_headless(
@@ -285,8 +247,7 @@ def _is_headless(
         return False, ""
     looks_like_names = not _are_numbers(cells)
     if reading.header is False:
-        over_numbers = looks_like_names and any(_is_number(cell) for cell in below)
-        return True, "it is to be data" + (", though it looks like names" if over_numbers else "")
+        return True, "it is to be data"
     numbered = [name for name in sorted(filter(_NUMBERED.fullmatch, named)) if not _is_nameless(name, cells)]
     if numbered:
         return True, f"a column is to be called {numbered[0]!r}"
@@ -323,20 +284,12 @@ def read_text(path: Path, usual: str, reading: Reading) -> Table:
     """Every column as text: what it is, is decided when all of it has been seen."""
     text = open_text(path, reading.encoding)
     layout = _Layout.of(text, usual, reading)
-    columns, bad = _parsed(text, layout, ("",) if layout.trailing else ())
-    if layout.trailing and columns[""].null_count < len(columns):  # a value without a name, in some rows
-        layout = replace(layout, trailing=False)
-        columns, bad = _parsed(text, layout)
+    columns, bad = _parsed(text, layout)
     dropped = np.array(list(bad), np.int64)
     rows = np.arange(columns.num_rows + len(dropped)) + layout.first_row
     rows = np.delete(rows, dropped - layout.first_row)
     _look_for_stray_quotes(text, layout, columns, rows, bad)
     notes = [*text.notes, *layout.notes]
-    if layout.trailing:
-        columns = columns.drop_columns([""])
-        notes.append(
-            f"{path.name}: rows end in {layout.delimiter!r}, and the header does not; read without it"
-        )
     repairs = Repair.of(path.name, f"did not have {len(layout.names)} values", "dropped", dropped)
     require_rows(columns.num_rows, repairs)
     nameless = [name for name in layout.nameless if name not in reading.named]
@@ -347,7 +300,6 @@ def read_text(path: Path, usual: str, reading: Reading) -> Table:
             columns.drop_columns(nameless),
             rows,
             repairs,
-            written=True,
             notes=tuple(notes),
             delimiter=layout.delimiter,
             names_by_looks=layout.comments + 1 if layout.guessed else None,
@@ -356,29 +308,11 @@ def read_text(path: Path, usual: str, reading: Reading) -> Table:
     )
 
 
-def _look_for_stray_quotes(
-    text: TextFile, layout: _Layout, columns: Any, rows: np.ndarray, bad: dict[int, str]
-) -> None:
-    """Raise or warn where a quotation mark took rows into a cell; ``bad``: rows that do not fit."""
-    last = max([*rows[-1:].tolist(), *bad], default=0)
-    if last in bad:
-        ends_open = '"' in bad[last]
-    else:
-        ends_open = any("\n" in (column[-1].as_py() or "") for column in columns.columns if len(column))
-    if ends_open:  # perhaps: the last cell may also hold a line break that is meant
-        refuse_open_quote(text.path.name, text.content, layout.delimiter)
-    warn_of_swallowed(text.path.name, columns, rows, layout.delimiter)
-    warn_of_dropped(text.path.name, bad)
-
-
-def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tuple[Any, dict[int, str]]:
-    """Columns of text, and the rows that have too few or too many values, by number.
-
-    ``beyond``: names of columns after those that the layout names.
-    """
+def _parsed(text: TextFile, layout: _Layout) -> tuple[Any, dict[int, str]]:
+    """Columns of text, and the rows that have too few or too many values, by number."""
     from pyarrow import csv
 
-    names = [*layout.names, *beyond]
+    names = list(layout.names)
     bad: dict[int, str] = {}
 
     def skip(row: Any) -> str:
@@ -411,7 +345,11 @@ def _parsed(text: TextFile, layout: _Layout, beyond: tuple[str, ...] = ()) -> tu
             columns = read_csv(in_parallel=False)
     except pa.ArrowInvalid as error:
         if "straddl" in str(error):  # a cell longer than a block: hardly one that is meant
-            refuse_open_quote(text.path.name, text.content, layout.delimiter)
+            raise InputError(
+                f"{text.path.name}: a cell is longer than 1 MB. Close its quotation mark.",
+                "damaged-file",
+                path=str(text.path),
+            ) from error
         if "Empty CSV" not in str(error) and "Could not skip" not in str(error):
             raise
         columns = pa.table({name: pa.array([], pa.large_string()) for name in names})
@@ -450,10 +388,6 @@ def _cells(line: str, delimiter: str) -> list[str]:
     import csv
 
     return next(csv.reader([line], delimiter=delimiter), [])
-
-
-def _is_number(cell: str) -> bool:
-    return _are_numbers([cell]) if cell else False
 
 
 def _are_numbers(cells: list[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.graph.adjacency import undirected
 from kernode.io.tables.arrow import pa
@@ -22,19 +22,19 @@ from kernode.io.tables.columns.find_notation import (
     new_categories,
     require_notation,
     require_readable,
-    said_in_vain,
     shown,
 )
 from kernode.io.tables.columns.notation import Notation, rewritten
 from kernode.io.tables.edges import Edges, read_edges
 from kernode.io.tables.files import IDS, is_text_file, read
 from kernode.io.tables.labels import LABELS, Labels, NoClassesError, read_labels
-from kernode.io.tables.nodes import Ends, Listed, aligned, all_ids, notes_on_joined
+from kernode.io.tables.nodes import Listed, aligned, all_ids, notes_on_joined
 from kernode.io.tables.table import Repair, Table, TableOrigin, choose, places, require
 from kernode.io.tables.text_files import Reading, require_encoding
 
 _POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000
+_ROLES = ("id", "source", "target", "weight", "label")
 
 
 def read_table(
@@ -123,13 +123,13 @@ def read_table(
     label, labels, label_notes = _labels(found, label, features, like, unknown)
     learned = like or _learned(found, label, labels, features, positions, clues)
     require_columns(listed.table, learned)
-    vain = said_in_vain(found.columns(label), clues)
+    strange: tuple[str, ...] = ()
     if like is not None and listed.table is not None:
         require_notation(listed.table.name, listed.table.columns, like.all_notations)
-        vain = (*vain, *new_categories(listed.table.name, listed.table.columns, like.columns))
+        strange = new_categories(listed.table.name, listed.table.columns, like.columns)
     columns = None if listed.table is None else learned.plain(listed.table.columns)
     missing = unreadable(learned, listed.table, columns, later=like is not None)
-    repairs = (*listed.repairs, *pairs.repairs, *labels.repairs, *missing)
+    repairs = (*listed.repairs, *pairs.repairs, *missing)
     return Graph(
         found.adjacency,
         learned.features(found.aligned(columns), found.adjacency, found.names),
@@ -137,7 +137,7 @@ def read_table(
         class_names=labels.names,
         node_names=found.names,
         name=name or name_of(edges, "edges"),
-        notes=(*found.notes, *label_notes, *labels.notes, *vain, *map(str, repairs), *learned.describe()),
+        notes=(*found.notes, *label_notes, *labels.notes, *strange, *map(str, repairs), *learned.describe()),
         origin=TableOrigin(learned, repairs),
     )
 
@@ -179,19 +179,11 @@ class _Found:
             _refuse_node_as_names(listed, mentioned)
             listed = listed.settled(mentioned)
         added = mentioned.filter(pa.array(places(mentioned, listed.ids) < 0))
-        ends = Ends(pairs.source, pairs.target, len(pairs.ends), pairs.repairs, pairs.notes)
-        ids = all_ids(listed, added, ends, none_is_listed=len(added) == len(mentioned))
+        ids = all_ids(listed, added, pairs, none_is_listed=len(added) == len(mentioned))
         adjacency, notes = undirected(places(pairs.ids, ids)[pairs.ends], pairs.weights, len(ids))
         names = np.array(ids.to_pylist(), dtype=str)
-        notes = (*notes, *notes_on_joined(listed, added, ends, np.diff(adjacency.indptr)))
+        notes = (*notes, *notes_on_joined(listed, added, pairs, np.diff(adjacency.indptr)))
         return cls(listed, pairs, names, adjacency, notes)
-
-    def columns(self, label: str | None) -> dict[str, Any]:
-        """Columns of either table that may hold numbers or dates."""
-        table, weight = self.listed.table, self.pairs.weight
-        names = [] if table is None else table.column_names
-        nodes = {name: table[name] for name in names if table and name not in (self.listed.id, label)}
-        return nodes | ({} if weight is None else {weight: self.pairs.written})
 
     def aligned(self, columns: Any) -> Any:
         """Columns of the listed nodes with a row for each of the n, empty for those that are not listed."""
@@ -256,23 +248,12 @@ def _learned(
             others = {name: table[name] for name in table.column_names if name != listed.id}
             clues = replace(clues, table=table.name, delimiter=table.delimiter, others=others)
             notations = find_notations(table.columns, features, clues)
-            columns, left_out = learn_columns(rewritten(table.columns, notations), features, table.columns)
+            columns, left_out = learn_columns(rewritten(table.columns, notations), features)
             kept = {column.name for column in columns}
             notations = tuple(one for one in notations if one.column in kept and not one.is_plain)
-    if positions is not None and (not isinstance(positions, int | np.integer) or positions < 0):
-        raise InputError(
-            f"positions must be an integer ≥ 0. Got {positions!r}.",
-            "setting",
-            setting="positions",
-            value=positions,
-        )
-    if positions is not None and positions > _MOST_POSITIONS:
-        raise InputError(
-            f"positions must be an integer up to {_MOST_POSITIONS:,}. Got {positions}.",
-            "setting",
-            setting="positions",
-            value=positions,
-        )
+    most = _MOST_POSITIONS
+    if positions is not None and not (isinstance(positions, int | np.integer) and 0 <= positions <= most):
+        raise bad_setting("positions", f"an integer from 0 to {most:,}", positions)
     structure = None
     if positions or (positions is None and not columns):
         structure = Structure.learn(found.adjacency, int(positions or _POSITIONS))
@@ -335,13 +316,12 @@ def unreadable(encoding: Encoding, table: Table | None, columns: Any, *, later: 
     if table is None:
         return ()
     of = {column.name: column for column in encoding.columns}
-    usual = {notation.column: notation.usual for notation in encoding.all_notations}
     repairs: list[Repair] = []
     for name, rows in encoding.unreadable(columns).items():
         if not len(rows):
             continue
         if later:
-            require_readable(table.name, of[name], usual.get(name, "yes or no"), table[name], rows)
+            require_readable(table.name, of[name], table[name], rows)
         what = f"had no {of[name].kind} there but {shown(table[name], rows)}"
         repairs += Repair.of(table.name, what, f"took {name!r} as missing in", table.rows[rows])
     return tuple(repairs)
@@ -352,28 +332,12 @@ def _encoding_of(like: Any) -> Encoding | None:
         return like
     encoding = getattr(getattr(like, "model_", like), "encoding", None)  # an estimator holds a model
     if not isinstance(encoding, Encoding):
-        raise InputError(
-            f"like must be a graph or model that was read from tables. Got {type(like).__name__}"
-            f"{'' if encoding is None and not hasattr(like, 'encoding') else ' without columns'}.",
-            "setting",
-            setting="like",
-        )
+        raise bad_setting("like", "a graph or model that was read from tables", type(like).__name__)
     return encoding
 
 
 def _refuse_beside_like(given: Mapping[str, Any]) -> None:
-    for option in [
-        "id",
-        "source",
-        "target",
-        "weight",
-        "label",
-        "features",
-        "positions",
-        "unknown",
-        "decimal",
-        "dates",
-    ]:
+    for option in (*_ROLES, "features", "positions", "unknown", "decimal", "dates"):
         if given[option] is not None:
             raise InputError(
                 f"{option} is what like has already. Leave one of them out.", "no-effect", setting=option

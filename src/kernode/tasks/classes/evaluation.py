@@ -29,6 +29,7 @@ from kernode.version import versions
 
 FEW = 100  # nodes: below, an accuracy's own uncertainty is given with it
 _SHOWN = 0.9  # the threshold that a terminal shows
+_MOST_CLASSES = 12  # that a terminal shows
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
@@ -235,21 +236,32 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
     ]
 
 
-def lines(figures: dict[str, Any]) -> list[str]:
+def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     """The figures of some nodes in words, for a terminal."""
     if not figures.get("nodes"):
         return ["no node was kept for a test"]
     r = len(figures["runs"])
-    found = [f"{'accuracy':<20} {percent(figures, 'accuracy', r)}{uncertain(figures)}"]
-    found += [f"{'':<20} {line}" for line, _ in baseline_lines(figures)]
+    found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{uncertain(figures)}"]
+    found += [f"{'':<20} {line}" for line in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
-    widest = max(len(str(one["class"])) for one in figures["classes"])
-    found.append(f"{'class':<{widest}}  precision  recall      F1  support")
-    for one in figures["classes"]:
+    names = [str(one["class"]) for one in figures["classes"]]
+    widest = max(map(len, names))
+    found.append(f"{'class':<{widest}}  precision  recall      F1  support  mostly taken for")
+    for i, one in enumerate(figures["classes"][:_MOST_CLASSES]):
         numbers = f"{one['precision']:9.1f} {one['recall']:7.1f} {one['f1']:7.1f} {one['support']:8,.0f}"
-        found.append(f"{one['class']!s:<{widest}}  {numbers}")
-    return found
+        others = [0 if j == i else count for j, count in enumerate(figures["confusion"][i])]
+        wrong = names[others.index(max(others))] if any(others) else ""
+        found.append(f"{names[i]:<{widest}}  {numbers}  {wrong}".rstrip())
+    more = len(names) - _MOST_CLASSES
+    return found if more <= 0 else [*found, f"… and {more} more"]
+
+
+def all_runs(figures: dict[str, Any]) -> str:
+    """The accuracy of several runs together, where they share nodes."""
+    together = figures["ensemble_accuracy"]
+    shown = together is not None and len(figures["runs"]) > 1
+    return f"   (all runs together: {together:.2f} %)" if shown else ""
 
 
 def percent(figures: dict[str, Any], name: str, runs: int) -> str:
@@ -268,8 +280,8 @@ def uncertain(figures: dict[str, Any]) -> str:
     return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
 
 
-def baseline_lines(figures: dict[str, Any]) -> list[tuple[str, bool]]:
-    """The baselines, each in a line, and whether it is better than the model on the same splits."""
+def baseline_lines(figures: dict[str, Any]) -> list[str]:
+    """The baselines, each in a line that says where one is better than the model on the same splits."""
     found = []
     for name, one in figures["baselines"].items():
         rows, splits = len(one["runs"]), one["splits"]
@@ -279,5 +291,5 @@ def baseline_lines(figures: dict[str, Any]) -> list[tuple[str, bool]]:
         parts += [f"{rows} of {splits} splits"] if rows < splits else []
         parts += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
         line = ", ".join(parts)
-        found.append((f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line, bool(ahead > 0)))
+        found.append(f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line)
     return found

@@ -201,7 +201,7 @@ class NodeLearner(Learner):
         if isinstance(task.graph, GraphShare):
             # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
-            self.known, nodes = _known_nodes(task.graph, nodes, place.device)
+            self.known, nodes = known_nodes(task.graph, nodes, place.device)
             first = _first_of(task.graph, prepared)
         settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
         own = {name: values[replicas] for name, values in settings.items()}
@@ -283,7 +283,7 @@ class NodeLearner(Learner):
         return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 
 
-def _known_nodes(
+def known_nodes(
     share: GraphShare, nodes: LabelledNodes, device: torch.device
 ) -> tuple[Exchange, LabelledNodes]:
     """What brings g of the nodes that train or validate to all ranks, and where they then stand."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kernode.config import Config
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.kinds import KINDS, Category, Column, Date, Flag, Number, Text, Vector
 from kernode.io.tables.columns.notation import (
     DateNotation,
     Notation,
     NumberNotation,
-    WrittenNumbers,
-    is_text,
     rewritten,
 )
 from kernode.io.tables.columns.structure import Structure
@@ -28,7 +26,6 @@ from kernode.io.tables.columns.values import (
     MOSTLY,
     days,
     flags,
-    have_times,
     numbers,
     texts,
     unreadable_flags,
@@ -70,14 +67,8 @@ class UnknownLabels(Config):
         """What a user says: a text, or several."""
         several = [texts] if isinstance(texts, str | int | float) else texts
         if not isinstance(several, Iterable) or isinstance(several, bytes):
-            raise InputError(
-                f"unknown must be a text or a list of texts. Got {texts!r}.", "setting", setting="unknown"
-            )
+            raise bad_setting("unknown", "a text or a list of texts", texts)
         return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
-
-    def beside(self, text: str) -> UnknownLabels:
-        """One more."""
-        return replace(self, texts=(*self.texts, text))
 
     def without(self, written: Any) -> Any:
         """Texts (large_string) with null in place of these."""
@@ -131,31 +122,7 @@ def _kind_of_text(values: Any) -> type[Column]:
     return Category if distinct <= there / 10 and words <= _SHORT else Text
 
 
-_FEW = 3  # numbers: fewer stand among words by chance
-
-
-def not_numbers(column: Column, values: Any) -> str | None:
-    """What to say of a column that was guessed to be text or a category, where half of it are numbers."""
-    if not isinstance(column, Text | Category) or not is_text(values):
-        return None
-    look = WrittenNumbers.of(values)
-    good = look.fits(".") | look.fits(",")
-    count = int(np.count_nonzero(good))
-    others = np.asarray(look.text.is_valid().to_numpy(zero_copy_only=False), bool) & ~good
-    if count < _FEW or 2 * count < look.there or not others.any():
-        return None
-    said = (
-        f"{column.name}: {count:,} of {look.there:,} values are numbers, the others such as "
-        f"{look.example(others)!r} are not: taken as {'text' if isinstance(column, Text) else 'a category'}; "
-        "give it the kind number to take those as missing"
-    )
-    if isinstance(column, Text):
-        warn(f"{said}.")
-    return said
-
-
 Features = Sequence[str] | Mapping[str, str | None]
-_ALL_SAME = "every value is the same"
 _SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 
 
@@ -231,7 +198,7 @@ class Encoding(Config):
         if self.structure is not None:
             parts.append(self.structure.encode(adjacency, names))
         entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
-        if is_mostly_zero(int(entries), n, sum(part.shape[1] for part in parts)):
+        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
             stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
             return sparse.csr_array(stacked.astype(np.float32))
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
@@ -269,11 +236,6 @@ class Encoding(Config):
         }
 
 
-def is_mostly_zero(entries: int, n: int, f: int) -> bool:
-    """Whether X of n × f with so many entries is kept sparse."""
-    return entries < _SPARSE * n * f
-
-
 _READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {
     Number: lambda values: numbers(values)[1],
     Date: lambda values: days(values)[1],
@@ -304,23 +266,17 @@ def _readable(name: str, values: Any, kind: str) -> Iterator[None]:
         ) from error
 
 
-def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Columns of a table as features, and those that say nothing or less than they might, with the reason.
+def learn_columns(table: Any, features: Features) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Columns of a table as features, and those that say nothing, with the reason.
 
-    ``features`` names the columns, or maps each to a kind (None: as it looks). ``written``: the table before
-    numbers and dates were written as programs do.
+    ``features`` names the columns, or maps each to a kind (None: as it looks).
     """
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     columns, left_out = [], []
     for done, (name, kind) in enumerate(kinds.items()):
         tell("columns", done, len(kinds))
         if kind is not None and kind not in KINDS:
-            raise InputError(
-                f"column {name!r}: {kind!r} is not a kind. Choose one of {', '.join(KINDS)}.",
-                "setting",
-                setting="features",
-                value=kind,
-            )
+            raise bad_setting("features", f"columns with kinds among {', '.join(KINDS)}", f"{name}:{kind}")
         values = table[name]
         wanted = KINDS[kind] if kind else guess_kind(name, values)
         with _readable(name, values, wanted.kind):
@@ -333,15 +289,10 @@ def learn_columns(table: Any, features: Features, written: Any) -> tuple[tuple[C
                 setting="features",
                 column=name,
             )
-        mixed = None if kind else not_numbers(column, values)
-        if isinstance(column, Date) and have_times(written[name]):
-            mixed = f"{name}: the time of day is not read"
-            reason = "all are on one day" if reason == _ALL_SAME else reason
         if reason:
-            left_out.append(f"{mixed} (left out, {reason})" if mixed else f"{name}: left out, {reason}")
+            left_out.append(f"{name}: left out, {reason}")
         else:
             columns.append(column)
-            left_out += [mixed] if mixed else []
     return tuple(columns), tuple(left_out)
 
 
@@ -357,4 +308,4 @@ def _says_nothing(column: Column, values: Any) -> str | None:
         same = encoded.shape[1] == 1 and encoded.nnz == len(values)
     else:
         same = bool((encoded == encoded[0]).all())
-    return _ALL_SAME if same else None
+    return "every value is the same" if same else None

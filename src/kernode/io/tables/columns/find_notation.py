@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.io.tables.arrow import pa, pc
 from kernode.io.tables.columns.kinds import Category, Column
 from kernode.io.tables.columns.notation import (
@@ -39,11 +39,9 @@ class Clues:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ",", "."):
-            raise InputError(
-                f'decimal must be "," or ".". Got {self.decimal!r}.', "setting", setting="decimal"
-            )
+            raise bad_setting("decimal", "a comma or a point", self.decimal)
         if self.dates not in (None, "dmy", "mdy"):
-            raise InputError(f'dates must be "dmy" or "mdy". Got {self.dates!r}.', "setting", setting="dates")
+            raise bad_setting("dates", "dmy or mdy", self.dates)
 
     def decimal_elsewhere(self) -> str | None:
         """The decimal sign of the table's other columns; a semicolon between cells speaks for a comma."""
@@ -53,16 +51,6 @@ class Clues:
             return seen.pop()
         return "," if not seen and self.delimiter == ";" else None
 
-    def order_elsewhere(self) -> str | None:
-        """Whether day or month come first in the table's other columns."""
-        looks = (WrittenDates.of(values) for values in self.others.values() if is_text(values))
-        seen = {
-            look.order
-            for look in looks
-            if look.there and look.is_sure and look.written.sum() >= MOSTLY * look.there
-        } - {None}
-        return seen.pop() if len(seen) == 1 else None
-
 
 def find_notations(
     table: Any, features: Sequence[str] | Mapping[str, str | None], clues: Clues
@@ -71,25 +59,6 @@ def find_notations(
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     found = (find_notation(name, table[name], kind, clues) for name, kind in kinds.items())
     return tuple(filter(None, found))
-
-
-def said_in_vain(columns: Mapping[str, Any], clues: Clues) -> tuple[str, ...]:
-    """Notes on what the user says about numbers and dates where columns do not have it."""
-    texts_of = {name: values for name, values in columns.items() if is_text(values)}
-    notes: list[str] = []
-    if clues.decimal:
-        looks = {name: WrittenNumbers.of(values) for name, values in texts_of.items()}
-        signed = {name: look for name, look in looks.items() if look.are_numbers and look.signed.any()}
-        other = [name for name, look in signed.items() if not look.fits(clues.decimal)[look.signed].any()]
-        if len(other) == len(signed):
-            notes.append(f"no row has a number in text to which the decimal sign {clues.decimal!r} applies")
-        notes += [
-            f"{name}: does not fit the decimal sign {clues.decimal!r}, read as it is written"
-            for name in other
-        ]
-    if clues.dates and not any(WrittenDates.of(values).written.any() for values in texts_of.values()):
-        notes.append(f"no row has a date in text to which the order {clues.dates} applies")
-    return tuple(notes)
 
 
 def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
@@ -137,22 +106,24 @@ def _is_plain(text: Any) -> bool:
 
 
 def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
+    """The decimal sign: as the user says, as most values show, as the table's other columns have it."""
     if said := clues.decimal:
         # A column in which nothing is written as the user says can be about another country.
         return said if look.decimal is None or (look.signed & look.fits(said)).any() else look.decimal
     if look.decimal and look.is_sure:
         return look.decimal
-    if look.decimal:
-        return _shown_by_few(name, look, clues)
     if not look.doubtful.any():
         return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
-    if found := clues.decimal_elsewhere():
-        return found
-    sign = "comma" if (look.doubtful & look.matches(",")).any() else "point"
+    found = clues.decimal_elsewhere()
+    doubtful_commas = look.doubtful & look.matches(",")
     # As every program writes. Who has points between thousands has no commas between cells.
-    if sign == "point" and (clues.delimiter == "," or not _may_be_thousands(look)):
-        return "."
-    shown = look.example(look.doubtful & look.matches("," if sign == "comma" else r"\."))
+    if found is None and not doubtful_commas.any():
+        usual = look.decimal == "." or clues.delimiter == "," or not _may_be_thousands(look)
+        found = "." if usual else None
+    if found and look.decimal in (None, found):
+        return found
+    sign = "comma" if doubtful_commas.any() else "point"
+    shown = look.example(doubtful_commas if doubtful_commas.any() else look.doubtful)
     raise InputError(
         f"{clues.table}: in column {name!r} the {sign} of {shown} may stand before decimals or between "
         "thousands. Say which sign stands before decimals, a comma or a point.",
@@ -167,25 +138,6 @@ def _may_be_thousands(look: WrittenNumbers) -> bool:
     small = look.matches("^[0-9]{1,3}$")
     numbers = int(np.count_nonzero(look.fits(".")))
     return int(look.doubtful.sum()) >= _FEW and int(np.count_nonzero(look.doubtful | small)) == numbers
-
-
-def _shown_by_few(name: str, look: WrittenNumbers, clues: Clues) -> str:
-    """The sign that a few values show, where the others are read no differently without them."""
-    assert look.decimal is not None
-    usual = clues.decimal_elsewhere() or ("." if not (look.doubtful & look.matches(",")).any() else None)
-    if usual == look.decimal:
-        return usual
-    one, few = (
-        look.example(look.doubtful),
-        look.example(look.fits(look.decimal) & ~look.doubtful & look.signed),
-    )
-    raise InputError(
-        f"{clues.table}: in column {name!r} only a few values, like {few}, show the decimal sign, and most, "
-        f"like {one}, mean another number with each. Say which one it is, a comma or a point.",
-        "ambiguous",
-        setting="decimal",
-        column=name,
-    )
 
 
 def _not_as_said(name: str, example: str, said: str, setting: str, clues: Clues) -> InputError:
@@ -240,9 +192,8 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
             "conflict",
             column=name,
         )
-    usual = "dmy" if look.dotted else clues.order_elsewhere()  # nobody writes points after the month
-    if usual and look.order in (None, usual):
-        return usual
+    if look.dotted and look.order in (None, "dmy"):  # nobody writes points after the month
+        return "dmy"
     either = look.fits("dmy") & look.fits("mdy")
     shown = look.text[int(np.flatnonzero(either)[0])].as_py()
     raise InputError(
@@ -258,31 +209,29 @@ _SHOWN = 3  # values in a sentence
 
 
 def require_notation(table: str, columns: Any, notations: Iterable[Notation]) -> None:
-    """Raise where a column (of a pyarrow table) shows that it is written in another way than the first."""
+    """Raise where dates of a later table (pyarrow) have the month first and those of the first the day."""
     for notation in notations:
-        values = columns[notation.column]
-        other = notation.other(values) if is_text(values) else None
-        if other:
+        if not isinstance(notation, DateNotation) or not is_text(columns[notation.column]):
+            continue
+        look = WrittenDates.of(columns[notation.column])
+        if not notation.is_plain and look.order not in (None, notation.order):
             raise InputError(
-                f"{table}: column {notation.column!r} has {other}, and was read with {notation.usual} from "
-                "the first table. Write it as there.",
+                f"{table}: column {notation.column!r} has dates in the order {look.order}, and the first "
+                f"table had {notation.order}. Write it as there.",
                 "conflict",
                 column=notation.column,
             )
 
 
-def require_readable(table: str, column: Column, usual: str, values: Any, rows: np.ndarray) -> None:
-    """Raise where most values that are there, those in some rows, are not of the column's kind.
-
-    ``usual``: what they were in the first table.
-    """
+def require_readable(table: str, column: Column, values: Any, rows: np.ndarray) -> None:
+    """Raise where most values of a later table, those in some rows, are not of the column's kind."""
     values = one_array(values)
     written = texts(values) if is_text(values) else values
     there = len(written) - written.null_count
     if 2 * len(rows) > there:
         raise InputError(
             f"{table}: column {column.name!r} has no {column.kind} in {len(rows):,} of {there:,} values but "
-            f"{shown(values, rows)}, and was read with {usual} from the first table. Write it as there.",
+            f"{shown(values, rows)}. Write it as in the first table.",
             "conflict",
             column=column.name,
         )
@@ -295,36 +244,22 @@ def shown(values: Any, rows: np.ndarray) -> str:
 
 
 def new_categories(table: str, columns: Any, of: Iterable[Column]) -> tuple[str, ...]:
-    """Notes on values of categories that the first table did not have; warnings where these are many."""
-    found = (
-        _new_values(table, column, columns[column.name]) for column in of if isinstance(column, Category)
-    )
-    return tuple(note for note in found if note)
-
-
-def _new_values(table: str, column: Category, values: Any) -> str | None:
-    """What is said of one column."""
-    written = texts(values)
-    there = written.drop_null()
-    new = written.filter(pa.array(np.diff(column.encode(values).indptr) == 0)).drop_null()
-    if not len(new):
-        return None
-    distinct = pc.unique(new).to_pylist()
-    some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
-    rare = " or rare" if column.others else ""
-    counts = "count as none" if len(new) > 1 else "counts as none"
-    are = "are" if len(new) > 1 else "is"
-    note = f"{column.name}: {len(new):,} of {len(there):,} values {are} new{rare} ({some}) and {counts}"
-    known = {_folded(value): value for value in reversed(column.values)}
-    twin = next((value for value in distinct if _folded(value) in known), None)
-    if twin is not None:
-        warn(f"{table}: {note}. Write them as the first table did: {known[_folded(twin)]!r} for {twin!r}.")
-    elif 2 * len(new) > len(there):
-        shown = ", ".join(map(repr, column.values[:_SHOWN])) + (", …" if len(column.values) > _SHOWN else "")
-        warn(f"{table}: {note}. The first table had {shown}.")
-    return f"{table}: {note}"
-
-
-def _folded(text: str) -> str:
-    """Without case and blanks."""
-    return "".join(text.casefold().split())
+    """Notes on values of categories that the first table did not have; warnings where most are new."""
+    notes = []
+    for column in of:
+        if not isinstance(column, Category):
+            continue
+        written = texts(columns[column.name])
+        there = len(written) - written.null_count
+        is_new = np.diff(column.encode(columns[column.name]).indptr) == 0
+        new = written.filter(pa.array(is_new)).drop_null()
+        if len(new):
+            distinct = pc.unique(new).to_pylist()
+            some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
+            note = (
+                f"{table}: {column.name}: new values in {len(new):,} of {there:,} rows, taken as none: {some}"
+            )
+            notes.append(note)
+            if 2 * len(new) > there:
+                warn(f"{note}. Write them as in the first table.")
+    return tuple(notes)

@@ -31,7 +31,6 @@ _VALUE = (
 )
 _DATE = "^(?P<a>[0-9]{1,2})(?P<mark>[/.-])(?P<b>[0-9]{1,2})[/.-](?P<year>[0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[T ].*)?$"
-_SIGNS = {".": "point", ",": "comma"}
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 _UNREADABLE = "(no number)"  # in place of what is none, lest it be read otherwise than the column is
 
@@ -57,15 +56,6 @@ class Notation(Config):
 
     def plain(self, values: Any) -> Any:
         """Values as programs write them: a large_string array."""
-        raise NotImplementedError
-
-    @property
-    def usual(self) -> str:
-        """What it is, in words."""
-        raise NotImplementedError
-
-    def other(self, values: Any) -> str | None:
-        """What a column of text shows that this is not, in words; None where it shows nothing else."""
         raise NotImplementedError
 
 
@@ -113,24 +103,6 @@ class NumberNotation(Notation):
             return np.zeros(len(look.text), bool)
         return look.doubtful & look.matches(f"[{mark}]")
 
-    def other(self, values: Any) -> str | None:
-        """Another decimal sign, or a sign that may be one."""
-        look = WrittenNumbers.of(values)
-        sign = "," if self.decimal == "." else "."
-        strange = look.fits(sign) & ~look.fits(self.decimal)
-        if look.decimal == sign and (look.doubtful.any() or strange.sum() > (1 - MOSTLY) * look.there):
-            return f"a decimal {_SIGNS[sign]} ({look.example(strange)})"
-        doubted = self._doubted(look)
-        if 2 * doubted.sum() <= look.there:
-            return None
-        shown = look.example(doubted)
-        return f"numbers like {shown}, with a {_SIGNS[sign]} before decimals or between thousands"
-
-    @property
-    def usual(self) -> str:
-        """What it is, in words."""
-        return f"a decimal {_SIGNS[self.decimal]}{f' and {self.unit}' if self.unit else ''}"
-
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
         between = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
@@ -164,21 +136,8 @@ class DateNotation(Notation):
             written = pc.coalesce(written, _joined(pc.extract_regex(text, _DATE), "year", month, day))
         return pc.coalesce(written, text).cast(pa.large_string())
 
-    def other(self, values: Any) -> str | None:
-        """Days where months should stand."""
-        look = WrittenDates.of(values)
-        if self.order == "ymd" or look.order in (None, self.order):
-            return None
-        shown = look.text[int(np.flatnonzero(look.written & ~look.fits(self.order))[0])].as_py()
-        return f"dates with the {_FIRST[look.order]} first ({shown})"
-
-    @property
-    def usual(self) -> str:
-        """What it is, in words."""
-        return f"dates with the {_FIRST[self.order]} first"
-
     def __str__(self) -> str:
-        return f"{self.column}: {self.usual}"
+        return f"{self.column}: dates with the {_FIRST[self.order]} first"
 
 
 def _joined(parts: Any, year: str, month: str, day: str) -> Any:

@@ -13,7 +13,6 @@ MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are
 PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+(\.0+)?$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
-_TIME = r"^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}[T ]+[0-9:]*[1-9]"  # other than midnight
 _LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
 # What Excel writes where a formula fails.
@@ -96,17 +95,6 @@ def days(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return x, _booleans(text.is_valid()) & np.isnan(x)
 
 
-def have_times(values: Any) -> bool:
-    """Whether dates have a time of day beside them, other than midnight."""
-    values = one_array(values)
-    if pa.types.is_timestamp(values.type):
-        midnight = pc.floor_temporal(values, unit="day")
-        return pc.any(pc.not_equal(values, midnight)).as_py() is True
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        return False
-    return pc.any(pc.match_substring_regex(texts(values), _TIME)).as_py() is True
-
-
 def unreadable_flags(values: Any) -> np.ndarray:
     """Which values are there but neither yes nor no: booleans."""
     return _booleans(texts(values).is_valid()) & np.isnan(flags(values))
@@ -139,10 +127,14 @@ def vectors(name: str, values: Any, width: int | None = None) -> np.ndarray:
         at = pc.index(pc.not_equal(lengths, width).fill_null(False), True).as_py()
         raise InputError(
             f"column {name!r}, value {at} from 0: {lengths[at].as_py()} numbers where others have {width}. "
-            "Give all lists one length, or leave the column out of features."
+            "Give all lists one length, or leave the column out of features.",
+            "shape",
+            column=name,
         )
     if not width:
-        raise InputError(f"column {name!r}: its lists are empty. Leave it out of features.")
+        raise InputError(
+            f"column {name!r}: its lists are empty. Leave it out of features.", "too-few", column=name
+        )
     x = np.full((n, width or 0), np.nan)
     there = _booleans(values.is_valid())
     flat = pc.list_flatten(values.drop_null()) if there.any() else pa.array([], pa.float64())
