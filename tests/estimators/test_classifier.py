@@ -112,16 +112,6 @@ def test_validation_class_without_training_nodes_is_always_wrong():
     assert 0 < model.history_["validation_accuracy"].max() <= possible + 1e-9
 
 
-def test_model_that_knows_names_scores_numbers(tmp_path):
-    named = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, class_names=("a", "b", "c"))
-    names = np.array(named.class_names)[LABELS]
-    model = quick().fit(SPLIT.train, names, graph=named, validation=SPLIT.validation)
-    truth = CLUSTERS.labels[SPLIT.test]
-    assert (
-        model.score(SPLIT.test, truth) == model.score(SPLIT.test, np.array(named.class_names)[truth]) > 0.75
-    )
-
-
 @pytest.mark.parametrize(
     ("settings", "code", "setting"),
     [
@@ -179,11 +169,6 @@ def test_values_out_of_range_are_refused_in_fit(settings):
 def test_nodes_and_classes_that_do_not_match_are_refused(nodes, labels, more, code):
     with refused(code):
         quick(epochs=1).fit(np.array(nodes), labels, graph=CLUSTERS, **more)
-
-
-def test_a_column_of_nodes_is_a_list():
-    model = fitted(epochs=2)
-    assert np.array_equal(model.predict(SPLIT.test[:5, None]), model.predict(SPLIT.test[:5]))
 
 
 def test_k3_reaches_its_figure_on_cora(cora):

@@ -85,14 +85,6 @@ def test_own_map_and_kernel_take_the_place_of_the_variants():
         predictor("gae", map=kn.maps.GAT(), training={"input_dropout": 0.5}).fit(CLUSTERS)
 
 
-def test_settings_reach_training():
-    settings = {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "patience": 2}
-    training = predictor("gae", learning_rate=0.5, training=settings).fit(CLUSTERS).model_.training
-    assert training == kn.Training(epochs=5, learning_rate=0.5, **settings)
-    last = predictor("gae", training={"selection": "last"}).fit(CLUSTERS).model_
-    assert last.kept_epochs.tolist() == [5]
-
-
 def test_a_map_without_parameters_serves_every_replica():
     smoother = {"map": kn.maps.Smoother(), "replicas": 2}
     links = predictor("auto", epochs=3, **smoother).fit(CLUSTERS)

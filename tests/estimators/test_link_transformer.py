@@ -1,7 +1,6 @@
 """Vectors from links alone: no label is read, every edge trains, scikit-learn's tools take it as it is."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
-from sklearn.utils.estimator_checks import check_estimator
 
 import kernode as kn
 from graphs import CLUSTERS
@@ -110,42 +108,6 @@ def test_a_pipeline_learns_from_few_labels():
     pipeline = make_pipeline(transformer(), LogisticRegression(C=10))
     pipeline.fit(train, GRAPH.labels[:30], linkkerneltransformer__graph=GRAPH)
     assert pipeline.score(test, GRAPH.labels[30:]) > 0.8
-
-
-class OnGraph(kn.LinkKernelTransformer):
-    """With a graph of its own, for scikit-learn's checks, which give none."""
-
-    def fit(self, X=None, y=None, *, graph=CLUSTERS):
-        return super().fit(X, y, graph=graph)
-
-    def fit_transform(self, X, y=None, *, graph=CLUSTERS):
-        return super().fit_transform(X, y, graph=graph)
-
-
-# Nodes are one list: these slice or count columns of X, of which they have just left one.
-OF_COLUMNS = {
-    "check_dont_overwrite_parameters",
-    "check_dict_unchanged",
-    "check_estimator_sparse_array",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
-    "check_fit2d_predict1d",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_n_features_in",
-    "check_n_features_in_after_fitting",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-}
-
-
-def test_scikit_learns_checks_pass_but_for_those_with_a_reason():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks warn of what they try
-        results = check_estimator(OnGraph(epochs=2, device="cpu"), on_fail=None, on_skip=None)
-    assert {one["check_name"] for one in results if one["status"] == "failed"} == OF_COLUMNS
-    assert "check_estimator_cloneable" in {one["check_name"] for one in results if one["status"] == "passed"}
 
 
 def test_frames_have_the_nodes_rows_and_named_columns(fitted):

@@ -1,4 +1,4 @@
-"""Training on the classes of nodes: which nodes train and validate, what labels reach, what is selected by."""
+"""Training on the classes of nodes: which nodes train and validate, what labels reach, what selects."""
 
 from dataclasses import replace
 
