@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 import kernode as kn
@@ -47,25 +45,6 @@ def test_ensemble_is_the_mean_over_replicas_and_its_gram_feeds_a_kernel_machine(
     assert np.linalg.eigvalsh(gram.astype(float)).min() > -1e-4
     svc = SVC(kernel="precomputed").fit(gram, LABELS)
     assert svc.score(model.kernel_.gram(SPLIT.test, SPLIT.train), CLUSTERS.labels[SPLIT.test]) > 0.8
-
-
-def test_clone_and_parameters_follow_scikit_learn():
-    model = quick(variant="k1", map=kn.maps.HopMLP((4,), 3), kernel=kn.kernels.RBF(2.0))
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert copy.set_params(hops=3).hops == 3
-    with pytest.raises(NotFittedError):
-        copy.predict([0])
-    with pytest.raises(NotFittedError):
-        _ = copy.kernel_
-
-
-def test_own_map_kernel_and_objective_replace_the_variants():
-    loss = {"objective": "kernel", "triplets": 300}
-    model = fitted(map=kn.maps.HopMLP((6,), 5, hops=1), kernel=kn.kernels.RBF(0.5), loss=loss, hops=3)
-    assert model.model_.method.map == kn.maps.HopMLP((6,), 5, hops=3)
-    assert model.kernel_.base == kn.kernels.RBF(0.5)
-    assert model.score(SPLIT.test, CLUSTERS.labels[SPLIT.test]) > 0.7
 
 
 def test_classes_may_have_names():

@@ -64,8 +64,8 @@ LINKS = """positive_only_tag_during_fit fit_score_takes_y estimators_overwrite_p
     dont_overwrite_parameters estimators_fit_returns_self readonly_memmap_input n_features_in_after_fitting
     estimators_dtypes dtype_object pipeline_consistency estimators_nan_inf estimators_pickle n_features_in
     f_contiguous_array_estimator classifier_data_not_an_array classifiers_one_label classifiers_classes
-    classifiers_train supervised_y_2d decision_proba_consistency methods_sample_order_invariance fit_idempotent
-    methods_subset_invariance fit2d_1sample dict_unchanged fit2d_predict1d"""
+    classifiers_train supervised_y_2d decision_proba_consistency methods_sample_order_invariance
+    methods_subset_invariance fit2d_1sample dict_unchanged fit2d_predict1d fit_idempotent"""
 # A sparse matrix may be an adjacency: the sentence names from_scipy.
 SPARSE = "estimator_sparse_tag estimator_sparse_array estimator_sparse_matrix"
 EXPECTED = {

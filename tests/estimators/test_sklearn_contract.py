@@ -92,13 +92,6 @@ def test_every_other_form_is_refused(nodes):
             use(nodes)
 
 
-def test_names_of_a_graph_without_names_are_refused():
-    model = fitted(graph=PLAIN, epochs=1)
-    for use in (model.predict, model.kernel_.gram):
-        with pytest.raises(InputError):
-            use(["node-001"])
-
-
 def test_classes_may_be_a_column_and_must_be_there():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         column = classifier().fit(SPLIT.train, LABELS[:, None], graph=GRAPH)

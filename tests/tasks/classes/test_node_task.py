@@ -267,12 +267,6 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone(select
         assert np.abs(found[i] - expected[0]).max() < 1e-8
 
 
-def test_settings_must_fit_the_stack():
-    method = replace(JOINT, loss=kn.losses.Hinge(margin=(0.1, 0.2)), map=replace(JOINT.map, outputs=3))
-    with pytest.raises(kn.InputError):
-        trained(method, seeds=(0, 1, 2))
-
-
 def test_smoother_has_nothing_to_learn_but_classifies():
     task = {"seeds": (0, 1), "nodes": labelled_nodes(split_seeds=(0, 1))}
     model = fitted(METHODS["smoother"], replace(SHORT, epochs=50), **task)
