@@ -64,7 +64,9 @@ def draw(stem: Path) -> list[Path]:
             for room, share in zip(row, shares, strict=True):
                 _room(axes, room, left, bottom, unit * share)
                 left += unit * share + 1.2
-        axes.text(1, 10 * len(rows) + 2.2, "a package imports only from packages below it", color=QUIET, fontsize=8)
+        axes.text(
+            1, 10 * len(rows) + 2.2, "a package imports only from packages below it", color=QUIET, fontsize=8
+        )
         axes.text(99, 10 * len(rows) + 2.2, "blue: the paper", color=COLOURS[0], fontsize=8, ha="right")
         return write_figure(figure, stem)
 
