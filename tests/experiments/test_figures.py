@@ -128,7 +128,7 @@ def test_t_sne_repeats_bit_for_bit_with_the_same_seed(after, nodes, embedded):
 def test_a_kernel_that_does_not_normalise_is_normalised_for_figures(after, nodes):
     on = after.on
     model = SimpleNamespace(g=on.g, place=on.place, kernel=SimpleNamespace(base=Linear()))
-    plain = NodeRun(SimpleNamespace(on=model))
+    plain = NodeRun(model, [], {})
     assert np.array_equal(plain.embeddings(nodes), after.embeddings(nodes))
     assert np.linalg.norm(plain.embeddings(nodes), axis=-1) == pytest.approx(1)
 

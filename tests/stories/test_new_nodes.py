@@ -106,9 +106,7 @@ def test_nodes_without_features_are_not_passed_over(packages):
     answer = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv")
     assert answer.status == 0
     assert "kernode: warning: edges mention 10 nodes that are not listed, without features" in answer.err
-    assert (
-        "kernode extend model.safetensors --graph DATA --nodes new.csv --edges new-imports.csv" in answer.err
-    )
+    assert "kernode extend model.safetensors" in answer.err
     assert packages.kernode("predict model.safetensors imports.csv --nodes packages.csv").err == ""
 
 
@@ -137,7 +135,7 @@ def test_a_whole_graph_and_a_foreign_one_are_taken_as_such_and_said(packages):
     packages.table("strange-imports.csv", ("source", "target"), [("x", "y")])
     answer = packages.kernode("predict model.safetensors strange-imports.csv --nodes strange.csv")
     assert [*rows(answer.out)] == ["x", "y"]
-    assert "none of the nodes is among the 60 of 'imports'" in answer.err
+    assert "0 of the 2 nodes are among the 60 of 'imports'" in answer.err
 
 
 def test_the_grown_model_is_kept_and_grows_on(packages):

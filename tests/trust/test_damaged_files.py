@@ -74,7 +74,7 @@ def kinds(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNODE_CACHE", str(folder / "cache"))
         train, labels = np.arange(18), GRAPH.labels[:18]
-        trained(METHODS["joint"], replace(SHORT, epochs=3), checkpoint=Checkpoint(folder / "checkpoint"))
+        trained(METHODS["joint"], replace(SHORT, epochs=3), callbacks=(Checkpoint(folder / "checkpoint"),))
         model = kn.NodeKernelClassifier("k3", hidden=4, epochs=3)
         model.fit(train, labels, graph=GRAPH, validation=np.arange(18, 24))
         links = kn.LinkPredictor("kernel", epochs=2).fit(GRAPH)
