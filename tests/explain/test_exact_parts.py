@@ -19,7 +19,7 @@ from refusals import refused
 from tasks import DOUBLE
 
 SUMS = [one for one in parts.MAPS if isinstance(one, NeighbourSum)]
-OTHERS = [one for one in parts.MAPS if not isinstance(one, NeighbourSum)]
+OTHERS = [one for one in parts.MAPS if not isinstance(one.unwrapped, NeighbourSum)]
 R = 2
 
 
