@@ -1,6 +1,6 @@
 """Draw docs/images/rooms.svg and .png from the layers in pyproject.toml: `python scripts/draw_rooms.py`.
 
-The picture shows what the layer check enforces: a room imports only from rooms below it.
+The picture shows what the layer check enforces: a package imports only from packages below it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ ROOT = Path(__file__).parents[1]
 # What is in each room, in a few words, and what of the paper.
 ROOMS = {
     "cli": ("kernode fit, predict, links, …", ""),
-    "search": ("compare, tune, estimate", ""),
-    "loading": ("load_model", ""),
-    "show": ("pictures, the report, the explorer", ""),
-    "node_classification": ("task · method · trainer · model · variants · estimator", "Table 2"),
-    "link_prediction": ("task · method · trainer · model · variants · estimator", "Eqs. 14-15"),
-    "explain": ("neighbours, hops, features, pairs: exact parts", ""),
-    "training": ("settings, the loop, checkpoints", ""),
+    "search": ("tune, compare, cost", ""),
+    "viz": ("pictures, the report, the explorer", ""),
+    "estimators": ("NodeKernelClassifier, LinkPredictor, …; load_model", ""),
+    "explain": ("neighbours, hops, features, pairs: exact parts; what if", ""),
+    "tasks": ("classes of nodes, links: task · method · model · variants", "Table 2, Eqs. 14-15"),
+    "models": ("Task, Model, choice among candidates, files", ""),
+    "training": ("settings, the loop, stopping, callbacks, checkpoints", ""),
     "losses": ("hinge, squared, logistic, softmax, joint, links; triplets", "Eqs. 3-4, 8-10"),
     "kernels": ("linear, RBF, …; node kernel, graph kernel, GP", "K = k_base(g, g), Eq. 1"),
-    "maps": ("HopMLP, Smoother, GCN, GAT, …; layers they share", "g, Eqs. 5-7, 13"),
+    "maps": ("HopMLP, Diffusion, GCN, GAT, …; layers they share", "g, Eqs. 5-7, 13"),
     "hops": ("Ā, exact hops, the hop operator and its cost", "Ā^h ⊙ M^(h)"),
     "io": ("data sets, files, tables, splits", ""),
     "graph": ("Graph, neighbourhoods, growth", ""),
@@ -34,11 +34,12 @@ ROOMS = {
     "compute": ("places, sparse products, draws, Adam, GPU", ""),
     "storage": ("whole files", ""),
     "config": ("parts as JSON", ""),
-    "progress": ("who is told", ""),
-    "errors": ("one sentence each", ""),
+    "progress": ("messages", ""),
+    "descriptions": ("variants in words", ""),
+    "errors": ("code, fields, one sentence", ""),
     "version": ("", ""),
 }
-PAPER = ("hops", "maps", "kernels", "losses", "node_classification", "link_prediction")
+PAPER = ("hops", "maps", "kernels", "losses", "tasks")
 
 
 def layers() -> list[list[str]]:
@@ -63,7 +64,9 @@ def draw(stem: Path) -> list[Path]:
             for room, share in zip(row, shares, strict=True):
                 _room(axes, room, left, bottom, unit * share)
                 left += unit * share + 1.2
-        axes.text(1, 10 * len(rows) + 2.2, "a room imports only from rooms below it", color=QUIET, fontsize=8)
+        axes.text(
+            1, 10 * len(rows) + 2.2, "a package imports only from packages below it", color=QUIET, fontsize=8
+        )
         axes.text(99, 10 * len(rows) + 2.2, "blue: the paper", color=COLOURS[0], fontsize=8, ha="right")
         return write_figure(figure, stem)
 

@@ -146,9 +146,9 @@ class KLED(NodeMethod):
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Of all nodes at once, since the kernel diffuses over all of them."""
-        if "probabilities" not in on.kept:
-            on.kept["probabilities"] = self._all_probabilities(on)
-        return np.take_along_axis(on.kept["probabilities"], nodes[..., None], axis=1)
+        if "probabilities" not in on.cache:
+            on.cache["probabilities"] = self._all_probabilities(on)
+        return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
 
     def _all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
         """r × n × c: shares for sums, a softmax of the SVC's decisions."""

@@ -26,7 +26,7 @@ PARTS = ("A map", "A kernel", "A loss", "A data set", "A command")
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The package with all five additions."""
+    """The package with all additions."""
     folder = tmp_path_factory.mktemp("copy")
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, folder / "src" / "kernode", ignore=without)
@@ -55,6 +55,14 @@ def test_a_part_is_one_new_file_and_at_most_one_line_of_ours(title):
     touched = LINE.findall(section)
     assert len(touched) <= 1
     assert all(line.count("\n") == 1 for _, line in touched)
+
+
+def test_a_task_is_its_own_file_an_estimator_and_one_line_of_ours():
+    section = SECTIONS["A task"]
+    places = [Path(path).parent.name for path, _ in NEW.findall(section)]
+    assert places == ["tasks", "estimators"]
+    ((_, line),) = LINE.findall(section)
+    assert line.count("\n") == 1
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 import kernode as kn
@@ -49,25 +47,6 @@ def test_ensemble_is_the_mean_over_replicas_and_its_gram_feeds_a_kernel_machine(
     assert svc.score(model.kernel_.gram(SPLIT.test, SPLIT.train), CLUSTERS.labels[SPLIT.test]) > 0.8
 
 
-def test_clone_and_parameters_follow_scikit_learn():
-    model = quick(variant="k1", map=kn.maps.HopMLP((4,), 3), kernel=kn.kernels.RBF(2.0))
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert copy.set_params(hops=3).hops == 3
-    with pytest.raises(NotFittedError):
-        copy.predict([0])
-    with pytest.raises(NotFittedError):
-        _ = copy.kernel_
-
-
-def test_own_map_kernel_and_objective_replace_the_variants():
-    loss = {"objective": "kernel", "triplets": 300}
-    model = fitted(map=kn.maps.HopMLP((6,), 5, hops=1), kernel=kn.kernels.RBF(0.5), loss=loss, hops=3)
-    assert model.model_.method.map == kn.maps.HopMLP((6,), 5, hops=3)
-    assert model.kernel_.base == kn.kernels.RBF(0.5)
-    assert model.score(SPLIT.test, CLUSTERS.labels[SPLIT.test]) > 0.7
-
-
 def test_classes_may_have_names():
     names = np.array(["red", "green", "blue"])
     model = quick().fit(
@@ -110,16 +89,6 @@ def test_validation_class_without_training_nodes_is_always_wrong():
     assert model.classes_.tolist() == [0, 1]
     possible = 100 * (CLUSTERS.labels[SPLIT.validation] < 2).mean()
     assert 0 < model.history_["validation_accuracy"].max() <= possible + 1e-9
-
-
-def test_model_that_knows_names_scores_numbers(tmp_path):
-    named = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, class_names=("a", "b", "c"))
-    names = np.array(named.class_names)[LABELS]
-    model = quick().fit(SPLIT.train, names, graph=named, validation=SPLIT.validation)
-    truth = CLUSTERS.labels[SPLIT.test]
-    assert (
-        model.score(SPLIT.test, truth) == model.score(SPLIT.test, np.array(named.class_names)[truth]) > 0.75
-    )
 
 
 @pytest.mark.parametrize(
@@ -179,11 +148,6 @@ def test_values_out_of_range_are_refused_in_fit(settings):
 def test_nodes_and_classes_that_do_not_match_are_refused(nodes, labels, more, code):
     with refused(code):
         quick(epochs=1).fit(np.array(nodes), labels, graph=CLUSTERS, **more)
-
-
-def test_a_column_of_nodes_is_a_list():
-    model = fitted(epochs=2)
-    assert np.array_equal(model.predict(SPLIT.test[:5, None]), model.predict(SPLIT.test[:5]))
 
 
 def test_k3_reaches_its_figure_on_cora(cora):

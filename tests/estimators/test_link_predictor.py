@@ -8,14 +8,10 @@ from sklearn.exceptions import NotFittedError
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.compute.draws import Draws
 from kernode.errors import FileError, InputError
 from kernode.io.edge_split import is_edge
 from kernode.tasks.links.method import LinkMethod
-from kernode.training.checkpoint import Checkpoint
-from parts import LINK_METHODS
 from refusals import refused
-from tasks import DOUBLE, CutAt, PowerCutError
 
 SPLIT = kn.split_edges(CLUSTERS, 0)
 DATA = "synthetic:nodes=120,degree=6,classes=3,features=8,seed=1"
@@ -85,14 +81,6 @@ def test_own_map_and_kernel_take_the_place_of_the_variants():
         predictor("gae", map=kn.maps.GAT(), training={"input_dropout": 0.5}).fit(CLUSTERS)
 
 
-def test_settings_reach_training():
-    settings = {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "patience": 2}
-    training = predictor("gae", learning_rate=0.5, training=settings).fit(CLUSTERS).model_.training
-    assert training == kn.Training(epochs=5, learning_rate=0.5, **settings)
-    last = predictor("gae", training={"selection": "last"}).fit(CLUSTERS).model_
-    assert last.kept_epochs.tolist() == [5]
-
-
 def test_a_map_without_parameters_serves_every_replica():
     smoother = {"map": kn.maps.Smoother(), "replicas": 2}
     links = predictor("auto", epochs=3, **smoother).fit(CLUSTERS)
@@ -102,18 +90,6 @@ def test_a_map_without_parameters_serves_every_replica():
     assert learned.score_pairs([(0, 1)]).shape == (1,)
     plain = predictor("gae", kernel=kn.kernels.Linear(), epochs=None, **smoother).fit(CLUSTERS)
     assert plain._on_graph.logits([(0, 1)]).shape == (2, 1)
-
-
-def test_interrupted_predictor_goes_on_to_the_same_parameters(tmp_path):
-    path, settings = tmp_path / "c.safetensors", {"epochs": 9, "replicas": 2, "training": {"precision": 64}}
-    whole = predictor("kernel", **settings).fit(CLUSTERS)
-    with pytest.raises(PowerCutError):
-        predictor("kernel", **settings, callbacks=[Checkpoint(path, every=2), CutAt(4)]).fit(CLUSTERS)
-    resumed = predictor("kernel", **settings, callbacks=Checkpoint(path, resume=True)).fit(CLUSTERS)
-    assert all(
-        torch.equal(resumed.model_.parameters[key], value) for key, value in whole.model_.parameters.items()
-    )
-    assert np.array_equal(resumed.history_["loss"], whole.history_["loss"])
 
 
 def test_nodes_of_links_have_names():
@@ -130,23 +106,6 @@ def test_nodes_of_links_have_names():
     assert np.array_equal(links.kernel_.gram(["v3", "v4"]), plain.kernel_.gram([3, 4]))
 
 
-def test_scaled_logits_are_a_k_plus_b():
-    method = LINK_METHODS["rbf"]
-    prepared = method.map.prepare(SPLIT.graph, DOUBLE)
-    start = method.initial(prepared, Draws(torch.tensor([0, 1])), DOUBLE)
-    parameters = start | {
-        "log_scale": torch.tensor([0.3, -1.0]).double(),
-        "offset": torch.tensor([2.0, -5.0]).double(),
-    }
-    embedded, _ = method.embed(parameters, prepared)
-    pairs = torch.tensor([[[0, 1], [2, 3]]])
-    kernel = method.kernel.gram(embedded, embedded, {"log_gamma": parameters["kernel.log_gamma"]})
-    for r in range(2):
-        for t, (u, v) in enumerate(((0, 1), (2, 3))):
-            expected = parameters["log_scale"][r].exp() * kernel[r, u, v] + parameters["offset"][r]
-            assert torch.allclose(method.logits(parameters, embedded, pairs)[r, t], expected)
-
-
 def test_loaded_predictor_scores_evaluates_and_learns_the_same(tmp_path):
     links = predictor("kernel", replicas=2).fit(CLUSTERS)
     again = kn.load_model(links.save(tmp_path / "l.safetensors"), graph=CLUSTERS)
@@ -158,15 +117,6 @@ def test_loaded_predictor_scores_evaluates_and_learns_the_same(tmp_path):
     settings = again.get_params()
     assert (settings["variant"], settings["replicas"], settings["training__epochs"]) == ("kernel", 2, 5)
     assert np.array_equal(again.fit(CLUSTERS).score_pairs(SPLIT.test), links.score_pairs(SPLIT.test))
-
-
-@pytest.mark.parametrize("data", [DATA, "cora"])
-def test_graph_of_a_known_name_is_found_again(data, tmp_path):
-    graph, _ = kn.load(data)
-    links = predictor(epochs=2, random_state=3).fit(graph)
-    again = kn.load_model(links.save(tmp_path / "l.safetensors"))
-    assert np.array_equal(again.score_pairs(links.split_.test), links.score_pairs(links.split_.test))
-    assert again.evaluate() == links.evaluate()
 
 
 def test_a_graph_that_is_nowhere_must_be_given(tmp_path):

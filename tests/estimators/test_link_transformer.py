@@ -1,23 +1,18 @@
 """Vectors from links alone: no label is read, every edge trains, scikit-learn's tools take it as it is."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
-from sklearn.utils.estimator_checks import check_estimator
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.kernels import RBF
-from kernode.maps import GCN
 from kernode.metrics.ranking import retrieval
 from refusals import refused
 
@@ -43,20 +38,6 @@ def test_labels_change_no_bit(fitted):
     np.testing.assert_array_equal(transformer(replicas=2).fit_transform(UNLABELLED), vectors)
     again = transformer(replicas=2).fit(NAMES, np.arange(120) % 5, graph=GRAPH)  # y of whatever kind
     np.testing.assert_array_equal(again.transform(NAMES), vectors)
-
-
-def test_another_seed_gives_other_vectors_and_the_same_seed_the_same(fitted):
-    second = transformer(random_state=1).fit_transform(GRAPH)
-    np.testing.assert_array_equal(transformer(random_state=1).fit_transform(GRAPH), second)
-    # Replica 1 of a stack has seed 0 + 1, and its half of the vectors is divided by √2.
-    np.testing.assert_allclose(fitted.transform(None)[:, 512:] * np.sqrt(2), second, atol=2e-6)
-    assert not np.allclose(fitted.transform(None)[:, :512] * np.sqrt(2), second, atol=0.01)
-
-
-def test_dot_products_of_vectors_are_the_kernel(fitted):
-    vectors = fitted.transform(None)
-    np.testing.assert_allclose(vectors @ vectors.T, fitted.kernel_.gram(), atol=1e-6)
-    np.testing.assert_allclose((vectors**2).sum(axis=1), 1, atol=1e-6)
 
 
 def test_nodes_of_a_class_are_found_better_than_by_their_features():
@@ -95,57 +76,11 @@ def test_a_variant_that_chooses_its_epoch_runs_them_all():
 # ---- scikit-learn
 
 
-def test_settings_are_cloned_set_and_nested():
-    model = transformer(kernel=RBF(2.0), replicas=3)
-    assert clone(model).get_params() == model.get_params()
-    assert model.set_params(kernel__gamma=0.5, epochs=2).kernel == RBF(0.5)
-    assert transformer(map=GCN((4,), 6)).fit_transform(GRAPH).shape == (120, 6)
-    for use in (lambda m: m.transform([0]), lambda m: m.kernel_, lambda m: m.get_feature_names_out()):
-        with pytest.raises(NotFittedError):
-            use(clone(model))
-
-
 def test_a_pipeline_learns_from_few_labels():
     train, test = NAMES[:30], NAMES[30:]
     pipeline = make_pipeline(transformer(), LogisticRegression(C=10))
     pipeline.fit(train, GRAPH.labels[:30], linkkerneltransformer__graph=GRAPH)
     assert pipeline.score(test, GRAPH.labels[30:]) > 0.8
-
-
-class OnGraph(kn.LinkKernelTransformer):
-    """With a graph of its own, for scikit-learn's checks, which give none."""
-
-    def fit(self, X=None, y=None, *, graph=CLUSTERS):
-        return super().fit(X, y, graph=graph)
-
-    def fit_transform(self, X, y=None, *, graph=CLUSTERS):
-        return super().fit_transform(X, y, graph=graph)
-
-
-# Nodes are one list: these slice or count columns of X, of which they have just left one.
-OF_COLUMNS = {
-    "check_dont_overwrite_parameters",
-    "check_dict_unchanged",
-    "check_estimator_sparse_array",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
-    "check_fit2d_predict1d",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_n_features_in",
-    "check_n_features_in_after_fitting",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-}
-
-
-def test_scikit_learns_checks_pass_but_for_those_with_a_reason():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks warn of what they try
-        results = check_estimator(OnGraph(epochs=2, device="cpu"), on_fail=None, on_skip=None)
-    assert {one["check_name"] for one in results if one["status"] == "failed"} == OF_COLUMNS
-    assert "check_estimator_cloneable" in {one["check_name"] for one in results if one["status"] == "passed"}
 
 
 def test_frames_have_the_nodes_rows_and_named_columns(fitted):
@@ -155,12 +90,6 @@ def test_frames_have_the_nodes_rows_and_named_columns(fitted):
     assert found.columns.tolist()[:2] == ["linkkerneltransformer0", "linkkerneltransformer1"]
     assert found.shape == (4, len(fitted.get_feature_names_out())) == (4, 1024)
     np.testing.assert_array_equal(found, fitted.transform(NAMES[:4]))
-
-
-def test_similar_nodes_have_names(fitted):
-    ((other, similarity),) = fitted.similar(NAMES[3], k=1)
-    assert other in NAMES
-    assert similarity == pytest.approx(fitted.kernel_.pairs([NAMES[3]], [other])[0], abs=1e-6)
 
 
 # ---- files

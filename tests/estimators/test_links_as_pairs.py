@@ -172,11 +172,3 @@ def test_wrong_pairs_are_refused(pairs, y, graph, code):
 def test_what_is_not_two_nodes_of_the_graph_is_refused(pairs):
     with pytest.raises(kn.InputError):
         pair_predictor(epochs=1).fit(pairs, graph=CLUSTERS)
-
-
-def test_pairs_of_names_are_as_good_as_indices():
-    names = np.array([f"v{i}" for i in range(120)])
-    named = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, node_names=names)
-    by_name = pair_predictor().fit(names[PAIRS], LINKED, graph=named)
-    by_index = pair_predictor().fit(PAIRS, LINKED, graph=CLUSTERS)
-    assert np.array_equal(by_name.predict_proba(names[PAIRS].tolist()), by_index.predict_proba(PAIRS))

@@ -31,24 +31,6 @@ def saved(tmp_path):
     return lambda model: model.save(tmp_path / "m.safetensors")
 
 
-@pytest.mark.parametrize("variant", ["k3", "k2"])
-def test_loading_restores_exact_predictions(variant, saved):
-    model = fitted(variant, replicas=3, hidden=8)
-    again = kn.load_model(saved(model), graph=CLUSTERS)
-    assert np.array_equal(model.predict_proba(range(120)), again.predict_proba(range(120)))
-    assert np.array_equal(model.kernel_.gram(), again.kernel_.gram())
-    assert np.array_equal(model.history_["loss"], again.history_["loss"])
-    assert again.get_params()["variant"] == variant
-
-
-def test_model_goes_to_other_graphs_with_the_same_columns(saved):
-    path = saved(fitted())
-    with refused("shape", setting="graph"):
-        kn.load_model(path, graph=clustered_graph(n=120, features=9))
-    elsewhere = kn.load_model(path, graph=clustered_graph(n=100, seed=1))
-    assert elsewhere.predict(range(100)).shape == (100,)
-
-
 def test_without_its_graph_a_model_must_be_given_one(saved):
     model = fitted()
     alone = kn.load_model(saved(model))

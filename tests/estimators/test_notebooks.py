@@ -43,16 +43,6 @@ def test_an_unfitted_one_shows_scikit_learns_diagram_and_text_is_asked_for_as_ev
         assert not hasattr(fitted, "_repr_html_")
 
 
-def test_weights_of_plain_powers_are_those_of_walks(fitted):
-    other = kn.NodeKernelClassifier("k3", map={"powers": "plain"}, hops=2, epochs=2)
-    other.fit(np.arange(40), fitted.graph_.labels[:40], graph=fitted.graph_, validation=np.arange(40, 60))
-    words = describe_hop_weights(other.model_)
-    assert "for walks of 1 step," in words
-    assert "for walks of 2 steps" in words
-    assert "away" not in words
-    assert "Most weight" not in words
-
-
 def test_hop_weights_are_described_in_words(fitted):
     weights = fitted.model_.hop_weights().mean(axis=0)
     words = describe_hop_weights(fitted.model_)

@@ -1,7 +1,6 @@
 """scikit-learn's tools on our estimators, unchanged: checks, searches, folds, pipelines, kernel machines."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator
 
 import kernode as kn
 from graphs import CLUSTERS as PLAIN
@@ -92,13 +90,6 @@ def test_every_other_form_is_refused(nodes):
     for use in (model.predict, model.kernel_.gram, lambda x: classifier().fit(x, [0], graph=GRAPH)):
         with pytest.raises(InputError):
             use(nodes)
-
-
-def test_names_of_a_graph_without_names_are_refused():
-    model = fitted(graph=PLAIN, epochs=1)
-    for use in (model.predict, model.kernel_.gram):
-        with pytest.raises(InputError):
-            use(["node-001"])
 
 
 def test_classes_may_be_a_column_and_must_be_there():
@@ -280,17 +271,6 @@ def test_metadata_routing_hands_the_graph_on(asked_for):
         assert search.score(SPLIT.test, GRAPH.labels[SPLIT.test]) > 0.7
 
 
-@pytest.mark.slow
-def test_grid_search_and_cross_val_score_run_on_cora_unchanged(cora):
-    graph, split = cora
-    y = graph.labels[split.train]
-    model = kn.NodeKernelClassifier("k3", epochs=15, learning_rate=0.1, loss={"triplets": 500}, device="cpu")
-    grid = {"hops": [1, 2], "kernel": [Normalized(Linear()), RBF()]}
-    search = GridSearchCV(model, grid, cv=2).fit(split.train, y, graph=graph)
-    assert search.score(split.test, graph.labels[split.test]) > 0.6
-    assert cross_val_score(model, split.train, y, params={"graph": graph}, cv=2).mean() > 0.6
-
-
 def test_fitted_estimators_travel_by_pickle():
     model = fitted(replicas=2)
     vectors, links = fitted(transformer), kn.LinkPredictor(epochs=3, device="cpu").fit(GRAPH)
@@ -309,18 +289,6 @@ def test_fitted_estimators_travel_by_pickle():
         assert (len(pickle.dumps(big)), len(pickle.dumps(big.kernel_))) == (fresh, kernel)
 
 
-@pytest.mark.slow
-def test_other_processes_find_the_same():
-    grid = {"hops": [1, 2]}
-    found = [
-        GridSearchCV(classifier(epochs=4), grid, cv=2, n_jobs=jobs)
-        .fit(SPLIT.train, LABELS, graph=GRAPH)
-        .cv_results_["mean_test_score"]
-        for jobs in (None, 2)
-    ]
-    assert np.array_equal(*found)
-
-
 # ---- kernel machines
 
 
@@ -336,178 +304,6 @@ def test_a_kernel_machine_calls_the_kernel_on_columns_of_nodes():
     scores = cross_val_score(SVC(kernel=model.kernel_), column, LABELS, cv=2)
     assert scores.mean() > 0.7
     assert repr(model.kernel_) == "NodeKernel(Normalized(kernel=Linear()) on 120 nodes, mean of 2)"
-
-
-# ---- scikit-learn's own checks
-
-
-# It makes numbers up and asks for a fit without anything else; a kernel on nodes needs their graph.
-NEEDS_GRAPH = "fit needs graph=: the check calls fit(X, y) alone"
-ONE_COLUMN = "nodes are one list: the check slices or counts columns of X, of which it has just left one"
-NO_MATRIX = "X is node ids of a graph: made-up numbers carry nothing to learn from"
-ARRAY_API = "only where SCIPY_ARRAY_API is set"
-
-COLUMNS = {
-    "check_dont_overwrite_parameters": ONE_COLUMN,
-    "check_estimator_sparse_array": ONE_COLUMN,
-    "check_f_contiguous_array_estimator": ONE_COLUMN,
-    "check_methods_sample_order_invariance": ONE_COLUMN,
-    "check_methods_subset_invariance": ONE_COLUMN,
-    "check_fit2d_1sample": ONE_COLUMN,
-    "check_fit2d_1feature": ONE_COLUMN,
-    "check_dict_unchanged": ONE_COLUMN,
-    "check_fit2d_predict1d": ONE_COLUMN,
-    "check_sample_weights_shape": ONE_COLUMN,
-    "check_sample_weights_not_overwritten": ONE_COLUMN,
-    "check_sample_weight_equivalence_on_dense_data": ONE_COLUMN,
-    "check_array_api_input": ARRAY_API,
-}
-NO_GRAPH = {
-    "check_positive_only_tag_during_fit": NEEDS_GRAPH,
-    "check_sample_weights_pandas_series": NEEDS_GRAPH,
-    "check_sample_weights_not_an_array": NEEDS_GRAPH,
-    "check_sample_weights_list": NEEDS_GRAPH,
-    "check_all_zero_sample_weights_error": NEEDS_GRAPH,
-    "check_fit_score_takes_y": NEEDS_GRAPH,
-    "check_estimators_overwrite_params": NEEDS_GRAPH,
-    "check_estimators_fit_returns_self": NEEDS_GRAPH,
-    "check_readonly_memmap_input": NEEDS_GRAPH,
-    "check_n_features_in_after_fitting": NEEDS_GRAPH,
-    "check_estimators_dtypes": NEEDS_GRAPH,
-    "check_dtype_object": NEEDS_GRAPH,
-    "check_pipeline_consistency": NEEDS_GRAPH,
-    "check_estimators_nan_inf": NEEDS_GRAPH,
-    "check_estimators_pickle": NEEDS_GRAPH,
-    "check_fit_idempotent": NEEDS_GRAPH,
-    "check_fit_check_is_fitted": NEEDS_GRAPH,
-    "check_n_features_in": NEEDS_GRAPH,
-}
-OF_CLASSIFIER = {
-    "check_classifier_data_not_an_array": NEEDS_GRAPH,
-    "check_classifiers_one_label": NEEDS_GRAPH,
-    "check_classifiers_one_label_sample_weights": NEEDS_GRAPH,
-    "check_classifiers_classes": NEEDS_GRAPH,
-    "check_classifiers_train": NEEDS_GRAPH,
-    "check_classifiers_regression_target": NEEDS_GRAPH,
-    "check_supervised_y_2d": NEEDS_GRAPH,
-}
-OF_TRANSFORMER = {
-    "check_transformer_data_not_an_array": ONE_COLUMN,
-    "check_transformer_general": ONE_COLUMN,
-}
-
-
-def one_class_each(X, y, weights):
-    """The checks draw nodes and classes at random; of a node with several classes the first row counts."""
-    nodes, classes = np.asarray(X), np.asarray(y)
-    if (
-        nodes.dtype.kind not in "ifO"
-        or nodes.ndim == 0
-        or nodes.size != len(nodes)
-        or classes.size != len(nodes)
-    ):
-        return X, y, weights
-    first = np.sort(np.unique(nodes.ravel(), return_index=True)[1])
-    whole = np.asarray(weights).shape == (len(nodes),)
-    return nodes[first], classes[first], np.asarray(weights)[first] if whole else weights
-
-
-class ClassifierOnGraph(kn.NodeKernelClassifier):
-    """With a graph of its own, so that the checks that give none can run."""
-
-    def fit(self, X=None, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
-        X, y, sample_weight = one_class_each(X, y, sample_weight)
-        return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
-
-
-class TransformerOnGraph(kn.NodeKernelTransformer):
-    """The same."""
-
-    def fit(self, X=None, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
-        X, y, sample_weight = one_class_each(X, y, sample_weight)
-        return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
-
-    def fit_transform(self, X, y=None, *, graph=GRAPH, validation=None, sample_weight=None):
-        return super().fit_transform(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
-
-
-TWO_COLUMNS = "X is pairs of nodes: the check gives other than two columns"
-TWO_CLASSES = "y is 1 where a pair is linked and 0 where not: the check gives other classes"
-NO_PAIRS = "X is pairs of node ids: the check makes up numbers that are none"
-OF_LINKS = {
-    "check_positive_only_tag_during_fit": NEEDS_GRAPH,
-    "check_fit_score_takes_y": TWO_COLUMNS,
-    "check_estimators_overwrite_params": NEEDS_GRAPH,
-    "check_dont_overwrite_parameters": TWO_COLUMNS,
-    "check_estimators_fit_returns_self": NEEDS_GRAPH,
-    "check_readonly_memmap_input": NEEDS_GRAPH,
-    "check_n_features_in_after_fitting": TWO_COLUMNS,
-    "check_estimators_dtypes": TWO_CLASSES,
-    "check_dtype_object": TWO_COLUMNS,
-    "check_pipeline_consistency": TWO_COLUMNS,
-    "check_estimators_nan_inf": TWO_COLUMNS,
-    "check_estimators_pickle": TWO_COLUMNS,
-    "check_array_api_input": ARRAY_API,
-    "check_f_contiguous_array_estimator": TWO_COLUMNS,
-    "check_classifier_data_not_an_array": TWO_CLASSES,
-    "check_classifiers_one_label": TWO_COLUMNS,
-    "check_classifiers_classes": TWO_CLASSES,
-    "check_classifiers_train": NEEDS_GRAPH,
-    "check_supervised_y_2d": TWO_COLUMNS,
-    "check_decision_proba_consistency": NO_PAIRS,
-    "check_methods_sample_order_invariance": TWO_COLUMNS,
-    "check_methods_subset_invariance": TWO_COLUMNS,
-    "check_fit2d_1sample": TWO_COLUMNS,
-    "check_dict_unchanged": TWO_COLUMNS,
-    "check_fit_idempotent": NEEDS_GRAPH,
-    "check_fit_check_is_fitted": NEEDS_GRAPH,
-    "check_n_features_in": NEEDS_GRAPH,
-    "check_fit2d_predict1d": TWO_COLUMNS,
-}
-
-EXPECTED = {
-    kn.NodeKernelClassifier: COLUMNS | NO_GRAPH | OF_CLASSIFIER,
-    kn.NodeKernelTransformer: COLUMNS | NO_GRAPH | OF_TRANSFORMER,
-    ClassifierOnGraph: COLUMNS
-    | {
-        "check_n_features_in": ONE_COLUMN,
-        "check_n_features_in_after_fitting": ONE_COLUMN,
-        "check_classifiers_train": NO_MATRIX,
-        "check_classifiers_regression_target": NO_MATRIX,
-        "check_classifiers_one_label_sample_weights": NO_MATRIX,
-    },
-    TransformerOnGraph: COLUMNS
-    | OF_TRANSFORMER
-    | {"check_n_features_in": ONE_COLUMN, "check_n_features_in_after_fitting": ONE_COLUMN},
-    kn.LinkPredictor: OF_LINKS,
-}
-
-
-@pytest.mark.parametrize("kind", EXPECTED, ids=lambda kind: kind.__name__)
-def test_scikit_learns_checks_pass_but_for_those_with_a_reason(kind):
-    estimator = kind(epochs=3, device="cpu")
-    if "variant" in estimator.get_params():
-        estimator.set_params(variant="n1")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks warn of what they try
-        results = check_estimator(estimator, on_fail=None, on_skip=None)
-    others = {one["check_name"]: repr(one["exception"]) for one in results if one["status"] != "passed"}
-    assert set(others) == set(EXPECTED[kind]), others
-    passed = {one["check_name"] for one in results} - set(others)
-    for name in (
-        "check_estimator_cloneable",
-        "check_estimator_repr",
-        "check_no_attributes_set_in_init",
-        "check_do_not_raise_errors_in_init_or_set_params",
-        "check_parameters_default_constructible",
-        "check_get_params_invariance",
-        "check_set_params",
-        "check_mixin_order",
-        "check_valid_tag_types",
-        "check_complex_data",
-        "check_estimator_sparse_tag",
-    ):
-        assert name in passed
 
 
 def test_tags_say_what_is_true():

@@ -65,11 +65,6 @@ def test_kernel_losses_are_known_by_name():
     assert all(issubclass(kind, KernelLoss) and kind is not KernelLoss for kind in found.values())
 
 
-def test_defaults_are_those_that_models_were_trained_with():
-    assert Hinge().to_json() == {"kind": "Hinge", "triplets": 10_000, "margin": 0.1}
-    assert Joint().kernel_weight == 0.1
-
-
 @pytest.mark.parametrize(
     "parts", [{"kernel": Softmax()}, {"kernel": "hinge"}, {"softmax": Hinge()}, {"softmax": None}]
 )

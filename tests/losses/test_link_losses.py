@@ -1,7 +1,5 @@
 """The loss on links, and which pairs it compares: training edges, drawn pairs, and known non-edges."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,6 @@ import torch
 import kernode as kn
 from graphs import CLUSTERS, vectors
 from kernode.compute.draws import Draws
-from kernode.config import Config
 from kernode.losses import LinkCrossEntropy
 from kernode.losses.edge_pairs import EdgePairs
 
@@ -45,10 +42,6 @@ def test_every_known_pair_that_is_no_edge_counts():
     assert counts[:, -3:].all()
 
 
-def test_no_known_pairs_are_as_none_given():
-    assert EdgePairs.of(TRAINING, CPU, np.empty((0, 2), int)).others is None
-
-
 def test_pairs_are_drawn_afresh_in_every_epoch_and_by_each_replica_as_alone():
     pairs = EdgePairs.of(TRAINING, CPU)
     first, second = (pairs.draw_negatives(Draws(torch.tensor([3, 4]), epoch))[0] for epoch in (1, 2))
@@ -81,7 +74,3 @@ def test_loss_of_given_pairs_is_that_of_both_kinds():
     linked, others = vectors(2, 9, 1)[..., 0], vectors(2, 5, 1, seed=1)[..., 0]
     expected = (torch.log1p(torch.exp(-linked)).mean(1) + torch.log1p(torch.exp(others)).mean(1)) / 2
     assert torch.allclose(LinkCrossEntropy().on(linked, others), expected)
-
-
-def test_settings_travel_as_json():
-    assert Config.from_json(json.loads(json.dumps(LinkCrossEntropy().to_json()))) == LinkCrossEntropy()

@@ -119,7 +119,7 @@ def test_scores_that_are_not_finite_are_kept_only_where_there_are_no_others(vali
 @pytest.mark.parametrize("splits", [1, 5])
 @pytest.mark.parametrize("runs", [1, JUDGES, 5])
 def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
-    """Whether its search goes on, or the first three of replicas that share nodes judge and then all train."""
+    """Whether its search goes on, or the first three replicas judge for those that share nodes."""
     nodes = labelled_nodes(split_seeds=range(runs if splits > 1 else 1))
     task = node_task(seeds=tuple(range(7, 7 + runs)), nodes=nodes)
     each = alone(task)

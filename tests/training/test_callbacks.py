@@ -103,7 +103,8 @@ def test_each_training_of_a_choice_has_its_name_and_part():
     ("make", "fit", "names"),
     [
         (kn.NodeKernelClassifier, {"graph": CLUSTERS, "split": "0.5/0.25/0.25"}, {"n1"}),
-        (kn.NodeKernelTransformer, {"X": SPLIT.train, "y": LABELS, "graph": CLUSTERS}, {"n1", "n1 on all labels"}),
+        (kn.NodeKernelTransformer, {"X": SPLIT.train, "y": LABELS, "graph": CLUSTERS},
+         {"n1", "n1 on all labels"}),
         (kn.LinkPredictor, {"X": CLUSTERS}, {"gae"}),
         (kn.LinkKernelTransformer, {"X": CLUSTERS}, {"gae"}),
     ],

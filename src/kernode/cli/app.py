@@ -40,10 +40,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _VARIANTS = "\n\n".join(f"[bold]{name}[/]: {escape(text)}" for name, text in DESCRIPTIONS.items())
+
+
+def add_command(name: str) -> None:
+    """Add the function in a file of its name."""
+    function = getattr(import_module(f"kernode.cli.{name}"), name)
+    epilog = f"Variants:\n\n{_VARIANTS}" if name == "fit" else None
+    app.command(name.replace("_", "-"), cls=Command, epilog=epilog)(expanded(function))
+
+
 for _name in COMMANDS:
-    _command = getattr(import_module(f"kernode.cli.{_name}"), _name)
-    _epilog = f"Variants:\n\n{_VARIANTS}" if _name == "fit" else None
-    app.command(_name.replace("_", "-"), cls=Command, epilog=_epilog)(expanded(_command))
+    add_command(_name)
 app.add_typer(data.app, name="data", help="Data sets: list, describe, fetch; tables into one file.")
 
 

@@ -65,9 +65,11 @@ class Model(ABC):
         Model.kinds[cls.kind] = cls
 
     @staticmethod
-    def learned(trained: Trained, graph: Graph) -> dict[str, Any]:
+    def learned(trained: Trained, graph: Graph, run: Run) -> dict[str, Any]:
         """The fields that every training leaves, for a model of a graph."""
         return {
+            "seeds": run.seeds,
+            "precision": run.precision,
             "parameters": {name: value.cpu() for name, value in trained.parameters.items()},
             "dataset": graph.name,
             "fingerprint": graph.fingerprint,

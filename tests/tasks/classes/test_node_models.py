@@ -18,8 +18,7 @@ from kernode.graph import Graph
 from kernode.graph.edits import extended, touched
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
-from kernode.maps import GAT, GCN, MLP, Free, HopMLP, Smoother
-from kernode.tasks.classes.label_propagation import LabelPropagation
+from kernode.maps import GAT, GCN, MLP, HopMLP, Smoother
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
@@ -174,15 +173,6 @@ def test_an_edge_that_is_gone_is_noticed_on_both_sides():
     assert_equal_to_recomputation(after, new)
 
 
-def test_nothing_new_changes_nothing():
-    graph = clustered_graph()
-    before = model_of(METHODS["k2"], graph).on(graph)
-    after = before.extended(extended(graph, None, []))
-    assert after.recomputed.size == 0
-    assert torch.equal(after.g, before.g)
-    assert np.array_equal(after.probabilities(), before.probabilities())
-
-
 def test_a_map_of_unknown_reach_is_recomputed_as_a_whole():
     class Unknown(GCN):
         """It does not say how far it reaches."""
@@ -195,17 +185,6 @@ def test_a_map_of_unknown_reach_is_recomputed_as_a_whole():
     assert after.recomputed is None
     assert after.g.shape == (2, 61, 3)
     assert_equal_to_recomputation(after, new)
-
-
-def test_labels_spread_anew_and_free_vectors_do_not_extend():
-    old = clustered_graph()
-    new = extended(old, np.ones((1, 8)), [(3, 60), (6, 60)])
-    spread = trained(LabelPropagation(shares=(0.5,)), old)
-    found = spread.on(old).extended(new).probabilities()
-    assert found.shape == (2, 61, 4)
-    assert found[0, 60].argmax() == 0  # both of its neighbours are of class 0
-    with refused("unsupported"):
-        trained(Method(Free(3), DOT, Hinge(50)), old).on(old).extended(new)
 
 
 def beside(one, other):
@@ -253,21 +232,6 @@ def test_on_their_own_graph_centroids_follow_training_nodes_whose_neighbours_cha
     from_training_nodes = replace(model.on(own), model=replace(model, references=None), graph=larger)
     assert np.allclose(ours, from_training_nodes.probabilities(), rtol=1e-9, atol=1e-9)
     assert not np.allclose(ours, model.on(larger).probabilities(), rtol=1e-6)  # centroids as they were
-
-
-def test_dot_products_keep_class_means_and_other_kernels_the_training_nodes():
-    assert trained(METHODS["k1"]).references.shape == (2, 4, 3)
-    assert trained(METHODS["k2"]).references.shape == (2, 30, 3)
-    assert trained(replace(METHODS["softmax"], map=HopMLP((4,)))).references is None
-
-
-def test_what_cannot_leave_its_graph_is_refused(tmp_path):
-    other = clustered_graph(n=40, seed=1)
-    for method in (LabelPropagation(shares=(0.5,)), Method(Free(3), DOT, Hinge(50))):
-        with refused("unsupported", setting="graph"):
-            trained(method).on(other)
-    with refused("shape", setting="graph"):
-        trained(METHODS["k1"]).on(clustered_graph(features=9))
 
 
 def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp_path):

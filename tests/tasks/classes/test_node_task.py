@@ -1,4 +1,4 @@
-"""Training on the classes of nodes: which nodes train and validate, what labels reach, what is selected by."""
+"""Training on the classes of nodes: which nodes train and validate, what labels reach, what selects."""
 
 from dataclasses import replace
 
@@ -265,12 +265,6 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone(select
         assert together.kept_epochs[i] == alone.kept_epochs[0]
         found, expected = (one.on(CLUSTERS).probabilities() for one in (together, alone))
         assert np.abs(found[i] - expected[0]).max() < 1e-8
-
-
-def test_settings_must_fit_the_stack():
-    method = replace(JOINT, loss=kn.losses.Hinge(margin=(0.1, 0.2)), map=replace(JOINT.map, outputs=3))
-    with pytest.raises(kn.InputError):
-        trained(method, seeds=(0, 1, 2))
 
 
 def test_smoother_has_nothing_to_learn_but_classifies():

@@ -9,7 +9,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
-from kernode.maps import GAT, GCN, Free, HopMLP
+from kernode.maps import GAT, Free, HopMLP
 from kernode.models.changes import Changes
 from kernode.tasks.classes import tuned as tuned_settings
 from kernode.tasks.classes.configure import candidates, configure, find_variant, settings_key
@@ -92,18 +92,6 @@ def test_layers_repeat_the_hidden_width():
     for layers in (0, 2.5, "3"):
         with pytest.raises(kn.InputError):
             configure("k3", layers=layers)
-
-
-def test_changes_go_to_the_part_that_has_them():
-    method, training = configure(
-        "k3", hops=3, dropout=0.1, margin=0.5, triplets=7, kernel_weight=2, class_weights="balanced"
-    )
-    assert method.map.hops == 3
-    assert training.dropout == 0.1
-    assert method.loss == Joint(Hinge(7, 0.5), Softmax("balanced"), 2)
-    assert configure("k3", hops=None, margin=None) == configure("k3")
-    own = GCN((4,))
-    assert configure("k3", map=own, kernel=RBF())[0] == Method(own, RBF(), Joint())
 
 
 @pytest.mark.parametrize(
@@ -189,11 +177,6 @@ def test_candidates_of_auto_that_lack_a_setting_are_left_out():
         candidates("auto", colour="red")
 
 
-def test_auto_with_a_map_of_ones_own_has_nothing_to_choose():
-    ((name, (method, training)),) = candidates("auto", map=GCN(), epochs=5).items()
-    assert (name, method.map, training.epochs) == ("k3-tuned", GCN(), 5)
-
-
 def test_auto_is_its_first_candidate_where_validation_chooses_nothing():
     ((name, (_, training)),) = candidates("auto", selection="last").items()
     assert (name, training.selection, training.patience) == ("diffusion", "last", None)
@@ -273,12 +256,6 @@ def test_a_kernel_loss_is_named_or_given(given):
             changed_loss(FULL, None, {"kernel_loss": wrong})
 
 
-def test_a_variant_of_the_kernel_loss_trains_with_softmax():
-    model = kn.NodeKernelClassifier("k1", loss="softmax", epochs=60, hidden=16, device="cpu")
-    model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
-    assert model.score(SPLIT.test, CLUSTERS.labels[SPLIT.test]) > 0.7
-
-
 def test_settings_may_have_a_number_for_each_replica_where_folds_choose():
     margins = {"loss": Hinge(margin=(0.1, 0.9)), "hidden": 8}
     rates = {"learning_rate": np.array([0.01, 0.02])}
@@ -296,9 +273,3 @@ def test_width_follows_from_the_classes_where_it_was_left_open():
     assert Method(HopMLP(), DOT).for_classes(4).map.outputs == 4
     assert Method(HopMLP(outputs=9), DOT).for_classes(4).map.outputs == 9
     assert Method(Free(), DOT).for_classes(4).map == Free(4)
-
-
-@pytest.mark.parametrize("part", [{"map": "gcn"}, {"kernel": GCN()}, {"loss": "hinge"}])
-def test_other_things_than_parts_are_refused(part):
-    with pytest.raises(kn.InputError):
-        Method(**{"map": HopMLP(), "kernel": DOT} | part)

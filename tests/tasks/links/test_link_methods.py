@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from graphs import CLUSTERS, clustered_graph
+from graphs import CLUSTERS
 from kernode.compute.draws import Draws
 from kernode.io.edge_split import is_edge, split_edges
-from kernode.io.sizes import GraphSizes
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModel
 from kernode.training.settings import Training
 from parts import LINK_METHODS, over
-from refusals import refused
 from tasks import DOUBLE, fit, link_task
 
 SPLIT = split_edges(CLUSTERS, 0)
@@ -92,12 +90,6 @@ def test_saved_model_answers_the_same(method, fitted, tmp_path):
     assert np.array_equal(split.test, SPLIT.test)
     assert np.array_equal(again.on(split).logits(SPLIT.test), on.logits(SPLIT.test))
     assert again.save(tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
-
-
-@every_method
-def test_another_graph_than_its_own_is_refused(method, fitted):
-    with refused("conflict", setting="graph"):
-        fitted(method).model.split_of(clustered_graph(n=120, seed=1))
 
 
 @every_method
@@ -185,9 +177,3 @@ def test_gradient_reaches_every_parameter(method):
     gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=method.variational)
     for name, gradient in zip(parameters, gradients, strict=True):
         assert gradient.reshape(2, -1).any(dim=1).all(), name
-
-
-@every_method
-def test_least_bytes_are_a_bound_that_one_can_ask_for_before_training(method):
-    assert 0 <= method.least_bytes(GraphSizes.of(CLUSTERS), QUICK, DOUBLE) < 10_000_000
-    assert "select_by" in method.ignored_settings

@@ -56,11 +56,9 @@ class NodeModel(Model):
         """What training left of a task; ``about``: variant, split."""
         graph = task.graph
         return cls(
-            **cls.learned(trained, graph),
+            **cls.learned(trained, graph, task.run),
             method=method,
             training=training,
-            seeds=task.run.seeds,
-            precision=task.run.precision,
             train=task.nodes.train,
             train_labels=task.nodes.train_labels,
             train_weights=task.train_weights,

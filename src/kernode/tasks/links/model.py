@@ -48,11 +48,9 @@ class LinkModel(Model):
     ) -> LinkModel:
         """What training left of a task."""
         return cls(
-            **cls.learned(trained, task.whole),
+            **cls.learned(trained, task.whole, task.run),
             method=method,
             training=training,
-            seeds=task.run.seeds,
-            precision=task.run.precision,
             split_seed=task.split_seed,
             all_edges=task.all_edges,
             held_out=task.held_out if task.split_seed is None else None,
