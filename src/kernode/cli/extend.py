@@ -95,13 +95,17 @@ def _learned_from(
     model: Any, path: Path, data: str | None, nodes: Path | None, encoding: str | None
 ) -> Graph:
     """The graph that a model learned from: of its file, by its name, or from the tables that are given."""
-    needed = [column.name for column in model.encoding.columns] if model.encoding else []
+    needed = ", ".join(column.name for column in model.encoding.columns) if model.encoding else ""
+    if data is None and nodes is not None:
+        raise InputError("give the graph's table of edges, too.", "missing", setting="graph")
+    if data is not None and nodes is None and needed:
+        sentence = f"the model learned from the columns {needed}. Give their table, too."
+        raise InputError(sentence, "missing", setting="graph_nodes")
     graph = model.own_graph() if data is None else None
-    if graph is None and (data is None or (needed and nodes is None)):
+    if data is None and graph is None:
         raise InputError(
-            f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its table of edges"
-            f"{', and that of the columns ' * bool(needed)}{', '.join(needed)}; or train it again with "
-            "kernode fit … --with-graph.",
+            f"{path} does not hold {model.dataset!r}, the graph it learned from. Give its tables, or train "
+            "with kernode fit … --with-graph.",
             "missing", setting=("graph", "graph_nodes"),
         )  # fmt: skip
     if data is not None:

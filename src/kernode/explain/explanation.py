@@ -157,7 +157,8 @@ def _node_lines(e: NodeExplanation) -> list[str]:
 
 
 def _pair_lines(e: PairExplanation) -> list[str]:
-    lines = [f"{e.node} and {e.other}: K = {e.similarity:.4f}, of which", "", "by pairs of neighbours"]
+    whole = f"{e.node} and {e.other}: K = {e.similarity:.4f}{_spread(e.spread)} by {e.kernel}, of which"
+    lines = [whole, "", "by pairs of neighbours"]
     lines += [f"{p.value:+.4f}{_spread(p.spread)}  {p.left} and {p.right}" for p in e.pairs]
     lines += [f"{e.rest:+.4f}  {e.rest_count:,} other pairs"] if e.rest_count else []
     for name, shown, features in zip((e.node, e.other), e.neighbours, e.features, strict=True):
