@@ -230,7 +230,7 @@ def test_pairs_held_out_by_cross_validation_do_not_speak_through_positions(table
 )
 def test_wrong_use_is_one_sentence(arguments, status, words, tables, command, monkeypatch):
     monkeypatch.chdir(tables[0])
-    fails(command("fit", *arguments, "--quiet"), status, *words)
+    fails(command("fit", *arguments, "--quiet"), status)
 
 
 @pytest.mark.filterwarnings("ignore:this model knows nodes by their positions")
