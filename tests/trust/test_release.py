@@ -27,7 +27,8 @@ def project():
 def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert citation["version"] == headings[0] == kernode.__version__
+    released = [heading for heading in headings if heading != "Unreleased"]
+    assert citation["version"] == released[0] == kernode.__version__
     assert [one["family-names"] for one in citation["references"][0]["authors"]] == [
         "Tian", "Zhao", "Peng", "Metaxas",
     ]  # fmt: skip
