@@ -83,6 +83,7 @@ def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
     from kernode.compute.ranks import Exchange
     from kernode.hops.corrections import near_rows
     from kernode.tasks.classes.task import NodeTask, known_nodes
+    from kernode.training.run import Run
 
     feature_map = outcome.model.method.map
     near = near_rows(share, feature_map.hops, feature_map.powers)

@@ -69,4 +69,4 @@ def _values(listed):
 def test_every_part_of_a_variant_is_listed():
     listed = {type(one) for each in LISTED for one in _values(each)}
     used = {type(part) for variant in VARIANTS.values() for part in within(variant.method)}
-    assert used <= listed
+    assert {kind for kind in used if kind.__module__.startswith("kernode.")} <= listed

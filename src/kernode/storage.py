@@ -30,7 +30,7 @@ except ImportError:  # Windows
 
 _log = logging.getLogger("kernode")
 _RANDOM = 8  # bytes in the name that a file has while it is written
-_FORSAKEN = 60.0  # seconds after which an empty file is nobody's
+_FORSAKEN = 60.0  # seconds after which an empty file is removed
 _others_write = False
 _noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
@@ -46,7 +46,7 @@ def missing(path: Path) -> FileError:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it over, so that nobody ever reads half of it."""
+    """Write a file beside its place and rename it over, so that no reader sees half of it."""
     with writing_whole(path) as file:
         file.write(content)
 
@@ -99,7 +99,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
 def noting_files() -> Iterator[Callable[[], list[Path]]]:
     """Give what lists every file that has been written whole while this lasts, in this order.
 
-    It looks when it is asked: Ctrl-C may come between a rename and whatever notes that it was done.
+    It looks when called: Ctrl-C may come between a rename and its record.
     """
     global _noted
     noted: dict[Path, Path] = {}
@@ -111,7 +111,7 @@ def noting_files() -> Iterator[Callable[[], list[Path]]]:
 
 
 def _take_place(beside: Path, path: Path) -> None:
-    """Rename a file over another, which Windows refuses while somebody reads that: for a moment, mostly."""
+    """Rename a file over another, which Windows refuses while it is being read, mostly for a moment."""
     if _noted is not None:
         _noted[beside] = path
     for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
@@ -132,7 +132,7 @@ def _claim(file: BinaryIO) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers of this file left beside it when they were killed; who is at work has a claim.
+    """Remove temporary files of killed writers; a writer at work holds a lock.
 
     A writer makes its file, claims it and fills it: one that is empty may wait for its claim still.
     """
@@ -203,7 +203,7 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
             "no-file",
             path=str(path),
         )
-    str(path).encode()  # safetensors would call a file damaged whose name is no text
+    str(path).encode()  # safetensors would call a file damaged whose name is not text
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
@@ -242,9 +242,9 @@ _NOT_AS_EXPECTED = (TypeError, ValueError, AttributeError, LookupError, Arithmet
 
 @contextmanager
 def complete(path: Path) -> Iterator[None]:
-    """Say what a file lacks or has in a form that nobody expects, though its checksum is right.
+    """Raise one sentence where a file with a valid checksum lacks values or has unexpected ones.
 
-    Another version wrote it, another program, or somebody who knows how checksums are made.
+    Another version or another program wrote it.
     """
     try:
         yield
@@ -262,7 +262,7 @@ def complete(path: Path) -> Iterator[None]:
 
 
 def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
-    """Raise where a file has facts that nobody here knows: without them its answers might be wrong ones."""
+    """Raise where a file has facts that this version does not know: answers might be wrong."""
     if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
         raise InputError(
             f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know. "

@@ -105,9 +105,7 @@ def test_packing_keeps_the_ends_and_zero_exactly_and_refuses_what_is_not_square(
 
 def test_silhouettes_equal_a_slow_loop(after, nodes, embedded):
     labels = after.graph.labels[nodes]
-    by_node = np.stack(
-        [slow_silhouettes(run[nodes], labels, cosine_apart) for run in after.outcome.on.g.numpy()]
-    )
+    by_node = np.stack([slow_silhouettes(run[nodes], labels, cosine_apart) for run in after.on.g.numpy()])
     runs = by_node.mean(axis=1)
     silhouette = embedded["silhouette"]
     assert silhouette["runs"] == pytest.approx(runs, abs=6e-5)
@@ -128,9 +126,9 @@ def test_t_sne_repeats_bit_for_bit_with_the_same_seed(after, nodes, embedded):
 
 
 def test_a_kernel_that_does_not_normalise_is_normalised_for_figures(after, nodes):
-    on = after.outcome.on
+    on = after.on
     model = SimpleNamespace(g=on.g, place=on.place, kernel=SimpleNamespace(base=Linear()))
-    plain = NodeRun(SimpleNamespace(on=model))
+    plain = NodeRun(model, [], {})
     assert np.array_equal(plain.embeddings(nodes), after.embeddings(nodes))
     assert np.linalg.norm(plain.embeddings(nodes), axis=-1) == pytest.approx(1)
 
@@ -145,7 +143,7 @@ def test_nodes_without_a_class_are_left_out():
 
 
 def test_hop_weight_history_has_a_row_per_epoch_and_a_column_per_hop(before, after):
-    history, model = after.hop_weights, after.outcome.model
+    history, model = after.hop_weights, after.on.model
     weights = model.history["hop_weights"]
     assert np.shape(history["mean"]) == np.shape(history["std"]) == (15, 3)
     assert np.array(history["mean"]) == pytest.approx(weights.mean(axis=1), abs=6e-5)

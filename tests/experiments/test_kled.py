@@ -16,6 +16,7 @@ from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.compute.place import Place
 from kernode.config import Config
 from kernode.errors import InputError
+from kernode.progress import heard_by
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -241,15 +242,10 @@ def test_each_replica_is_searched_and_answered_with_its_own_nodes():
 
 
 def test_search_tells_of_every_candidate():
-    told = []
-
-    def progress(count, name):
-        told.append(count)
-        return lambda at, values: told.append((at, values["validation_accuracy"].shape))
-
-    task = node_task(seeds=(0, 1), progress=progress)
-    fit(task, KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
-    assert told == [2, (1, (2,)), (2, (2,))]
+    seen = []
+    with heard_by(lambda what, done, total: seen.append((done, total))):
+        fit(node_task(seeds=(0, 1)), KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
+    assert [one for one in seen if one[1] == 2] == [(1, 2), (2, 2)]
 
 
 def test_replicas_that_share_their_nodes_answer_alike():

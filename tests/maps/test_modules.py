@@ -17,7 +17,7 @@ from kernode.tasks.classes.method import Method
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.settings import Training
 from parts import Normed
-from tasks import DOUBLE, LABELS, SPLIT, PowerCutError, cut_at, node_task, trained
+from tasks import DOUBLE, LABELS, SPLIT, CutAt, PowerCutError, node_task, trained
 
 
 def weighted(graph):
@@ -161,8 +161,8 @@ def test_statistics_survive_an_interruption(tmp_path):
     method, training = Method(Wrapped.of(Normed, outputs=3), Linear(), Softmax()), Training(epochs=8)
     whole = trained(method, training)
     with pytest.raises(PowerCutError):
-        trained(method, training, progress=cut_at(5), checkpoint=Checkpoint(tmp_path / "c", every=2))
-    resumed = trained(method, training, checkpoint=Checkpoint(tmp_path / "c", resume=True))
+        trained(method, training, callbacks=(Checkpoint(tmp_path / "c", every=2), CutAt(5)))
+    resumed = trained(method, training, callbacks=(Checkpoint(tmp_path / "c", resume=True),))
     assert all(torch.equal(value, resumed.parameters[name]) for name, value in whole.parameters.items())
 
 

@@ -188,7 +188,7 @@ def test_without_restarts_a_killed_process_ends_the_job_and_leaves_a_checkpoint(
     assert time.monotonic() - killed < 30
     assert job.returncode
     assert not stdout
-    assert "with the same --checkpoint and --resume it goes on" in " ".join(stderr.split())
+    assert "the same checkpoint" in " ".join(stderr.split())
     again = begin(2, store, tmp_path, "-o", "m.safetensors", "--resume")
     stdout, stderr = again.communicate(timeout=240)
     assert again.returncode == 0, stderr

@@ -349,11 +349,11 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
     ("arguments", "words"),
     [
         (("coar",), "Did you mean 'cora'?"),
-        (("synthetic:nodes=some",), "must be a whole number"),
+        (("synthetic:nodes=some",), "must be an integer"),
         (("cora", "--variant", "k7"), "'k7' is not a variant"),
         (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
         (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
-        (("cora", "--hidden", "wide"), "hidden must be widths"),
+        (("cora", "--hidden", "wide"), "hidden must be"),
         (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),
         (("cora", "--precision", "16"), "precision must be 32 or 64"),
         (("cora", "--device", "tpu"), "device must be"),

@@ -225,7 +225,7 @@ def test_file_of_another_problem_is_refused(kernode):
     ]:  # fmt: skip
         assert words in kernode(*call, option, value, "-q", status=2)
     (kernode.folder / "text.db").write_text("not a database, but long enough to be looked at" * 9)
-    assert "text.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "text.db", "-q", status=1)
+    assert "text.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "text.db", "-q", status=2)
     with sqlite3.connect(kernode.folder / "own.db") as own:
         own.execute("CREATE TABLE mine (x)")
     own.close()

@@ -284,7 +284,7 @@ def _trained(folder):
         warnings.simplefilter("ignore", kn.KernodeWarning)
         train, validation = np.arange(18), np.arange(18, 24)
         checkpoint = folder / "checkpoint"
-        model = kn.NodeKernelClassifier("k3", hidden=4, epochs=2, checkpoint=Checkpoint(checkpoint))
+        model = kn.NodeKernelClassifier("k3", hidden=4, epochs=2, callbacks=[Checkpoint(checkpoint)])
         model.fit(train, GRAPH.labels[train], graph=GRAPH, validation=validation)
         links = kn.LinkPredictor("kernel", epochs=1).fit(GRAPH)
     kernel, owner = model._on(None).kernel.directions, {"model": "m"}

@@ -7,6 +7,7 @@ import time
 import tracemalloc
 import zipfile
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -59,7 +60,9 @@ def _graph(path):
 
 def _checkpoint(path):
     state = {name: torch.zeros_like(value) for name, value in _saved(path).items() if "stack" in name}
-    history = Checkpoint(path, resume=True).restore(state, {})
+    loop = SimpleNamespace(state=state, facts={}, history=[], epoch=0, epochs=10**6)
+    Checkpoint(path, resume=True).on_fit_begin(loop)
+    history = loop.history
     return _plain([state, history])
 
 
@@ -74,7 +77,7 @@ def kinds(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNODE_CACHE", str(folder / "cache"))
         train, labels = np.arange(18), GRAPH.labels[:18]
-        trained(METHODS["joint"], replace(SHORT, epochs=3), checkpoint=Checkpoint(folder / "checkpoint"))
+        trained(METHODS["joint"], replace(SHORT, epochs=3), callbacks=(Checkpoint(folder / "checkpoint"),))
         model = kn.NodeKernelClassifier("k3", hidden=4, epochs=3)
         model.fit(train, labels, graph=GRAPH, validation=np.arange(18, 24))
         links = kn.LinkPredictor("kernel", epochs=2).fit(GRAPH)

@@ -84,7 +84,7 @@ READERS = {
     "model": read_model,
     "link model": LinkModel.load,
     "any model": kn.load_model,
-    "checkpoint": lambda path: Checkpoint(path, resume=True).restore({}, {}),
+    "checkpoint": lambda path: Checkpoint(path, resume=True).check(),
     "index": lambda path: read_tensors(path, "index"),
     "graph": read_npz,
     "split": lambda path: read_split(path.rename(path.with_suffix(".npz")), GRAPH),
@@ -193,7 +193,7 @@ def test_a_stores_parts_are_files_of_its_folder(tmp_path):
     ):
         values["parts"][0]["file"] = name
         header.write_text(json.dumps({**values, "checksum": _checksum(values)}))
-        assert "part 0 cannot be right" in refused(Store.open, tmp_path / "store")
+        assert "describes a part that cannot be right" in refused(Store.open, tmp_path / "store")
 
 
 @contextmanager
@@ -251,7 +251,7 @@ def test_such_an_array_is_refused_whoever_asks_for_it(what, tmp_path):
     """Not only where its shape is compared with that of others."""
     ((name, content),) = LARGE[what].items()
     with open_archive(_benchmark(tmp_path / "large.npz", **{name: content})) as archive:
-        assert f"the array '{name}' is damaged" in refused(archive.read, name)
+        assert f"the array '{name}', which is damaged" in refused(archive.read, name)
 
 
 def test_the_usual_arrays_are_a_graph(tmp_path):
@@ -303,7 +303,7 @@ def test_tables_that_unfold_to_more_than_the_memory_are_refused(tmp_path):
     for path in tmp_path.iterdir():
         assert path.stat().st_size < 300_000
         with little_memory(2**26):
-            assert "unfolds to more than" in refused(read_table, path)
+            assert "of memory or more" in refused(read_table, path)
 
 
 def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
@@ -317,7 +317,7 @@ def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
     lengths = (np.int64(length).tobytes() for length in (few, many))
     path.write_bytes(path.read_bytes().replace(*lengths))
     with little_memory(2**33):
-        assert "has 274,877,906,944 rows" in refused(read_table, path)
+        assert "of memory or more" in refused(read_table, path)
 
 
 def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):
@@ -399,7 +399,7 @@ def test_parameters_that_do_not_fit_are_named(tmp_path):
         write_tensors(
             tmp_path / "harm", kind, tensors | {"parameters.map.weight_0": first * torch.nan}, facts
         )
-        assert "map.weight_0 has values that are no numbers" in refused(use, tmp_path / "harm")
+        assert "map.weight_0 has NaN values" in refused(use, tmp_path / "harm")
 
 
 def test_probabilities_that_are_no_numbers_are_no_answer(tmp_path):
@@ -409,7 +409,7 @@ def test_probabilities_that_are_no_numbers_are_no_answer(tmp_path):
     tensors, facts = read_tensors(model.save(tmp_path / "model"), "model")
     bias = torch.full_like(tensors["parameters.class_bias"], torch.inf)
     write_tensors(tmp_path / "harm", "model", tensors | {"parameters.class_bias": bias}, facts)
-    assert "no numbers" in refused(lambda: read_model(tmp_path / "harm").on(GRAPH).probabilities())
+    assert "NaN" in refused(lambda: read_model(tmp_path / "harm").on(GRAPH).probabilities())
 
 
 @pytest.mark.slow

@@ -229,7 +229,7 @@ def test_the_command_writes_what_is_asked_for_and_says_what_does_not_apply(
     fails(command("plot", "lp.safetensors", "gram", "--graph", graph_path), 2, "gram:", "no kernel")
     fails(command("plot", "lp.safetensors", "pie", "--graph", graph_path), 2, "no picture 'pie'", "embedding")
     (tmp_path / "taken").write_text("")
-    fails(command("plot", "lp.safetensors", "--graph", graph_path, "-o", "taken"), 2, "taken is a file")
+    fails(command("plot", "lp.safetensors", "--graph", graph_path, "-o", "taken"), 2, "taken")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -109,7 +110,10 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
         return str(Interrupted()), Interrupted.exit_status
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}.", 1
+        wrong_use = (
+            isinstance(error, IsADirectoryError | NotADirectoryError) or error.errno == errno.ENAMETOOLONG
+        )
+        return f"{where}{error.strerror or error}.", 2 if wrong_use else 1
     if hasattr(error, "format_message"):  # typer's, about options and arguments
         context, sentence = getattr(error, "ctx", None), error.format_message().rstrip(". ")
         path = context.command_path if context else "kernode"

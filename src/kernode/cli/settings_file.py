@@ -50,6 +50,8 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
         raise _wrong(path, f"it is not TOML ({error})") from None
     except FileNotFoundError:
         raise FileError(f"{path} does not exist. Check the path.", "no-file", path=path) from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder. Give a file.", "wrong-file", setting="settings") from None
     except OSError as error:
         reason = error.strerror or error
         raise FileError(f"{path} cannot be read ({reason}). Check the path.", "no-file", path=path) from None

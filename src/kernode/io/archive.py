@@ -85,7 +85,7 @@ _HEADERS = {
 
 
 class Archive:
-    """The arrays of one open NPZ file, each read when it is asked for; a large one is mapped, read-only."""
+    """The arrays of one open NPZ file, read on access; a large one is mapped, read-only."""
 
     def __init__(self, path: Path, zipped: zipfile.ZipFile) -> None:
         self.path = path

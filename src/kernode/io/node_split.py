@@ -162,7 +162,7 @@ def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
 
 
 def is_per_class(how: str | None) -> bool:
-    """Whether a split is told by nodes per class: "20-per-class", "5/30-per-class"."""
+    """Whether a split states nodes per class: "20-per-class", "5/30-per-class"."""
     return how is not None and how.endswith(_PER_CLASS)
 
 

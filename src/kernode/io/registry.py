@@ -135,7 +135,7 @@ _ENTRIES = (
     ),
 )
 _BY_NAME = {entry.name: entry for entry in _ENTRIES}
-_MADE: dict[str, Callable[[], Graph]] = {}  # by name: what is made where it is asked for
+_MADE: dict[str, Callable[[], Graph]] = {}  # by name: functions that make a graph
 
 
 def data_set(name: str) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
@@ -173,7 +173,7 @@ def datasets() -> tuple[DataSet, ...]:
 
 
 def is_registered(name: str) -> bool:
-    """Whether a data set goes by this name, so that nobody need give its file.
+    """Whether a data set goes by this name, so that no file is needed.
 
     >>> is_registered("Cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
     (True, True, False)

@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 
 from kernode.compute.place import Place
-from kernode.errors import FileError, InputError, MissingExtraError
+from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
 from kernode.progress import note
 from kernode.search.space import Problem, Settings, Space
@@ -321,9 +321,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _unusable(path: Path, reason: Any) -> FileError:
+def _unusable(path: Path, reason: Any) -> InputError:
     sentence = f"{path} cannot be used for a search ({' '.join(str(reason).split())}). Choose another file."
-    return FileError(sentence, "wrong-file", path=path, setting="study")
+    return InputError(sentence, "wrong-file", path=path, setting="study")
 
 
 def _require_same(path: Path, stored: dict[str, Any], facts: dict[str, Any]) -> None:

@@ -114,7 +114,7 @@ def _check_parts(folder: Path, values: Mapping[str, Any], parts: tuple[PartEntry
     for part in parts:
         filled = isinstance(part.feature_entries, int) == values["sparse_features"]
         if part.start != at or part.stop <= at or not _PART.fullmatch(part.file) or not filled:
-            raise damaged(folder / FILE, f"describes a part that cannot be right ({part.file})", _REMEDY)
+            raise damaged(folder / FILE, f"describes a part that cannot be right ({part.file!r})", _REMEDY)
         path = folder / part.file
         if not path.is_file():
             raise damaged(path, "is missing from its store", _REMEDY)

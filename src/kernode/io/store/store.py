@@ -20,7 +20,7 @@ from kernode.io.tables.table import Repair, TableOrigin
 from kernode.progress import tell
 from kernode.storage import damaged
 
-ROW = 16  # entries that a node costs beside its own
+ROW = 16  # entries that a node counts as, in addition to its own
 
 
 def borders(entries: np.ndarray, parts: int) -> np.ndarray:
@@ -145,7 +145,7 @@ class Store(Header):
         return np.concatenate(found)
 
     def whole(self) -> Graph:
-        """The graph again, for who has the memory: the one that was written, with its fingerprint."""
+        """Return the whole graph, with the fingerprint it was written with."""
         every = self.rows(0, self.nodes)
         origin = None
         try:

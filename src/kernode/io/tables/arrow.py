@@ -1,4 +1,4 @@
-"""pyarrow, imported when it is first used: graphs that come from no table need none of it."""
+"""pyarrow, imported on first use: only tables need it."""
 
 from __future__ import annotations
 

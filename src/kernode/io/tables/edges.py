@@ -35,8 +35,6 @@ _ENDS = (  # usual names of an edge's two columns
 SOURCES, TARGETS = zip(*_ENDS, strict=True)
 _SHOWN = 5  # columns in a note
 WEIGHTS = ("weight", "weights", "w")
-
-
 _OF_MANY = 5  # a column of ends names at least every so many-th listed node
 
 
@@ -67,7 +65,7 @@ def read_edges(
 ) -> Edges:
     """Take ends and weights from a table; where columns are not named, by usual names or the first two.
 
-    ``written``: how weights are, or what tells it beside the table. ``listed``: ids of a table of nodes.
+    ``written``: how weights are written, or clues to it. ``listed``: ids of a table of nodes.
     ``guess``: whether a column called weight is taken for one without being named.
     """
     table = _with_first_edge(table, listed)
@@ -96,7 +94,7 @@ def read_edges(
             weights = numbers(table[weight])[0].astype(np.float32)
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
-            f"{table.name}: column {weight!r} holds {table[weight].type}, which are no weights. "
+            f"{table.name}: column {weight!r} holds {table[weight].type}, which cannot be weights. "
             "Name another column as weight, or rename it.",
             "setting",
             setting="weight",
@@ -199,7 +197,7 @@ def _listed_share(table: Table, column: str, listed: Any) -> float:
 
 
 def find_weight(table: Table, given: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """The column of the weights, if there is one, and a note where nobody named it."""
+    """The column of the weights, if there is one, and a note where it was guessed."""
     found = choose(table, given, "weight", WEIGHTS)
     guessed = given is None and found is not None
     return found, (f"{table.name}: took {found!r} as weight",) if guessed else ()

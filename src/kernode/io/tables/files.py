@@ -111,8 +111,7 @@ def _counts_rows(index: Any) -> bool:
 
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
-BINARY = (*PARQUET, *ARROW)
-SUFFIXES = (*TEXT, *BINARY)
+SUFFIXES = (*TEXT, *PARQUET, *ARROW)
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 IDS = ("id", "node", "node_id", "nodeid")  # usual names of a column of ids
 
@@ -129,7 +128,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 def read(source: Any, what: str, reading: Reading = AS_IT_LOOKS) -> Table:
     """Read a table: a path, a pyarrow table, a pandas data frame, or a mapping of columns.
 
-    ``what`` is the name of a table that is no file: nodes or edges.
+    ``what``: nodes or edges, the name of a table in memory.
     """
     notes: tuple[str, ...] = ()
     index = None

@@ -23,7 +23,7 @@ _SHOWN = 5  # texts in a note
 
 
 class NoClassesError(InputError):
-    """A column holds numbers or ids, and no classes."""
+    """A column holds numbers or ids instead of classes."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _as_text(values: Any) -> Any:
         text = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
         raise InputError(
-            f"the column of the label holds {values.type}, which are no classes. Name another.",
+            f"the column of the label holds {values.type}, which cannot be classes. Name another.",
             "unsupported",
             setting="label",
         ) from error
@@ -91,7 +91,7 @@ def _as_text(values: Any) -> Any:
 
 
 def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
-    """Words that say so; and −1 beside integers from 0 up to 2 or more, as programs write."""
+    """Words for not known, and −1 among integers from 0 up to 2 or more."""
     unknown = UnknownLabels.by_words()
     found = pc.unique(alike(unknown.without(raw)).drop_null()).to_pylist()
     if "-1" not in found:

@@ -73,8 +73,8 @@ class Listed:
     def settled(self, mentioned: Any) -> Listed:
         """The same, unless the first column was taken for the ids and the edges show that it holds none.
 
-        Then the column without a name is taken where it has all nodes that edges mention; else it is asked
-        for where an id repeats.
+        Then the column without a name is taken where it has all nodes that edges mention; else a
+        repeated id is refused.
         """
         if self.as_read is None or self.every_row is None:
             return self
@@ -211,7 +211,7 @@ def _no_edge(degrees: np.ndarray, edges: Edges) -> tuple[str, ...]:
 
 
 def said_added(ids: Any) -> tuple[str, ...]:
-    """A note on nodes that no table of nodes lists."""
+    """A note on nodes that are only in the edges."""
     count = len(ids)
     if not count:
         return ()

@@ -84,7 +84,7 @@ class Table:
     repairs: tuple[Repair, ...] = ()
     notes: tuple[str, ...] = ()  # what was done to columns
     delimiter: str | None = None  # of a text file
-    names_by_looks: int | None = None  # that row's number, where nobody said that it holds names
+    names_by_looks: int | None = None  # row number of a guessed header
     index: Any = None  # a column of its own that was left out for want of a name, as a table: perhaps ids
 
     def __getitem__(self, column: str) -> Any:

@@ -46,7 +46,7 @@ def open_text(path: Path, encoding: str | None) -> TextFile:
         encoding = _MARKS[mark]
     if encoding is None and b"\0" in raw[:_START]:
         raise InputError(
-            f"{path.name} has NUL bytes: it is no text, or text in UTF-16 without a mark. "
+            f"{path.name} has NUL bytes: it is not text, or text in UTF-16 without a mark. "
             "Save it as CSV in UTF-8, or name the encoding utf-16-le.",
             "ambiguous",
             setting="encoding",
@@ -100,7 +100,7 @@ def require_encoding(name: Any) -> None:
     try:
         b"id".decode(name)
     except UnicodeDecodeError:
-        return  # it knows the encoding, in which two bytes are no text
+        return  # it knows the encoding, in which two bytes are not text
     except (LookupError, TypeError, ValueError):
         known = "an encoding that Python knows, such as utf-8, cp1252 or shift_jis"
         raise bad_setting("encoding", known, name) from None
@@ -196,7 +196,7 @@ class _Layout:
     headless: bool  # then the first line is data, and columns are numbered
     nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
     notes: tuple[str, ...]
-    guessed: bool  # nobody said that the first line holds names
+    guessed: bool  # the header was not named by the user
 
     @property
     def first_row(self) -> int:
@@ -252,7 +252,7 @@ def _is_headless(
     if numbered:
         return True, f"a column is to be called {numbered[0]!r}"
     if looks_like_names or named:
-        return False, ""  # a name that is asked for and not there is said later
+        return False, ""  # a missing column is refused later
     if not cells[0] and below and below[0]:
         return False, ""  # pandas leaves the name of its index empty
     written = [cell for cell in cells if cell]

@@ -63,10 +63,10 @@ def read_table(
       any type; nodes that only edges mention are added without features.
     - ``features``: names of columns (all but id and label if None), or names with their kinds: number,
       flag, category, text, date, vector. Kinds that are not given are guessed.
-    - ``positions``: how many random-projection positions every node gets beside its degree; None for 64
+    - ``positions``: how many random-projection positions every node gets with its degree; None for 64
       where there are no feature columns and for none (no degree either) elsewhere.
-    - ``unknown``: the texts of the label column that mean a class is not known, beside empty cells; None
-      for NA and its like, words such as "unknown", and −1 beside integers from 0 up.
+    - ``unknown``: the texts of the label column that mean a class is not known, besides empty cells; None
+      for NA and its like, words such as "unknown", and −1 among integers from 0 up.
     - ``decimal``: "," or ".", and ``dates``: "dmy" or "mdy", where a table leaves in doubt how its numbers
       or dates are written.
     - ``encoding``: of text files without a mark (BOM), by Python's name for it; None for UTF-8, and
@@ -136,7 +136,7 @@ def read_table(
         labels.numbers,
         class_names=labels.names,
         node_names=found.names,
-        name=name or name_of(edges, "edges"),
+        name=name or _name_of(edges),
         notes=(*found.notes, *label_notes, *labels.notes, *strange, *map(str, repairs), *learned.describe()),
         origin=TableOrigin(learned, repairs),
     )
@@ -280,7 +280,7 @@ def _labels(
 def label_column(
     table: Table | None, label: str | None, features: Features | None, *, guess: bool
 ) -> tuple[str | None, tuple[str, ...]]:
-    """The column of the classes, and a note where nobody named it."""
+    """The column of the classes, and a note where it was guessed."""
     if table is None or (not guess and label not in table.column_names):
         return None, ()  # a table to predict for need not know the answers
     found = choose(table, label, "label", LABELS)
@@ -344,8 +344,6 @@ def _refuse_beside_like(given: Mapping[str, Any]) -> None:
             )
 
 
-def name_of(source: Any, otherwise: str) -> str:
-    """What a graph is called after a table of edges: the file's name without its endings."""
-    if isinstance(source, str | Path):
-        return Path(source).name.split(".")[0] or otherwise
-    return otherwise
+def _name_of(edges: Any) -> str:
+    """The name of a graph: the edges' file name without its endings."""
+    return (Path(edges).name.split(".")[0] if isinstance(edges, str | Path) else "") or "edges"

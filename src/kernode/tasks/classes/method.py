@@ -240,6 +240,7 @@ class Method(KernelMethod, NodeMethod):
 def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:
     """A loss with other parts or settings: ``given`` is a loss, or the name of one or of an objective.
 
+    >>> from kernode.losses import Hinge
     >>> changed_loss(Joint(Hinge(margin=0.5)), "kernel", {})
     Hinge(triplets=10000, margin=0.5)
     >>> changed_loss(Joint(), None, {"margin": 0.5, "kernel_weight": 1.0}).kernel

@@ -56,9 +56,8 @@ def lines(figures: dict[str, Any]) -> list[str]:
         found.append(f"{title:<20} {figures['test'][f'{name}_mean']:.2f}{spread} %")
         for which, values in figures["baselines"].items() if name == "auc" else ():
             ahead = values[name] - figures["test"][f"{name}_mean"]
-            found.append(
-                f"{'':<20} {values[name]:.2f} % {NAMES[which]}{f': ahead by {ahead:.2f}' if ahead > 0 else ''}"
-            )
+            note = f": ahead by {ahead:.2f}" if ahead > 0 else ""
+            found.append(f"{'':<20} {values[name]:.2f} % {NAMES[which]}{note}")
     return found
 
 

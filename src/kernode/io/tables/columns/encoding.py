@@ -130,7 +130,7 @@ _SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 class Encoding(Config):
     """Columns of tables by their roles, and what the feature columns become.
 
-    X holds a constant 1 before all else: maps have no bias and may scale rows, and beside a constant
+    X holds a constant 1 before all else: maps have no bias and may scale rows, and with a constant
     neither loses what a number says.
     """
 
@@ -244,7 +244,7 @@ _READERS: dict[type[Column], Callable[[Any], np.ndarray]] = {
 
 
 def not_of_its_kind(column: Column, values: Any) -> np.ndarray:
-    """Which values are there, but are no number, date or flag where the column holds such: booleans."""
+    """A mask of values that are not numbers, dates or flags where the column holds such."""
     if type(column) not in _READERS:
         return np.zeros(len(values), bool)
     with _readable(column.name, values, column.kind):

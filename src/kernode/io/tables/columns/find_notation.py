@@ -1,4 +1,4 @@
-"""How a table's numbers and dates are written: told by the column, by the rest of the table, or asked."""
+"""Find how a table's numbers and dates are written: from the column, or from the rest of the table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def find_notations(
 
 
 def find_notation(name: str, values: Any, kind: str | None, clues: Clues) -> Notation | None:
-    """How a column of numbers or dates is written; None where it is neither, or no text."""
+    """How a column of numbers or dates is written; None for other columns."""
     if not is_text(values) or kind not in (None, "number", "date"):
         return None
     finders: dict[str, Callable[..., Notation | None]] = {"number": _number_notation, "date": _date_notation}
@@ -116,7 +116,7 @@ def _decimal(name: str, look: WrittenNumbers, clues: Clues) -> str:
         return max(".,", key=lambda sign: (look.fits(sign).sum(), sign == "."))
     found = clues.decimal_elsewhere()
     doubtful_commas = look.doubtful & look.matches(",")
-    # As every program writes. Who has points between thousands has no commas between cells.
+    # As programs write. Files with points between thousands have no commas between cells.
     if found is None and not doubtful_commas.any():
         usual = look.decimal == "." or clues.delimiter == "," or not _may_be_thousands(look)
         found = "." if usual else None
@@ -192,7 +192,7 @@ def _order(name: str, look: WrittenDates, clues: Clues) -> str:
             "conflict",
             column=name,
         )
-    if look.dotted and look.order in (None, "dmy"):  # nobody writes points after the month
+    if look.dotted and look.order in (None, "dmy"):  # points are not used with the month first
         return "dmy"
     either = look.fits("dmy") & look.fits("mdy")
     shown = look.text[int(np.flatnonzero(either)[0])].as_py()

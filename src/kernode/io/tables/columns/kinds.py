@@ -56,7 +56,7 @@ class Column(Config):
     @property
     @abstractmethod
     def feature_units(self) -> tuple[str, ...]:
-        """What each number is, in words, for whoever changes one."""
+        """What each number means, in words."""
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -183,7 +183,7 @@ class Category(Column):
     def encode(self, values: Any) -> sparse.csr_array:
         """n × (number of values)."""
         known = pa.array(self.values, pa.large_string())
-        # Either way of writing: what one table has throughout, another may have beside other values.
+        # Either way of writing: another table may have other values in the column.
         at = pc.coalesce(*(pc.index_in(read(values), value_set=known) for read in (categories, texts)))
         columns = at.fill_null(-1).to_numpy(zero_copy_only=False)
         known = columns >= 0

@@ -32,7 +32,7 @@ _VALUE = (
 _DATE = "^(?P<a>[0-9]{1,2})(?P<mark>[/.-])(?P<b>[0-9]{1,2})[/.-](?P<year>[0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[T ].*)?$"
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
-_UNREADABLE = "(no number)"  # in place of what is none, lest it be read otherwise than the column is
+_UNREADABLE = "(no number)"  # replaces a value that does not fit the notation
 
 
 def _body(decimal: str) -> str:
@@ -155,7 +155,7 @@ class WrittenNumbers:
     """How the values of a column read as numbers."""
 
     text: Any  # large_string, null where there is none
-    parts: Any  # a struct for each, null where it is no number
+    parts: Any  # a struct for each, null where it is not a number
 
     @classmethod
     def of(cls, values: Any) -> WrittenNumbers:
@@ -186,7 +186,7 @@ class WrittenNumbers:
 
     @cached_property
     def units(self) -> np.ndarray:
-        """The sign beside each value; "" where there is none."""
+        """The currency or percent sign of each value; "" where there is none."""
         joined = _join(self.part("before"), self.part("after"))
         lower = pc.replace_substring(pc.utf8_lower(joined.fill_null("")), "kr.", "kr")
         upper = pc.if_else(pc.match_substring_regex(lower, "^[a-z]{3}$"), pc.utf8_upper(lower), lower)
@@ -251,7 +251,7 @@ def looks_like_floats(distinct: Any) -> bool:
 
 
 def rewritten(table: Any, notations: Iterable[Notation]) -> Any:
-    """A table (pyarrow) with these columns as programs write them; columns that are no text stay."""
+    """A table (pyarrow) with these columns as programs write them; other columns stay."""
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for notation in notations:
         if is_text(columns[notation.column]):

@@ -17,7 +17,7 @@ _LARGEST = 1e150  # the square of a larger number is infinite, and so would be t
 _YES, _NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
 # What Excel writes where a formula fails.
 EXCEL_ERRORS = ("#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!")
-# Written for "there is none", beside an empty cell; what pandas and R write and read.
+# Missing values as pandas and R write and read them.
 MISSING = ("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "", *EXCEL_ERRORS)
 
 
@@ -34,7 +34,7 @@ def texts(values: Any) -> Any:
 
 
 def are_whole(distinct: Any) -> bool:
-    """Whether texts are whole numbers throughout, some perhaps written 2.0, as pandas does beside a gap."""
+    """Whether texts are whole numbers throughout, also written 2.0 as pandas does in columns with gaps."""
     return len(distinct) > 0 and bool(pc.all(pc.match_substring_regex(distinct, _WHOLE)).as_py())
 
 
@@ -59,7 +59,7 @@ def alike(written: Any) -> Any:
 
 
 def numbers(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Values as float64, NaN where there is none, and which are there but no number, or an immense one."""
+    """Values as float64, NaN where there is none, and a mask of values that are not numbers, or immense."""
     values = one_array(values)
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
