@@ -198,7 +198,7 @@ def test_an_option_in_the_sentence_is_not_repeated():
 
 
 # Each takes from a tenth of a second to a second, and none has a part in the answer.
-HEAVY = ("sympy", "sklearn", "scipy.stats", "pandas", "pyarrow", "torch._dynamo", "torch_geometric", "optuna")
+HEAVY = ("sympy", "torch._dynamo", "torch_geometric", "optuna", "matplotlib", "fastapi")
 
 
 @pytest.mark.slow

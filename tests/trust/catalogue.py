@@ -232,7 +232,6 @@ OPTIONS = (
         ("--averaging 1", "averaging must be a number in [0, 1)"),
         ("-o .", ". is a folder", "name of a file"),
         ("-o nodes.csv/m.safetensors", "nodes.csv is not a folder", "another place"),
-        (f"-o {'x' * 300}.safetensors", "too long for the name of a file"),
         ("-o graph.npz", "graph.npz is in use by this command", "Give another file"),
         ("-o m.safetensors --checkpoint m.safetensors", "m.safetensors is in use"),
         ("--predictions out.txt", "one of .csv, .parquet, .json"),

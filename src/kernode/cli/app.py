@@ -92,17 +92,18 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        sentence, status = _explained(error)
-        is_internal = sentence.startswith("internal error")
-        if is_internal and os.environ.get("KERNODE_DEBUG"):
+        explained = _explained(error)
+        if explained is None and os.environ.get("KERNODE_DEBUG"):
             raise
-        _fail(" ".join(sentence.split()), status, error if is_internal else None)
+        about = f"{type(error).__name__}: {error}"
+        sentence, status = explained or (f"internal error ({about}). Set KERNODE_DEBUG=1 to see where.", 1)
+        _fail(" ".join(sentence.split()), status, None if explained else error)
     end_log(status)
     raise SystemExit(status)
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
-    """The sentence and the exit status of an error."""
+def _explained(error: BaseException) -> tuple[str, int] | None:
+    """The sentence and the exit status of an error; None: an internal error."""
     if isinstance(error, KernodeError):
         return with_option(error), error.exit_status
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -121,7 +122,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return _of_file_names(), 2
     if isinstance(error, MemoryError) or "allocate" in str(error):
         return "out of memory. Use fewer replicas, fewer triplets or narrower hidden layers.", 1
-    return f"internal error ({type(error).__name__}: {error}). Set KERNODE_DEBUG=1 to see where.", 1
+    return None
 
 
 def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:

@@ -11,11 +11,11 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
-from kernode.cli.files import check_apart, check_folder, check_writable
+from kernode.cli.files import check_folder, check_out
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import InputError, kept
+from kernode.errors import kept
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -120,10 +120,7 @@ def convert(
     """
     from kernode.io import write_npz
 
-    if out.suffix.lower() != ".npz":
-        raise InputError(f"{out}: a graph is written as FILE.npz.", "setting", setting="out")
-    check_writable(out)
-    check_apart((out,), (graph.data, graph.nodes))
+    check_out(out, (".npz",), (graph.data, graph.nodes))
     with progress("convert", quiet=output.silent):
         read = graph.graph()
     write_npz(read, out)
