@@ -25,7 +25,7 @@ def main(path: str) -> None:
     labels = graph.labels[split.test]
     nodes = split.test[np.argsort(labels, kind="stable")]
     classes = graph.labels[split.train]
-    words = kn.NodeKernelClassifier(map=kn.maps.Smoother(hops=0), objective="kernel")
+    words = kn.NodeKernelClassifier(map=kn.maps.Smoother(hops=0), loss={"objective": "kernel"})
     trained = kn.NodeKernelClassifier("k3", replicas=10)
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.3), layout="constrained")
     counts = np.bincount(labels)

@@ -42,7 +42,8 @@ def main() -> None:
     common = np.array((known[held_out[:, 0]] * known[held_out[:, 1]]).sum(axis=1)).ravel()
     print(f"common neighbours      AUC {100 * roc_auc_score(truth, common):.1f} %")
 
-    search = GridSearchCV(kn.LinkPredictor(epochs=30), {"input_dropout": [0.0, 0.4]}, cv=2, scoring="roc_auc")
+    dropouts = {"training": [{"input_dropout": 0.0}, {"input_dropout": 0.4}]}
+    search = GridSearchCV(kn.LinkPredictor(epochs=30), dropouts, cv=2, scoring="roc_auc")
     search.fit(pairs, y, graph=graph)
     print(f"GridSearchCV chose     {search.best_params_}, AUC of the folds {100 * search.best_score_:.1f} %")
 

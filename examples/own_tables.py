@@ -50,9 +50,7 @@ def main() -> None:
     model = kn.NodeKernelClassifier(random_state=0).fit(names, y, graph=graph)
     found = model.model_.chosen_by_validation
     tried = ", ".join(f"{name} {accuracy:.1f} %" for name, accuracy in found.items())
-    print(
-        f"{len(names)} papers have a topic; {model.folds} folds of them, each held out once, chose: {tried}"
-    )
+    print(f"{len(names)} papers have a topic; folds of them, each held out once, chose: {tried}")
     print(f"  kept: {model.model_.variant}, trained again on all {model.model_.train.shape[1]}")
 
     others = graph.node_names[~known]

@@ -23,7 +23,7 @@ def main() -> None:
     nodes, y = split.train, graph.labels[split.train]
     test, truth = split.test, graph.labels[split.test]
 
-    model = kn.NodeKernelClassifier("k3", epochs=40, learning_rate=0.05, triplets=1000)
+    model = kn.NodeKernelClassifier("k3", epochs=40, learning_rate=0.05, loss={"triplets": 1000})
     folds = 100 * cross_val_score(model, nodes, y, params={"graph": graph}, cv=3)
     print(f"cross_val_score, three folds {folds.mean():.1f} ± {folds.std(ddof=1):.1f} %")
 

@@ -111,7 +111,7 @@ def test_a_damaged_part_is_named(store, tmp_path):
 
 def test_what_is_no_store_is_refused_once(tmp_path):
     done = torchrun(2, "fit", "cora", cwd=tmp_path)
-    assert done.stderr.count("kernode: cora is no store, which several processes could share.") == 1
+    assert done.stderr.count("kernode: cora is not a store, which several processes can share.") == 1
     assert "kernode data shard cora --parts 2" in done.stderr
     assert not list(tmp_path.iterdir())
 
