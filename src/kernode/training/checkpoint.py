@@ -97,7 +97,8 @@ class Checkpoint(Callback):
         columns = {
             _HISTORY + name: torch.stack([epoch[name] for epoch in loop.history]) for name in loop.history[0]
         }
-        write_tensors(self.path, "checkpoint", loop.state | columns, loop.facts)
+        with deferred_interrupt():
+            write_tensors(self.path, "checkpoint", loop.state | columns, loop.facts)
         self._written, self._since = loop.epoch, time.monotonic()
 
     def _restore(self, loop: TrainingLoop) -> list[dict[str, Tensor]]:
