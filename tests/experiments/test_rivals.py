@@ -53,7 +53,8 @@ def test_they_are_variants_of_the_estimator():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_in_float64_they_train_to_the_parameters_of_0_1_0(name):
-    found, old = cases.summary(cases.fit_nodes(name, precision=64).model_.parameters), stored("parameters")
+    settings = {} if name == "kled" else {"precision": 64}  # KLED trains nothing
+    found, old = cases.summary(cases.fit_nodes(name, **settings).model_.parameters), stored("parameters")
     assert set(found) == {key.removeprefix(f"{name}/") for key in old if key.startswith(f"{name}/")}
     for key, values in found.items():
         np.testing.assert_allclose(values, old[f"{name}/{key}"], rtol=1e-12, atol=1e-12, err_msg=key)
