@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -295,7 +296,10 @@ def _trained(folder):
 
     def restored(path):
         Checkpoint(path, resume=True).epochs()
-        return Checkpoint(path, resume=True).restore({name: one.clone() for name, one in state.items()}, {})
+        cloned = {name: one.clone() for name, one in state.items()}
+        loop = SimpleNamespace(state=cloned, facts={}, history=[], epoch=0, epochs=10**6)
+        Checkpoint(path, resume=True).on_fit_begin(loop)
+        return loop.history
 
     return {
         "model": sealed(model.save(folder / "model"), "model", read_model),

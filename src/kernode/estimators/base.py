@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
 from kernode.config import Config, changed
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
@@ -229,7 +229,11 @@ def settings_of(model: Any, device: str) -> dict[str, Any]:
 
 
 def _listed(callbacks: Sequence[Callback] | Callback | None) -> tuple[Callback, ...]:
-    return (callbacks,) if isinstance(callbacks, Callback) else tuple(callbacks or ())
+    if callbacks is None or isinstance(callbacks, Callback):
+        return () if callbacks is None else (callbacks,)
+    if not isinstance(callbacks, Sequence) or not all(isinstance(one, Callback) for one in callbacks):
+        raise bad_setting("callbacks", "a list of kn.Callback objects", callbacks)
+    return tuple(callbacks)
 
 
 def _nested(prefix: str, part: Any) -> dict[str, Any]:
