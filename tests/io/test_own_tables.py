@@ -173,7 +173,7 @@ def test_converted_tables_go_into_every_command(tables, tmp_path, command):
         "predict", model, folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json"
     )
     assert (status, json.loads(text)["nodes"]) == (0, read_npz(out).n_nodes)
-    fails(command("data", "convert", *given[:-1], tmp_path / "graph.csv"), 2, "written as FILE.npz")
+    fails(command("data", "convert", *given[:-1], tmp_path / "graph.csv"), 2, "graph.csv")
 
 
 def test_edges_alone_are_enough_for_links(tmp_path, command):

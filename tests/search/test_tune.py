@@ -230,7 +230,7 @@ def test_file_of_another_problem_is_refused(kernode):
         own.execute("CREATE TABLE mine (x)")
     own.close()
     before = (kernode.folder / "own.db").read_bytes()
-    assert "own.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "own.db", "-q", status=1)
+    assert "own.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "own.db", "-q", status=2)
     assert (kernode.folder / "own.db").read_bytes() == before
 
 

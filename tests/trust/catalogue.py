@@ -144,7 +144,7 @@ GRAPHS_IN_FILES = (
 
 SPLITS = (
     Command("fit graph.npz --split nowhere.json", FAILURE, ("nowhere.json does not exist",)),
-    Command("fit graph.npz --split s.json", FAILURE, ("cannot be read",), {"s.json/x": ""}, "a folder"),
+    Command("fit graph.npz --split s.json", WRONG_USE, ("s.json is a folder",), {"s.json/x": ""}, "a folder"),
     Command("fit graph.npz --split s.npz", WRONG_USE, ("s.npz is a folder",), {"s.npz/x": ""}, "a folder"),
     _split("no JSON", "s.json is not JSON", "Write it again", text="{train: [1]", status=FAILURE),
     _split("brackets", "s.json is not JSON", text="[" * 100_000, status=FAILURE),
