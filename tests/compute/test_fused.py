@@ -144,7 +144,7 @@ SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("n1", "k1", "g
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["k3", "appnp", *SLOWLY])
 def test_epochs_of_a_stack(variant):
-    changes = {"k3": {"triplets": 50}, "k1": {"triplets": 50, "outputs": 5}, "appnp": {"steps": 2}}
+    changes = {"k3": {"triplets": 50}, "k1": {"triplets": 50, "outputs": 5}, "appnp": {"hops": 2}}
     method, training = configure(variant, hidden=(8,), **changes.get(variant, {}))
     task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
 
