@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import secrets
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from kernode.errors import FileError, InputError, KernodeError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from torch import Tensor
 
 try:
@@ -55,6 +58,36 @@ def let_another_write() -> None:
     """From now on nothing is written: another process does the same, and writes for both."""
     global _others_write
     _others_write = True
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[None]:
+    """Hold Ctrl-C back until an epoch or a file is whole; a second one is not held.
+
+    Only where it would raise KeyboardInterrupt: in the main thread, with Python's own handler.
+    """
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:
+            raise ValueError
+        pressed = False
+
+        def note(number: int, frame: FrameType | None) -> None:
+            nonlocal pressed
+            if pressed:
+                signal.default_int_handler(number, frame)
+            pressed = True
+
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, or another handler
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -205,7 +238,8 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         )
     str(path).encode()  # safetensors would call a file damaged whose name is not text
     try:
-        with safe_open(path, framework="pt") as file:
+        # safetensors would take Ctrl-C for damage
+        with deferred_interrupt(), safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (SafetensorError, OSError, ValueError, RecursionError) as error:

@@ -16,7 +16,7 @@ from typing import Any
 
 from kernode.cli.console import warned
 from kernode.cli.ranks import rank
-from kernode.errors import FileError, InputError, Interrupted
+from kernode.errors import InputError, Interrupted
 from kernode.progress import log, note
 from kernode.version import versions
 
@@ -38,7 +38,7 @@ class LogFile(logging.FileHandler):
         except OSError as error:
             reason = error.strerror or error
             sentence = f"{path} cannot be written ({reason}). Give another file."
-            raise FileError(sentence, "no-file", path=path, setting="log_file") from None
+            raise InputError(sentence, "not-writable", path=path, setting="log_file") from None
         self.started, self._level_before = time.monotonic(), log.level
         log.setLevel(logging.DEBUG)
         log.addHandler(self)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -17,7 +14,7 @@ from torch import Tensor
 
 from kernode.compute.replicas import whole
 from kernode.errors import InputError, KernodeError, bad_setting
-from kernode.storage import complete, read_tensors, write_tensors
+from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -215,33 +212,3 @@ def describe_files(files: Iterable[Checkpoint]) -> str:
             ) from None  # fmt: skip
         said.append(f"{one.path} {'' if said else 'holds '}{epochs} epoch{'s' * (epochs != 1)}")
     return " and ".join(said)
-
-
-@contextmanager
-def deferred_interrupt() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of an epoch, so that the state is whole; a second one is not held.
-
-    Only where it would raise KeyboardInterrupt: in the main thread, with Python's own handler.
-    """
-    try:
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:
-            raise ValueError
-        pressed = False
-
-        def note(number: int, frame: FrameType | None) -> None:
-            nonlocal pressed
-            if pressed:
-                signal.default_int_handler(number, frame)
-            pressed = True
-
-        signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, or another handler
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt

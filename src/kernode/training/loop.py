@@ -19,8 +19,9 @@ from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
 from kernode.errors import KernodeError, warn
+from kernode.storage import deferred_interrupt
 from kernode.training.callbacks import with_log
-from kernode.training.checkpoint import Checkpoint, deferred_interrupt
+from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from kernode.training.settings import Training
 from kernode.training.stopping import BestEpoch
