@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 
+import experiments.rivals  # noqa: F401 (adds its variants)
 import kernode as kn
 from graphs import clustered_graph
 from kernode.cli import main as kernode

@@ -158,7 +158,7 @@ def _lost_ranks() -> Iterator[None]:
         reason = said[0].strip().lower() if said else (str(error).splitlines() or [type(error).__name__])[0]
         raise LostRankError(
             f"another process of this job has ended, and the others cannot go on without it ({reason}). "
-            "Start the job again; with a checkpoint it resumes from there."
+            "Start the job again; with the same checkpoint it resumes."
         ) from error
 
 
