@@ -36,7 +36,7 @@ fuzz: .venv/.fuzzed
 coverage: .venv/.tested
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2
-	$(BIN)/coverage run -m pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder tests/ranks tests/studies tests/show tests/cli
+	$(BIN)/coverage run -m pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder tests/ranks tests/search tests/viz tests/cli
 	$(BIN)/coverage combine
 	$(BIN)/coverage report
 

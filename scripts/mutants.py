@@ -45,22 +45,14 @@ ROOMS = {
     "triplets": [SOURCES / f"losses/{name}.py" for name in _TRIPLETS],
     "losses": [path for path in sorted(SOURCES.glob("losses/*.py")) if path.stem not in _TRIPLETS],
     "classifiers": [
-        SOURCES / f"node_classification/{name}.py"
-        for name in ("abstaining", "centroids", "logistic_regression", "method", "tempering")
+        SOURCES / f"tasks/classes/{name}.py" for name in ("centroids", "method", "calibration", "evaluation")
     ],
 }
-_OF_NODES = (
-    "baselines", "centroids", "chances", "logistic_regression", "method", "method_contract", "similar_nodes",
-    "trainer",
-)  # fmt: skip
 TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_hop_mlp.py", "tests/compute/test_fused.py",
-     "tests/search/test_estimate.py", "tests/link_prediction/test_link_trainer.py",
-     "tests/metrics/test_retrieval.py", "src/kernode/hops"],
-    ["tests/losses", "tests/kernels", "tests/trust/test_nothing_let_in.py",
-     *(f"tests/node_classification/test_{name}.py" for name in _OF_NODES),
-     "src/kernode/kernels", "src/kernode/losses",
-     *(str(path.relative_to(ROOT)) for path in ROOMS["classifiers"])],
+     "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics", "src/kernode/hops"],
+    ["tests/losses", "tests/kernels", "tests/trust/test_nothing_let_in.py", "tests/tasks/classes",
+     "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
 IMPORTED = (
     "faiss", "gpytorch", "graphblas", "hypothesis.extra.numpy", "pyarrow", "safetensors.torch",
