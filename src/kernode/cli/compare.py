@@ -15,7 +15,7 @@ from kernode.cli.jobs import JobOptions
 from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels
 from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
 from kernode.cli.reports.compare import print_report
-from kernode.errors import InputError, kept
+from kernode.errors import InputError, bad_setting, kept
 from kernode.progress import timed
 
 if TYPE_CHECKING:
@@ -151,41 +151,24 @@ def _check(names: list[str], against: str, splits: int, split: str) -> None:
     from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
     if len(names) < 2:
-        raise InputError(
-            f"the variants must be two or more, such as {VARIANTS}. Got {', '.join(names) or 'none'}.",
-            "setting", setting="variants", value=names,
-        )  # fmt: skip
+        raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
     if against not in names:
-        raise InputError(
-            f"the variant that others are compared with must be one of {', '.join(names)}. Got {against!r}.",
-            "setting", setting="against", value=against,
-        )  # fmt: skip
+        raise bad_setting("against", f"one of {', '.join(names)}", against)
     if not 2 <= splits <= 1000:
-        raise InputError(
-            f"splits must be an integer from 2 to 1000. Got {splits}.",
-            "setting",
-            setting="splits",
-            value=splits,
-        )
+        raise bad_setting("splits", "an integer from 2 to 1000", splits)
     sizes: tuple[float, ...] = (0.6, 0.2, 0.2)
     if is_per_class(split):
         sizes = parse_per_class(split)  # the others are tested
     elif split != "jk":
         sizes = parse_sizes(split)
     if not all(size > 0 for size in sizes):
-        raise InputError(
-            f"a split must have training, validation and test nodes. Got {split!r}.",
-            "setting", setting="split", value=split,
-        )  # fmt: skip
+        raise bad_setting("split", "sizes of training, validation and test nodes, all above 0", split)
 
 
 def _choosing(given: str) -> int:
-    """The number of splits that choose; 0: each for itself."""
+    """Return the number of splits that choose a candidate; 0: each split chooses for itself."""
     if given.strip().lower() == "all":
         return 0
     if not given.strip().isdecimal() or int(given) < 1:
-        raise InputError(
-            f"a candidate is chosen on a number of splits, 1 or more, or on all. Got {given!r}.",
-            "setting", setting="choose_on", value=given,
-        )  # fmt: skip
+        raise bad_setting("choose_on", "a number of splits, 1 or more, or all", given)
     return int(given)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from kernode.cli.options.run import RUN, RepeatableOptions
-from kernode.errors import InputError, KernodeError, MissingExtraError, warn
+from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting, warn
 
 BACKENDS = ("loky", "dask", "ray")
 
@@ -44,15 +44,9 @@ class JobOptions(RepeatableOptions):
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
-            raise InputError(
-                f"jobs must be an integer ≥ 1, or -1 for one per core. Got {self.jobs}.",
-                "setting", setting="jobs", value=self.jobs,
-            )  # fmt: skip
+            raise bad_setting("jobs", "an integer ≥ 1, or -1 for one per core", self.jobs)
         if self.backend is not None and self.backend not in BACKENDS:
-            raise InputError(
-                f"backend must be one of {', '.join(BACKENDS)}. Got {self.backend!r}.",
-                "setting", setting="backend", value=self.backend,
-            )  # fmt: skip
+            raise bad_setting("backend", f"one of {', '.join(BACKENDS)}", self.backend)
         if self.backend == "loky" and self.jobs is None:
             raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 

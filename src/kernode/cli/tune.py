@@ -24,7 +24,7 @@ from kernode.cli.reports.tune import (
     report_of,
     validated_on,
 )
-from kernode.errors import InputError, KernodeError, kept
+from kernode.errors import InputError, KernodeError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
@@ -75,7 +75,7 @@ def tune(
     Your own tables: [bold]kernode tune edges.csv --nodes nodes.csv --label topic[/]
     """
     started = time.perf_counter()
-    _check(metric, {"trials": trials, "replicas": replicas, "batch": batch}, folds, split, seed)
+    _check(metric, {"trials": trials, "replicas": replicas, "batch": batch, "folds": folds}, split, seed)
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
@@ -112,26 +112,20 @@ def tune(
     print_json(report) if output.json else print_report(report, following)
 
 
-def _check(metric: str, counts: dict[str, int], folds: int, split: str | None, seed: int) -> None:
+def _check(metric: str, counts: dict[str, int], split: str | None, seed: int) -> None:
     from kernode.compute.replicas import seeds_from
 
     if metric not in METRICS:
-        raise InputError(
-            f"metric must be one of {', '.join(METRICS)}. Got {metric!r}.",
-            "setting",
-            setting="metric",
-            value=metric,
-        )
-    for name, (count, least) in {**{name: (n, 1) for name, n in counts.items()}, "folds": (folds, 0)}.items():
+        raise bad_setting("metric", f"one of {', '.join(METRICS)}", metric)
+    for name, count in counts.items():
+        least = 0 if name == "folds" else 1
         if count < least:
-            raise InputError(
-                f"{name} must be an integer ≥ {least}. Got {count}.", "setting", setting=name, value=count
-            )
+            raise bad_setting(name, f"an integer ≥ {least}", count)
     seeds_from(seed, 1)
-    if metric == "auc" and (folds or split is not None):
+    if metric == "auc" and (counts["folds"] or split is not None):
         raise InputError(
             "folds and splits are of nodes. Leave them out for the AUC of links.",
-            "conflict", setting="folds" if folds else "split",
+            "conflict", setting="folds" if counts["folds"] else "split",
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
 from kernode.config import has_setting
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io import Split, split_nodes
 from kernode.io.edge_split import split_edges
@@ -125,10 +125,7 @@ def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) ->
     Split(5 training, 2 validation, 0 test nodes)
     """
     if not 2 <= folds <= len(nodes) // 2:
-        raise InputError(
-            f"folds must be 0 or an integer from 2 to {len(nodes) // 2}, half the nodes. Got {folds}.",
-            "setting", setting="folds", value=folds,
-        )  # fmt: skip
+        raise bad_setting("folds", f"0 or an integer from 2 to {len(nodes) // 2}, half the nodes", folds)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(nodes))
     used = order[: len(nodes) // folds * folds]
     used = nodes[used[np.argsort(labels[used], kind="stable")]]

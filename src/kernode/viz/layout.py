@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from kernode.errors import FileError, InputError, MissingExtraError, warn
+from kernode.errors import FileError, InputError, MissingExtraError, bad_setting, warn
 from kernode.explain.similar import owner
 from kernode.io.archive import open_archive
 from kernode.progress import tell
@@ -63,11 +63,9 @@ def _kept(path: Path) -> np.ndarray | None:
 
 def checked_plane(name: str) -> Plane:
     """Check the name of a layout."""
-    for known in get_args(Plane):
-        if name == known:
-            return cast(Plane, known)
-    sentence = f"the plane must be one of {', '.join(get_args(Plane))}. Got {name!r}."
-    raise InputError(sentence, "setting", setting="plane", value=name)
+    if name not in get_args(Plane):
+        raise bad_setting("plane", f"one of {', '.join(get_args(Plane))}", name)
+    return cast(Plane, name)
 
 
 def place(x: np.ndarray, plane: Plane, seed: int) -> np.ndarray:
