@@ -10,11 +10,11 @@ import typer
 
 from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable
+from kernode.cli.fit import replaced_file
 from kernode.cli.options.graph import DATA_HELP, EncodingOption
 from kernode.cli.options.model import Opened, OutTableOption, graph_for, read_model_of
 from kernode.cli.options.run import DeviceOption, OutputOptions
 from kernode.cli.predict import predictions
-from kernode.cli.reports.fit import replaced_file
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:

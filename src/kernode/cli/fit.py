@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from kernode.cli.console import print_json, progress
+from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, write_table
 from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
 from kernode.cli.options.method import MethodOptions, TrainingOptions
@@ -23,8 +25,14 @@ from kernode.cli.options.run import (
     check_board,
 )
 from kernode.cli.predict import predictions as predictions_of
-from kernode.cli.reports.fit import log_result, print_report, saved_report
 from kernode.cli.settings_file import with_settings
+from kernode.compute.machine import peak_at
+from kernode.errors import KernodeError, kept
+from kernode.progress import note
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
+    from kernode.graph import Graph
 
 
 def fit(
@@ -110,4 +118,129 @@ def fit(
         return
     if read.encoding is not None:
         print_notes(read.notes)
-    print_report(report, [] if with_graph else graph.files)
+    _print_report(report, [] if with_graph else graph.files)
+
+
+def saved_report(
+    model: Any, out: Path, run: RunOptions, place: Place, graph: Graph, *, started: float, replaced: bool
+) -> dict[str, Any]:
+    """The report of a model that is saved already, so that an error or Ctrl-C here loses nothing."""
+    try:
+        with kept(lambda: f"The model is saved in {out}; its test figures were not computed."):
+            report: dict[str, Any] = model.report().to_json()
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "allocate" not in str(error):
+            raise
+        sentence = f"out of memory for the test figures. The model is saved in {out}."
+        raise KernodeError(sentence, "too-large") from None
+    peak = peak_at(place)
+    return report | {
+        "deterministic": run.deterministic,
+        "seconds_total": round(time.perf_counter() - started, 3),
+        "peak_memory_mb": None if peak is None else round(peak / 1e6, 1),
+        "model": str(out),
+        "replaced": replaced,  # a file of that name
+        "notes": list(graph.notes),
+        "repairs": [repair.to_json() for repair in graph.repairs],
+    }
+
+
+def log_result(report: dict[str, Any], figure: str, board: Any, training: dict[str, Any]) -> None:
+    """Log the test figures, and write settings and figures to TensorBoard."""
+    test = report.get("test", {})
+    if test.get(f"{figure}_mean") is not None:
+        sentence = f"test {figure} {test[f'{figure}_mean']:.2f} %"
+        note("result", sentence, test=test, model=report["model"])
+    if board is not None:
+        settings = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")} | training
+        numbers = {name: float(one) for name, one in test.items() if type(one) in (int, float)}
+        board.finish(
+            {name: value for name, value in settings.items() if value is not None},
+            {f"test/{name}": number for name, number in numbers.items()},
+        )
+
+
+def runs_and_seeds(report: dict[str, Any]) -> str:
+    """How many runs, and from which seeds."""
+    r, seed = report["replicas"], report["seed"]
+    return f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
+
+
+def cpu_threads(report: dict[str, Any]) -> str:
+    """Number of CPU threads: the same seed gives the same bits only for the same number."""
+    if report["device"] != "cpu" or report["threads"] is None:
+        return ""
+    return f", {report['threads']} thread{'s' * (report['threads'] > 1)}"
+
+
+def replaced_file(replaced: bool) -> str:
+    """Whether a file took the place of another, which may have been of other data or methods."""
+    return ", which replaced a file of that name" if replaced else ""
+
+
+def _print_report(report: dict[str, Any], files: list[str]) -> None:
+    """Print figures, cost, and the next command, which needs some files."""
+    sizes = " / ".join(f"{report['sizes'][part]:,}" for part in ("train", "validation", "test"))
+    name, runs = escape(report["dataset"]), runs_and_seeds(report)
+    say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
+    if report["chosen_by_validation"]:
+        _print_choice(report)
+    _print_figures(report)
+    cost = f"{report['seconds_total']:.1f} s, {1000 * report['seconds_per_epoch']:.0f} ms an epoch"
+    cost += cpu_threads(report)
+    cost += f", {report['peak_memory_mb']:.0f} MB at most" if report["peak_memory_mb"] else ""
+    _line("time and memory", cost)
+    again = report["trained_again_on"]
+    trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
+    _line("model", f"{escape(report['model'])}{trained}{replaced_file(report['replaced'])}")
+    if report["predictions"]:
+        _line("predictions", escape(report["predictions"]))
+    else:
+        words = ["kernode", "predict", report["model"], *files, "-o", "predictions.csv"]
+        say(f"Next: [bold]{escape(shlex.join(words))}[/]")
+
+
+def _line(title: str, text: str) -> None:
+    say(f"  {title:<20} {text}")
+
+
+def _print_choice(report: dict[str, Any]) -> None:
+    """The method that was kept, and below it the others, each with its epochs."""
+    by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
+    after = {
+        name: f"{figure:.2f} % after {epochs[name]}"
+        for name, figure in report["chosen_by_validation"].items()
+    }
+    chosen = report["variant"]
+    s = "s" * (epochs[chosen] != 1)
+    _line("chosen by validation", f"{chosen}, {by} {after.pop(chosen)} epoch{s}")
+    _line("", f"[dim]not: {', '.join(f'{name} {figure}' for name, figure in after.items())}[/]")
+    test = report["test"]
+    if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
+        _line("", "[dim]chosen once for all runs; their validation and test nodes overlap[/]")
+
+
+def _print_figures(report: dict[str, Any]) -> None:
+    from kernode.tasks.classes.evaluation import FEW, all_runs, lines, percent  # here: it imports torch
+
+    r, test, validation = report["replicas"], report["test"], report["validation"]
+    if test["accuracy_mean"] is None:
+        _line("test accuracy", "none: no node was kept for a test")
+    else:
+        for line in lines(test, "test accuracy"):
+            say(f"  {escape(line)}")
+    if validation["accuracy_mean"] is not None:
+        _line("validation accuracy", f"{percent(validation, 'accuracy', r)}{all_runs(validation)}")
+    if similarity := test["similarity"]:
+        figures = {name: f"{similarity[name]:.2f}" for name in ("map", "precision_at_10")}
+        if r > 1:
+            figures = {name: f"{one} ± {similarity[f'{name}_std']:.2f}" for name, one in figures.items()}
+        # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
+        among_ten = "" if test["nodes"] < FEW else f", {figures['precision_at_10']} % precision at 10"
+        together = similarity.get("ensemble_map")
+        all_runs_map = "" if together is None else f"   (all runs together: {together:.2f} % mAP)"
+        _line("similar nodes", f"{figures['map']} % mAP{among_ten}{all_runs_map}")
+    if report["hop_weights"]:
+        shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
+        empty = "; –: no such term" if "–" in shown else ""
+        _line("hop weights ω", f"{'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import check_apart, check_writable
+from kernode.cli.fit import cpu_threads, log_result, replaced_file, runs_and_seeds, saved_report
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.method import CommonTrainingOptions, PartOptions
 from kernode.cli.options.run import (
@@ -24,7 +25,6 @@ from kernode.cli.options.run import (
     WithGraphOption,
     check_board,
 )
-from kernode.cli.reports.fit import cpu_threads, log_result, replaced_file, runs_and_seeds, saved_report
 from kernode.cli.settings_file import with_settings
 
 

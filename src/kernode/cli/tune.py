@@ -6,29 +6,24 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from kernode.cli.console import print_json, progress
+from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_apart, check_writable
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
 from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
-from kernode.cli.reports.tune import (
-    METRICS,
-    command_of,
-    has_random_split,
-    next_command,
-    print_report,
-    report_of,
-    validated_on,
-)
 from kernode.errors import InputError, KernodeError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
     from kernode.search.tune import Found
+
+METRICS = {"accuracy": "accuracy", "map": "mean average precision", "auc": "AUC"}
+_SHOWN = 5  # trials
 
 
 def tune(
@@ -101,15 +96,15 @@ def tune(
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
-    following = next_command(problem, graph.words, out)
+    following = _next_command(problem, graph.words, out)
     _write(out, problem, found, following)
-    report = report_of(problem, found) | {
+    report = _report_of(problem, found) | {
         "device": place.device.type,
         "seconds_total": round(time.perf_counter() - started, 3),
         "study": str(study),
         "settings": str(out),
     }
-    print_json(report) if output.json else print_report(report, following)
+    print_json(report) if output.json else _print_report(report, following)
 
 
 def _check(metric: str, counts: dict[str, int], split: str | None, seed: int) -> None:
@@ -138,10 +133,85 @@ def _write(out: Path, problem: Problem, found: Found, following: str) -> None:
     comments = [
         f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
         f"Best of {found.count} trials{failed}: validation {METRICS[problem.metric]} "
-        f"{best.value:.2f} % ({validated_on(problem)}).",
+        f"{best.value:.2f} % ({_validated_on(problem)}).",
         "The best of many is somewhat lucky: expect a little less on other nodes.",
         f"Use it: {following}",
     ]
-    if has_random_split(problem):
+    if _has_random_split(problem):
         comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
-    write_settings(out, command_of(problem), problem.variant, best.settings, comments)
+    write_settings(out, _command_of(problem), problem.variant, best.settings, comments)
+
+
+def _command_of(problem: Problem) -> str:
+    """Return the command that takes the settings."""
+    return "links" if problem.of_links else "fit"
+
+
+def _has_random_split(problem: Problem) -> bool:
+    """Whether the test nodes of another seed took part in this search."""
+    from kernode.io.split_file import is_split_file
+
+    split = problem.split_name
+    return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
+
+
+def _next_command(problem: Problem, data: list[str], out: Path) -> str:
+    """Return the command that uses the file on test data that the search has not seen."""
+    command = _command_of(problem)
+    words = ["kernode", command, *data, "--settings", str(out)]
+    if problem.split:
+        words += ["--split", problem.split]
+    if _has_random_split(problem):
+        words += ["--seed", str(problem.seed)]
+        words += ["--replicas", "1"] if command == "fit" else []  # replicas on links share the first's split
+    return shlex.join(words)
+
+
+def _validated_on(problem: Problem) -> str:
+    """Describe the validation data."""
+    split, folds = problem.split_name, problem.folds
+    parts = [f"split {split}"] if split else []
+    parts += [f"{folds} folds"] if folds else []
+    parts += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
+    return ", ".join(parts)
+
+
+def _report_of(problem: Problem, found: Found) -> dict[str, Any]:
+    """Return a search as plain values."""
+    return {
+        "dataset": problem.graph.name,
+        "command": _command_of(problem),
+        "variant": problem.variant,
+        "metric": problem.metric,
+        "split": problem.split_name,
+        "folds": problem.folds,
+        "replicas": problem.replicas,
+        "seed": problem.seed,
+        "trials": found.count,
+        "failed": found.failures,
+        "best": [
+            {"trial": one.number, "value": round(one.value, 4), "runs": one.runs, "settings": one.settings}
+            for one in found.trials[:_SHOWN]
+        ],
+    }
+
+
+def _print_report(report: dict[str, Any], following: str) -> None:
+    """Print the best trials, the files, and the next command."""
+    failed = f" ({len(report['failed'])} failed: {report['failed'][-1]})" if report["failed"] else ""
+    name = escape(report["dataset"])
+    say(f"[bold]{name}[/] · {report['variant']} · {report['trials']} trials{escape(failed)}")
+    table = new_table(("trial", f"validation {report['metric']}"), box=None, pad_edge=False)
+    table.add_column("settings")
+    for one in report["best"]:
+        values = ", ".join(f"{key} {_short(value)}" for key, value in one["settings"].items())
+        table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(values))
+    print_table(table)
+    say(f"  {'time':<20} {report['seconds_total']:.1f} s")
+    say(f"  {'search':<20} {escape(report['study'])}   (more --trials go on from it)")
+    say(f"  {'settings':<20} {escape(report['settings'])}")
+    say(f"Next: [bold]{escape(following)}[/]")
+
+
+def _short(value: Any) -> str:
+    return " ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)

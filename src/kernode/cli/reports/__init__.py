@@ -1,1 +1,0 @@
-"""What commands with long results print of them."""
