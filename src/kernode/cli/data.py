@@ -19,7 +19,6 @@ from kernode.errors import kept
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
-    from kernode.io.store import Store
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -66,9 +65,22 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
 
     Your own tables: [bold]kernode data info edges.csv --nodes nodes.csv --label topic[/]
     """
+    import numpy as np
+
     with progress("info", quiet=output.silent):
         read = graph.graph()
-    facts = _facts(read)
+    degrees = np.diff(read.adjacency.indptr)
+    counts = np.bincount(read.labels[read.labels >= 0], minlength=read.n_classes)
+    facts = _sizes_of(read) | {
+        "sparse_features": not isinstance(read.features, np.ndarray),
+        "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
+        "unlabelled": int((read.labels < 0).sum()),
+        "isolated": int((degrees == 0).sum()),
+        "mean_degree": round(float(degrees.mean()), 3),
+        "largest_degree": int(degrees.max(initial=0)),
+        "notes": list(read.notes),
+        "fingerprint": read.fingerprint,
+    }
     if output.json:
         print_json(facts)
         return
@@ -83,24 +95,12 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     print_notes(read.notes)
 
 
-def _facts(graph: Graph) -> dict[str, Any]:
-    import numpy as np
-
-    degrees = np.diff(graph.adjacency.indptr)
-    counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
+def _sizes_of(graph: Graph) -> dict[str, Any]:
     return {
         "dataset": graph.name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "features": graph.n_features,
-        "sparse_features": not isinstance(graph.features, np.ndarray),
-        "classes": {name: int(count) for name, count in zip(graph.class_names, counts, strict=True)},
-        "unlabelled": int((graph.labels < 0).sum()),
-        "isolated": int((degrees == 0).sum()),
-        "mean_degree": round(float(degrees.mean()), 3),
-        "largest_degree": int(degrees.max(initial=0)),
-        "notes": list(graph.notes),
-        "fingerprint": graph.fingerprint,
     }
 
 
@@ -124,11 +124,7 @@ def convert(
     with progress("convert", quiet=output.silent):
         read = graph.graph()
     write_npz(read, out)
-    report = {
-        "dataset": read.name,
-        "nodes": read.n_nodes,
-        "edges": read.n_edges,
-        "features": read.n_features,
+    report = _sizes_of(read) | {
         "classes": list(read.class_names),
         "out": str(out),
         "notes": list(read.notes),
@@ -163,35 +159,27 @@ def shard(
     check_folder(out)
     require_free(out)
     with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
-        store = write_store(graph.graph(), out, parts)
-    _report(store, output)
-
-
-def _report(store: Store, output: OutputOptions) -> None:
-    edges, count = store.entries // 2, len(store.parts)
-    facts: dict[str, Any] = {
-        "dataset": store.name,
-        "nodes": store.nodes,
-        "edges": edges,
-        "features": store.features,
-        "classes": list(store.class_names),
+        read = graph.graph()
+        store = write_store(read, out, parts)
+    report = _sizes_of(read) | {
+        "classes": list(read.class_names),
         "parts": [
             {"file": part.file, "nodes": part.stop - part.start, "entries": part.entries, "bytes": part.bytes}
             for part in store.parts
         ],
         "fingerprint": store.fingerprint,
-        "out": str(store.folder),
-        "notes": list(store.notes),
+        "out": str(out),
+        "notes": list(read.notes),
         "repairs": list(store.repairs),
     }
     if output.json:
-        print_json(facts)
+        print_json(report)
     elif not output.quiet:
-        print_notes(store.notes)
-        size = sum(part.bytes for part in store.parts) / 1e6
+        print_notes(read.notes)
+        count, size = len(store.parts), sum(part.bytes for part in store.parts) / 1e6
         say(
-            f"{escape(store.name)}: {store.nodes:,} nodes and {edges:,} edges in {count:,} "
-            f"part{'s' * (count > 1)} ({size:,.1f} MB) in {escape(str(store.folder))}"
+            f"{escape(read.name)}: {read.n_nodes:,} nodes and {read.n_edges:,} edges in {count:,} "
+            f"part{'s' * (count > 1)} ({size:,.1f} MB) in {escape(str(out))}"
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import time
 import traceback
@@ -51,9 +50,11 @@ class LogFile(logging.FileHandler):
             "level": record.levelname.lower(),
             "event": getattr(record, "event", "message"),
             "message": record.getMessage(),
-            **_plain(getattr(record, "fields", {})),
+            **getattr(record, "fields", {}),
         }
-        return json.dumps(line, ensure_ascii=False)
+        # Twice: JSON has no infinite numbers.
+        plain = json.loads(json.dumps(line, default=_plain), parse_constant=lambda _: None)
+        return json.dumps(plain, ensure_ascii=False)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """End the log, with a warning even where others are not shown."""
@@ -103,25 +104,13 @@ def _require_log(path: Path) -> None:
         file.seek(-1 if start else 0, os.SEEK_END)
         last = file.read(1)
     if not _FIRST.startswith(start):
-        raise InputError(
-            f"{path} exists, and is not a log. Give another file.",
-            "wrong-file",
-            path=path,
-            setting="log_file",
-        )
+        sentence = f"{path} exists, and is not a log. Give another file."
+        raise InputError(sentence, "wrong-file", path=path, setting="log_file")
     if last not in b"\n":
         with path.open("ab") as file:
             file.write(b"\n")
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it, without infinite numbers."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if hasattr(value, "tolist"):  # of numpy
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    """Return numbers of numpy as a list, and any other value as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -56,10 +56,10 @@ def begin_rank(words: list[str]) -> None:
         )
 
 
-def await_termination(seconds: float = 5.0) -> None:
+def await_termination() -> None:
     """Wait for torchrun, which ends all processes when rank 0 has failed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    time.sleep(seconds)
+    time.sleep(5)
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

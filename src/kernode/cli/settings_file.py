@@ -7,22 +7,20 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from kernode.errors import FileError, InputError, KernodeError
+from kernode.errors import InputError, KernodeError
+from kernode.storage import missing, write_whole
 
 
 def write_settings(
     path: Path, command: str, variant: str, settings: dict[str, Any], comments: list[str]
 ) -> None:
     """Write a file for a command, "fit" or "links"."""
-    from kernode.storage import write_whole  # here: commands import this file before they need numpy
-
     lines = [f"# {' '.join(comment.split())}" for comment in comments]
     values = {"command": command, "variant": variant}
     for part in (values, settings):
         lines += ["", *(["[settings]"] if part is settings else [])]
-        lines += [
-            f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in part.items()
-        ]  # JSON is TOML here
+        # JSON is TOML here
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in part.items()]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
@@ -49,24 +47,15 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _wrong(path, f"it is not TOML ({error})") from None
     except FileNotFoundError:
-        raise FileError(f"{path} does not exist. Check the path.", "no-file", path=path) from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder. Give a file.", "wrong-file", setting="settings") from None
-    except OSError as error:
-        reason = error.strerror or error
-        raise FileError(f"{path} cannot be read ({reason}). Check the path.", "no-file", path=path) from None
+        raise missing(path) from None
     if "method" in content and "variant" not in content:  # files for links before 0.2
         content |= {"command": "links", "variant": content.pop("method")}
     if unknown := sorted(set(content) - {"command", "variant", "settings"}):
         raise _wrong(path, f"{unknown[0]!r} is neither variant nor [settings]")
     meant = content.get("command", "fit")
     if meant != command:
-        raise InputError(
-            f"{path} is for `kernode {meant}`, not for `kernode {command}`.",
-            "conflict",
-            setting="settings",
-            path=path,
-        )
+        sentence = f"{path} is for `kernode {meant}`, not for `kernode {command}`."
+        raise InputError(sentence, "conflict", setting="settings", path=path)
     variant, settings = content.get("variant"), content.get("settings", {})
     if not isinstance(variant, str) or not isinstance(settings, dict):
         raise _wrong(path, 'it needs a line variant = "…" and a section [settings]')
@@ -90,6 +79,5 @@ def _check(path: Path, command: str, variant: str, settings: dict[str, Any]) -> 
 
 
 def _wrong(path: Path, reason: str) -> InputError:
-    return InputError(
-        f"{path} is not a settings file: {reason}.", "wrong-file", path=path, setting="settings"
-    )
+    sentence = f"{path} is not a settings file: {reason}."
+    return InputError(sentence, "wrong-file", path=path, setting="settings")
