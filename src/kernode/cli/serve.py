@@ -19,7 +19,7 @@ from rich.markup import escape
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options.model import QueryOptions
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
+from kernode.errors import KernodeError, MissingExtraError, bad_setting
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -63,7 +63,7 @@ def serve(
     """
     _require_extra()
     from kernode.viz.explorer import LOOPBACK
-    from kernode.viz.explorer.middleware import is_valid_token
+    from kernode.viz.explorer.middleware import check_token
 
     if not 1 <= workers <= _MOST_WORKERS:
         raise bad_setting("workers", f"an integer from 1 to {_MOST_WORKERS}", workers)
@@ -72,8 +72,7 @@ def serve(
     local = _is_loopback(host)
     if not local and not token:
         token = secrets.token_urlsafe(24)
-    if token is not None and not is_valid_token(token):
-        raise InputError("a token is 8 or more letters, digits and -._~.", "setting", setting="token")
+    check_token(token)
     with _listening(host, port) as listening:
         settings: dict[str, Any] = {
             "model": {one.name: getattr(model, one.name) for one in fields(model)},

@@ -79,7 +79,7 @@ def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None
 
 
 def explained(
-    state: ExplorerState, name: str, top: int, of_class: str | None = None, against: str | None = None
+    state: ExplorerState, name: str, top: int, of_class: str | None, against: str | None
 ) -> dict[str, Any]:
     """Explain a node's class: contributions of neighbours, hops and features to its lead over another."""
     at = state.find(name)

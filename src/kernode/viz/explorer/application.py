@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from kernode.errors import InputError, KernodeError
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import __version__
-from kernode.viz.explorer.middleware import Access, Metrics, is_valid_token
+from kernode.viz.explorer.middleware import Access, Metrics, check_token
 from kernode.viz.explorer.routes import Asset, Json, router
 from kernode.viz.explorer.state import ExplorerState
 from kernode.viz.layout import Plane
@@ -48,9 +48,7 @@ def app(
     if hosts is None and token is None:
         sentence = "an explorer that answers under any name needs a token. Give a token, or host names."
         raise InputError(sentence, "missing", setting="token")
-    if token is not None and not is_valid_token(token):
-        sentence = "the token must be at least 8 letters, digits and -._~."
-        raise InputError(sentence, "setting", setting="token")
+    check_token(token)
     metrics = Metrics()
     api = FastAPI(
         title="kernode explorer",

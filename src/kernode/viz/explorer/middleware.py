@@ -6,21 +6,22 @@ import hashlib
 import hmac
 import json
 import logging
-import os
+import re
 import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from itertools import accumulate
-from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
+import psutil
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kernode.errors import InputError
 
 LARGEST_BODY = 1_000_000  # bytes
 _HEADERS = {
@@ -74,10 +75,8 @@ class Metrics:
                 lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{bound}"}} {count}')
             lines.append(f'kernode_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}')
             lines.append(f'kernode_request_seconds_count{{path="{path}"}} {counts[-1]}')
-        with suppress(OSError):  # no /proc
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-            memory = {"": pages * os.sysconf("SC_PAGE_SIZE")}
-            lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
+        memory = {"": psutil.Process().memory_info().rss}
+        lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
         return "\n".join(lines) + "\n"
 
 
@@ -176,13 +175,10 @@ class Access:
         return response
 
 
-def is_valid_token(token: str) -> bool:
-    """Return whether a token is safe in headers, cookies and addresses, and not too short.
-
-    >>> is_valid_token("a-token-nobody-guesses"), is_valid_token(""), is_valid_token("schlüssel")
-    (True, False, False)
-    """
-    return len(token) >= 8 and all(one.isascii() and (one.isalnum() or one in "-._~") for one in token)
+def check_token(token: str | None) -> None:
+    """Refuse a token that is short, or not safe in headers, cookies and addresses."""
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9._~-]{8,}", token):
+        raise InputError("the token must be at least 8 letters, digits and -._~.", "setting", setting="token")
 
 
 def _with_own_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -24,6 +24,8 @@ _LONGEST = 1000  # characters of a name
 Name = Annotated[str, Query(max_length=_LONGEST, description="A node by its name, or its number.")]
 Given = Annotated[str, Field(max_length=_LONGEST)]
 Class = Annotated[str | None, Query(max_length=_LONGEST)]
+Part = Annotated[str, Query(max_length=_LONGEST)]
+Limit = Annotated[int, Query(ge=1, le=MOST_FOUND)]
 Top = Annotated[int, Query(ge=1, le=MOST_PARTS, description="So many of the largest parts.")]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e30, le=1e30)]
 Features = Annotated[dict[Given, Number], Field(max_length=MOST_FEATURES)]
@@ -155,10 +157,7 @@ def router(state: ExplorerState) -> APIRouter:
         return picture.reply(request)
 
     @api.get("/nodes", summary="Nodes whose name has a part")
-    async def nodes(
-        search: Annotated[str, Query(max_length=_LONGEST)] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_FOUND)] = 10,
-    ) -> Response:
+    async def nodes(search: Part = "", limit: Limit = 10) -> Response:
         return await quick(answers.nodes, search, limit)
 
     @api.get("/names", summary="The name of every node, in the order of /api/layout")
@@ -166,10 +165,7 @@ def router(state: ExplorerState) -> APIRouter:
         return every_name.reply(request)
 
     @api.get("/features", summary="Features whose name has a part")
-    async def features(
-        search: Annotated[str, Query(max_length=_LONGEST)] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_FOUND)] = 10,
-    ) -> Response:
+    async def features(search: Part = "", limit: Limit = 10) -> Response:
         return await quick(answers.features, search, limit)
 
     @api.get("/node", summary="A node: the chance of each class, its neighbours and features")
