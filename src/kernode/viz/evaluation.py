@@ -240,9 +240,8 @@ def _given_nodes(
     else:
         nodes, given = found(on.graph, as_nodes(X), as_classes(y))
         if nodes.shape != given.shape:
-            raise InputError(
-                f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}.", "shape"
-            )
+            sentence = f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}."
+            raise InputError(sentence, "shape")
         names, truth = _numbered(names, on, given)
     if not len(nodes):
         raise InputError("X names no node. Give the nodes to evaluate.", "too-few", setting="X")

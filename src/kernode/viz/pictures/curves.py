@@ -22,7 +22,7 @@ def history(model: NodeModel, wanted: Mapping[str, str], what: str) -> dict[str,
     ``step``: what E counts. KLED and label propagation try settings, which have no order, instead of epochs.
     """
     curves = {
-        title: _mean_and_std(model.history[name])
+        title: mean_and_std(model.history[name], 6)
         for name, title in wanted.items()
         if len(model.history.get(name, ()))
     }
@@ -39,10 +39,11 @@ def history(model: NodeModel, wanted: Mapping[str, str], what: str) -> dict[str,
     }
 
 
-def _mean_and_std(values: np.ndarray) -> dict[str, list[float]]:
-    values = values.astype(np.float64)  # E × r
-    spread = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
-    return {"mean": values.mean(axis=1).round(6).tolist(), "std": spread.round(6).tolist()}
+def mean_and_std(values: np.ndarray, digits: int) -> dict[str, list[Any]]:
+    """Return mean and standard deviation over the runs of values (E × r, or E × r × …)."""
+    values = values.astype(np.float64)
+    spread = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros_like(values[:, 0])
+    return {"mean": values.mean(axis=1).round(digits).tolist(), "std": spread.round(digits).tolist()}
 
 
 def draw_curves(

@@ -22,13 +22,7 @@ def hop_weight_history(model: NodeModel) -> dict[str, Any]:
             f"Got {type(getattr(model.method, 'map', model.method)).__name__}.",
             "unsupported",
         )
-    weights = weights.astype(np.float64)  # E × r × (H+1)
-    spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])
-    return {
-        "mean": weights.mean(axis=1).round(4).tolist(),
-        "std": spread.round(4).tolist(),
-        "kept_epochs": model.kept_epochs.tolist(),
-    }
+    return curves.mean_and_std(weights, 4) | {"kept_epochs": model.kept_epochs.tolist()}
 
 
 def hop_weight_data(evaluation: EvaluationData) -> dict[str, Any]:

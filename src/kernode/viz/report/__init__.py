@@ -25,9 +25,9 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-def write_report(contents: Contents, path: Path, title: str = "") -> int:
+def write_report(contents: Contents, path: Path) -> int:
     """Write the page and return its size in bytes."""
-    page = render(contents, title or f"kernode report: {contents.evaluation.model.dataset}").encode()
+    page = render(contents, f"kernode report: {contents.evaluation.model.dataset}").encode()
     write_whole(path, page)
     return len(page)
 

@@ -23,6 +23,7 @@ from kernode.viz.pictures import NAMES, SECTIONS, Chart, Picture, find_picture
 
 _LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
+_UNSURE = 10  # nodes listed
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,26 @@ class Contents:
 
     @cached_property
     def unsure(self) -> dict[str, Any]:
-        """The least certain nodes."""
-        return _least_sure(self.evaluation)
+        """The least certain of the nodes that no run was trained on, or of all nodes if there are none."""
+        evaluation = self.evaluation
+        n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
+        unseen = np.flatnonzero(~evaluation.parts.is_training(n))
+        among = f"the {len(unseen):,} nodes that no run was trained on"
+        if not has_training or not len(unseen):
+            unseen = np.arange(n)
+            among = f"all {n:,} nodes" + (", training nodes among them" if has_training else "")
+        order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:_UNSURE]]
+        rows, why = [], None
+        for done, node in enumerate(order.tolist()):
+            tell("reasons", done, len(order))
+            parts: tuple[Part, ...] = ()
+            if why is None:
+                try:
+                    parts = explain_node(evaluation.on, node, top=12).neighbours.parts
+                except InputError as error:
+                    why = str(error)
+            rows.append(_unsure_node(evaluation, node, parts))
+        return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -214,28 +233,6 @@ class Contents:
 
 def _or_none(weight: float) -> float | None:
     return None if weight != weight else round(weight, 4)
-
-
-def _least_sure(evaluation: EvaluationData, count: int = 10) -> dict[str, Any]:
-    """The least certain of the nodes that no run was trained on, or of all nodes if there are none."""
-    n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
-    unseen = np.flatnonzero(~evaluation.parts.is_training(n))
-    among = f"the {len(unseen):,} nodes that no run was trained on"
-    if not has_training or not len(unseen):
-        unseen = np.arange(n)
-        among = f"all {n:,} nodes" + (", training nodes among them" if has_training else "")
-    order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:count]]
-    rows, why = [], None
-    for done, node in enumerate(order.tolist()):
-        tell("reasons", done, len(order))
-        parts: tuple[Part, ...] = ()
-        if why is None:
-            try:
-                parts = explain_node(evaluation.on, node, top=12).neighbours.parts
-            except InputError as error:
-                why = str(error)
-        rows.append(_unsure_node(evaluation, node, parts))
-    return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
 
 
 def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
