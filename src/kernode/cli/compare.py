@@ -118,9 +118,8 @@ def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
     for graph in graphs:
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
-        raise InputError(
-            "two graphs have the same name. Rename one of the files, or name it once.", "duplicate"
-        )
+        sentence = "two graphs have the same name. Rename one of the files, or name it once."
+        raise InputError(sentence, "duplicate")
     return graphs
 
 

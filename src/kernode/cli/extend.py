@@ -115,10 +115,8 @@ def _learned_from(
             graph = graph_for(model, data, nodes, encoding)
     assert graph is not None
     if not model.is_own(graph):
-        raise InputError(
-            f"{data} is not {model.dataset!r} as {path} learned from it: edges or features are others.",
-            "conflict", setting="graph",
-        )  # fmt: skip
+        sentence = f"{data} is not {model.dataset!r} as {path} learned from it: edges or features are others."
+        raise InputError(sentence, "conflict", setting="graph")
     if graph.encoding is None:
         raise InputError(
             f"{graph.name!r} was not read from tables, so that no table says what new nodes are. Use Python: "

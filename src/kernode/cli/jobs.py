@@ -91,19 +91,16 @@ class JobOptions(RepeatableOptions):
                 n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
             )
         elif self.jobs is not None:
-            raise InputError(
-                f"the Dask cluster at {address} has workers of its own. Leave out their number.",
-                "conflict", setting="jobs",
-            )  # fmt: skip
+            sentence = f"the Dask cluster at {address} has workers of its own. Leave out their number."
+            raise InputError(sentence, "conflict", setting="jobs")
         else:
             cluster = nullcontext(address)
         with cluster as found:
             try:
                 client = Client(found)
             except (OSError, ValueError) as error:
-                raise KernodeError(
-                    f"no Dask scheduler answers at {address} ({error}).", "unreachable"
-                ) from None
+                sentence = f"no Dask scheduler answers at {address} ({error})."
+                raise KernodeError(sentence, "unreachable") from None
             with client:
                 if any(threads > 1 for threads in client.nthreads().values()):
                     warn("a Dask worker trains one model at a time: start workers with one thread each.")
@@ -129,10 +126,8 @@ class JobOptions(RepeatableOptions):
         try:
             cores = int(ray.cluster_resources().get("CPU", 0))
             if self.jobs is not None and self.jobs > cores:
-                raise InputError(
-                    f"Ray has {cores} CPUs, for as many jobs at most. Got {self.jobs}.",
-                    "setting", setting="jobs", value=self.jobs,
-                )  # fmt: skip
+                sentence = f"Ray has {cores} CPUs, for as many jobs at most. Got {self.jobs}."
+                raise InputError(sentence, "setting", setting="jobs", value=self.jobs)
             register_ray()
             with redirect_stdout(io.StringIO()):  # Ray prints lost workers, of which a warning tells
                 yield

@@ -33,10 +33,8 @@ def with_settings(
         return given or default, changes
     own, settings = read_settings(path, command)
     if given not in (None, own):
-        raise InputError(
-            f"{path} has settings of {own}, not of {given}. Leave the variant out.",
-            "conflict", setting="variant", value=given,
-        )  # fmt: skip
+        sentence = f"{path} has settings of {own}, not of {given}. Leave the variant out."
+        raise InputError(sentence, "conflict", setting="variant", value=given)
     return own, settings | changes
 
 

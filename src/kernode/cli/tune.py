@@ -118,10 +118,8 @@ def _check(metric: str, counts: dict[str, int], split: str | None, seed: int) ->
             raise bad_setting(name, f"an integer ≥ {least}", count)
     seeds_from(seed, 1)
     if metric == "auc" and (counts["folds"] or split is not None):
-        raise InputError(
-            "folds and splits are of nodes. Leave them out for the AUC of links.",
-            "conflict", setting="folds" if counts["folds"] else "split",
-        )  # fmt: skip
+        sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
+        raise InputError(sentence, "conflict", setting="folds" if counts["folds"] else "split")
 
 
 def _write(out: Path, problem: Problem, found: Found, following: str) -> None:

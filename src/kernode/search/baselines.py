@@ -184,7 +184,5 @@ def compared_method(name: str) -> ComparedMethod:
     if name in (*CHOICES, *VARIANTS):
         return ComparedMethod(name, name, name)
     known = ", ".join(dict.fromkeys((*METHODS, *CHOICES, *VARIANTS)))
-    raise InputError(
-        f"{name!r} is not a variant to compare. Choose some of {known}.",
-        "unknown", what="variant", setting="variants", name=name,
-    )  # fmt: skip
+    sentence = f"{name!r} is not a variant to compare. Choose some of {known}."
+    raise InputError(sentence, "unknown", what="variant", setting="variants", name=name)

@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kernode.errors import FileError
 from kernode.progress import note
-from kernode.storage import write_whole
+from kernode.storage import damaged, write_whole
 
 
 def digest_of(settings: Mapping[str, Any]) -> str:
@@ -37,7 +36,7 @@ class Results:
             return None
         record = read_record(path)
         if digest_of(record.get("settings", {})) != cell.digest:
-            raise _damaged(path, "holds other settings than its name says")
+            raise damaged(path, "holds other settings than its name says", "Delete it")
         return record
 
     def save(self, cell: Any, figures: Mapping[str, Any]) -> Path:
@@ -64,14 +63,10 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path, f"is not a stored result ({error})") from None
+        raise damaged(path, f"is not a stored result ({error})", "Delete it") from None
     if not isinstance(record, dict):
-        raise _damaged(path, "is not a stored result")
+        raise damaged(path, "is not a stored result", "Delete it")
     return record
-
-
-def _damaged(path: Path, what: str) -> FileError:
-    return FileError(f"{path} {what}. Delete it.", "damaged-file", path=path)
 
 
 def _lines(values: Mapping[str, Any]) -> str:

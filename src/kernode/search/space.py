@@ -86,9 +86,8 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
     feature_map = method.map
     if not choices:
         kind = type(feature_map).__name__
-        raise InputError(
-            f"{kind} has no settings to search for. Choose another variant.", "setting", setting="variant"
-        )
+        sentence = f"{kind} has no settings to search for. Choose another variant."
+        raise InputError(sentence, "setting", setting="variant")
     structure, layers = dict(choices), len(getattr(feature_map.unwrapped, "hidden", ()))
     if layers == 0 and 0 not in structure.get("hidden", (0,)):
         del structure["hidden"]  # a method of one layer stays one
@@ -221,10 +220,8 @@ class Problem:
             nodes = np.union1d(split.train, split.validation)
             return fold_splits(nodes, self.graph.labels[nodes], self.folds, self.seed)
         if not len(split.validation):
-            raise InputError(
-                "a search needs validation nodes. Choose a split that has some, or a number of folds.",
-                "missing", setting="split",
-            )  # fmt: skip
+            sentence = "a search needs validation nodes. Choose a split that has some, or a number of folds."
+            raise InputError(sentence, "missing", setting="split")
         return [split]
 
     def task(self, trials: int, run: Run) -> Task:

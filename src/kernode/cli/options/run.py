@@ -201,10 +201,8 @@ def check_board(folder: Path | None, *, elsewhere: bool = False) -> TensorBoard 
     if folder is None or rank():
         return None
     if elsewhere:
-        raise InputError(
-            "TensorBoard is for trainings of this process. Leave out jobs and backend.",
-            "conflict", setting="tensorboard",
-        )  # fmt: skip
+        sentence = "TensorBoard is for trainings of this process. Leave out jobs and backend."
+        raise InputError(sentence, "conflict", setting="tensorboard")
     from kernode.training.tensorboard import TensorBoard
 
     check_folder(folder)
