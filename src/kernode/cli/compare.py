@@ -20,7 +20,6 @@ from kernode.progress import timed
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.graph import Graph
     from kernode.search.compare import Comparison
     from kernode.search.results import Results
 
@@ -96,10 +95,15 @@ def compare(
 
     methods = {name: compared_method(name) for name in names}
     place, store = device.place(), Results(results or Path("results"))
+    with timed("reading the graph"):
+        graphs = tables.graphs(data)
+    for graph in graphs:
+        require_labels(graph, tables.label)
+    if len({graph.name for graph in graphs}) < len(graphs):
+        sentence = "two graphs have the same name. Rename one of the files, or name it once."
+        raise InputError(sentence, "duplicate")
     todo = [
-        Comparison(graph, method, splits, split, choosing)
-        for graph in _read(tables, data)
-        for method in methods.values()
+        Comparison(graph, method, splits, split, choosing) for graph in graphs for method in methods.values()
     ]
     if any(store.find(one) is None for one in todo):
         check_folder(store.folder)
@@ -110,17 +114,6 @@ def compare(
         figures.setdefault(one.graph.name, {})[one.method.name] = result
     values = report(figures, methods, against)
     print_json(values) if output.json else _print_report(values)
-
-
-def _read(tables: TableOptions, data: list[str]) -> list[Graph]:
-    with timed("reading the graph"):
-        graphs = tables.graphs(data)
-    for graph in graphs:
-        require_labels(graph, tables.label)
-    if len({graph.name for graph in graphs}) < len(graphs):
-        sentence = "two graphs have the same name. Rename one of the files, or name it once."
-        raise InputError(sentence, "duplicate")
-    return graphs
 
 
 def _run(
@@ -180,7 +173,9 @@ def _print_report(values: dict[str, Any]) -> None:
         _print_figures(data)
     _print_differences(f"{values['against']} against the others", values["differences"], "against")
     for one in values["summary"]:
-        say(escape(_standing(values["against"], one)))
+        above, below = (", ".join(map(_short, one[word])) or "none" for word in ("above", "below"))
+        pair = f"accuracy of {values['against']} against {one['against']}, {one['of']} in all"
+        say(escape(f"{pair}: significantly above on {above}; below on {below}."))
     for question in values["questions"]:
         title = f"{question['question']} ({question['with']} against {question['without']})"
         _print_differences(title, question["answers"], None)
@@ -206,8 +201,13 @@ def _print_figures(data: dict[str, Any]) -> None:
         table.add_row(escape(row["title"]), *cells, f"{row['seconds']:.0f}")
     print_table(table)
     for row in data["variants"]:
-        for line in _losses(row):
-            say(escape(f"{row['title']}: {line}"))
+        for one in row["tried"] or []:
+            settings = ", ".join(f"{name} {value}" for name, value in one["settings"].items())
+            if one["lost"]:
+                candidate = f"candidate {settings or 'without changes'}"
+                say(escape(f"{row['title']}: {candidate} failed: {one['lost']}"))
+        if row["failed"]:
+            say(escape(f"{row['title']}: no figures, {row['failed']}."))
 
 
 def _print_differences(title: str, entries: list[dict[str, Any]], other: str | None) -> None:
@@ -228,26 +228,9 @@ def _short(name: str) -> str:
     return name.partition(":")[0]  # of a synthetic graph's long name
 
 
-def _standing(name: str, one: dict[str, Any]) -> str:
-    above, below = (", ".join(map(_short, one[word])) or "none" for word in ("above", "below"))
-    pair = f"accuracy of {name} against {one['against']}, {one['of']} in all"
-    return f"{pair}: significantly above on {above}; below on {below}."
-
-
 def _figure(figure: dict[str, Any] | None, best: float | None) -> str:
     """Mean and standard deviation; the highest mean of a column is bold."""
     if not figure:
         return "–"
     text = f"{figure['mean']:.2f} ± {figure['std']:.2f}"
     return f"[bold]{text}[/]" if figure["mean"] == best else text
-
-
-def _losses(row: dict[str, Any]) -> list[str]:
-    """Candidates that failed, and why there are no figures where all did."""
-    lost = [one for one in row["tried"] or [] if one["lost"]]
-    lines = [f"candidate {_settings(one['settings'])} failed: {one['lost']}" for one in lost]
-    return [*lines, f"no figures, {row['failed']}."] if row["failed"] else lines
-
-
-def _settings(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "without changes"

@@ -216,12 +216,12 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
 
         return advance
 
-    told: dict[tuple[str, int], tuple[Advance, Callable[[], bool]]] = {}
+    tasks: dict[tuple[str, int], tuple[Advance, Callable[[], bool]]] = {}
 
     def listen(what: str, done: int, total: int) -> None:
-        if (what, total) not in told:  # the same step of another graph has another total
-            told[what, total] = start(what, total), _every(seconds)
-        advance, due = told[what, total]
+        if (what, total) not in tasks:  # the same step of another graph has another total
+            tasks[what, total] = start(what, total), _every(seconds)
+        advance, due = tasks[what, total]
         advance(done, "")
         if due():
             note("progress", f"{what}: {done:,} of {total:,}", what=what, done=done, total=total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -79,6 +79,7 @@ def links(
     from kernode.cli.progress_bar import ProgressBar
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.models.changes import Changes
+    from kernode.tasks.links.evaluation import lines
 
     board, place = check_board(tensorboard), run.place()
     parameters = Changes.of(**changes, precision=run.precision).parameters()
@@ -104,17 +105,11 @@ def links(
         return
     if read.encoding is not None:
         print_notes(read.notes)
-    _print_report(report)
-    words = ["kernode", "embed" if all_edges else "missing", report["model"]]
-    words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
-    say(f"Next: [bold]{escape(shlex.join(words))}[/]")
-
-
-def _print_report(report: dict[str, Any]) -> None:
-    from kernode.tasks.links.evaluation import lines
-
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     for line in lines(report) if "test" in report else ():
         say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
     say(f"  {'time':<20} {report['seconds_total']:.1f} s{cpu_threads(report)}")
     say(f"  {'model':<20} {escape(report['model'])}{replaced_file(report['replaced'])}")
+    words = ["kernode", "embed" if all_edges else "missing", report["model"]]
+    words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
+    say(f"Next: [bold]{escape(shlex.join(words))}[/]")

@@ -77,7 +77,7 @@ def what_if(
 
 
 def _changes(graph: Graph, given: list[str]) -> dict[str, dict[str, Any]]:
-    """Values of columns as a table has them, or numbers of features where the graph is of no table."""
+    """Return values of columns as a table has them, or of features if the graph has no tables."""
     found: dict[str, Any] = {}
     for text in given:
         name, sign, value = text.partition("=")

@@ -141,7 +141,7 @@ def run_comparisons(
 
 
 def _evaluate(place: Place, graph: Graph, without_graph: Comparison, **options: Any) -> dict[str, Any]:
-    """A task: the graph is an argument of its own."""
+    """Run as a task: the graph is a separate argument."""
     return evaluate(replace(without_graph, graph=graph), place, **options)
 
 
@@ -171,7 +171,7 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
         **({} if picked else {"failed": _failed(trials)}),
         "nodes": {"train": train, "test": test},
         # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is
-        # in two splits: each is a draw of its own, and Student's test is right about this graph.
+        # in two splits: each is an independent draw, and Student's test is right about this graph.
         "overlap": 0.0 if is_per_class(comparison.split) else test / train,
         "seconds": round(time.perf_counter() - started, 2),
         "device": place.device.type,

@@ -2,7 +2,7 @@
 
 ``joblib.parallel_config`` chooses the workers; without it tasks run in this process, one after the other.
 Results are the same either way: device, precision and number of threads travel with the task, and so do its
-arguments. A graph is an argument of its own that reports its size (``Graph.__sizeof__``): loky's workers map
+arguments. A graph is a separate argument that reports its size (``Graph.__sizeof__``): loky's workers map
 its arrays from one file, Dask and Ray send it to each worker once.
 """
 

@@ -157,7 +157,7 @@ class Trials:
 
 
 def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
-    """Return the accuracy in percent of each replica, each on nodes of its own."""
+    """Return the accuracy in percent of each replica, each on its own nodes."""
     rows = np.stack(nodes)
     classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
     right = classes[on.probabilities(rows).argmax(axis=-1)] == on.graph.labels[rows]

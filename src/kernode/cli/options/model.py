@@ -214,7 +214,7 @@ class ModelOptions(LinkModelOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions(ModelOptions):
-    """A saved model that is asked about nodes: its graph is an option, as arguments are nodes."""
+    """A saved model for queries: its graph is an option, because the arguments are nodes."""
 
     data: Annotated[str | None, typer.Option("--graph", help=_DATA_HELP, show_default=False)] = None
 

@@ -155,7 +155,7 @@ class CheckpointOptions:
     def opened(self, parts: Collection[str] = ("",)) -> Iterator[Checkpoint | None]:
         """The checkpoint, if there is one; Ctrl-C then ends with a sentence about what it holds.
 
-        ``parts``: trainings of the command that may have files of their own.
+        ``parts``: trainings of the command that may have separate files.
         """
         checkpoint = self.file(parts)
 
