@@ -74,8 +74,7 @@ def tune(
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
-    for path in (study, out):
-        check_writable(path)
+    check_writable(study, out)
     check_apart((study, out), (graph.data, graph.nodes, split))
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
@@ -98,7 +97,21 @@ def tune(
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
     following = _next_command(problem, graph.words, out)
     _write(out, problem, found, following)
-    report = _report_of(problem, found) | {
+    report = {
+        "dataset": read.name,
+        "command": _command_of(problem),
+        "variant": variant,
+        "metric": metric,
+        "split": problem.split_name,
+        "folds": folds,
+        "replicas": replicas,
+        "seed": seed,
+        "trials": found.count,
+        "failed": found.failures,
+        "best": [
+            {"trial": one.number, "value": round(one.value, 4), "runs": one.runs, "settings": one.settings}
+            for one in found.trials[:_SHOWN]
+        ],
         "device": place.device.type,
         "seconds_total": round(time.perf_counter() - started, 3),
         "study": str(study),
@@ -167,31 +180,10 @@ def _next_command(problem: Problem, data: list[str], out: Path) -> str:
 
 def _validated_on(problem: Problem) -> str:
     """Describe the validation data."""
-    split, folds = problem.split_name, problem.folds
-    parts = [f"split {split}"] if split else []
-    parts += [f"{folds} folds"] if folds else []
+    parts = [f"split {problem.split_name}"] if problem.split_name else []
+    parts += [f"{problem.folds} folds"] if problem.folds else []
     parts += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
     return ", ".join(parts)
-
-
-def _report_of(problem: Problem, found: Found) -> dict[str, Any]:
-    """Return a search as plain values."""
-    return {
-        "dataset": problem.graph.name,
-        "command": _command_of(problem),
-        "variant": problem.variant,
-        "metric": problem.metric,
-        "split": problem.split_name,
-        "folds": problem.folds,
-        "replicas": problem.replicas,
-        "seed": problem.seed,
-        "trials": found.count,
-        "failed": found.failures,
-        "best": [
-            {"trial": one.number, "value": round(one.value, 4), "runs": one.runs, "settings": one.settings}
-            for one in found.trials[:_SHOWN]
-        ],
-    }
 
 
 def _print_report(report: dict[str, Any], following: str) -> None:
