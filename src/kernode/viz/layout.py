@@ -22,11 +22,11 @@ DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and cost
 ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
 SOME = 20_000
 ITERATIONS = 500
-_PERPLEXITY = 30
+_SEED, _PERPLEXITY = 0, 30
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0) -> np.ndarray:
+def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
@@ -35,13 +35,12 @@ def layout(on: NodeModelOnGraph, plane: Plane = "tsne", *, seed: int = 0) -> np.
     checked_plane(plane)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
-    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, seed, _PERPLEXITY, 1)).encode()).hexdigest()
+    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, _SEED, _PERPLEXITY, 1)).encode()).hexdigest()
     path = cache_folder() / "layouts" / f"{key[:32]}.npz"
-    n = on.graph.n_nodes
     found = _kept(path)
-    if found is not None and found.shape == (n, 2):
+    if found is not None and found.shape == (on.graph.n_nodes, 2):
         return found
-    points = _within(place(on.kernel.directions.vectors(), plane, seed))
+    points = _within(place(on.kernel.directions.vectors(), plane, _SEED))
     content = io.BytesIO()
     np.savez_compressed(content, points=points)
     try:
@@ -125,9 +124,9 @@ def _umap(x: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(UMAP(n_neighbors=min(15, len(x) - 1), random_state=seed, n_jobs=1).fit_transform(x))
 
 
-def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray, k: int = 5) -> np.ndarray:
-    """Place every row at the median of its k nearest rows that are laid out."""
-    near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(some).kneighbors(x, return_distance=False)
+def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Place every row at the median of its 5 nearest rows that are laid out."""
+    near = NearestNeighbors(n_neighbors=5, algorithm="brute").fit(some).kneighbors(x, return_distance=False)
     return np.median(points[near], axis=1)
 
 

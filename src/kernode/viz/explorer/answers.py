@@ -314,8 +314,8 @@ def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
 
 
 def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
-    if not (new_edges and state.is_weighted):
-        return []
     weights = state.on.graph.adjacency.data
+    if not new_edges or (weights == 1).all():
+        return []
     span = f"{weights.min():.4g} to {weights.max():.4g}"
     return [f"New edges count with weight 1; those of the graph have weights from {span}."]

@@ -79,11 +79,6 @@ class ExplorerState:
         return self.chances.argmax(axis=1)
 
     @cached_property
-    def is_weighted(self) -> bool:
-        """True if some edge has another weight than a new one, whose weight is 1."""
-        return bool((self.on.graph.adjacency.data != 1).any())
-
-    @cached_property
     def feature_names(self) -> list[str]:
         """Names of the columns of X."""
         return list(feature_names(self.on.graph))
