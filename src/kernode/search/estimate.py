@@ -83,10 +83,10 @@ class Estimate:
         """Return all figures as plain values."""
         measured, sizes = self.measured, self.sizes
         seconds = measured and {
-            "preparing": _three_digits(measured.preparing),
-            "epoch": _three_digits(measured.epoch),
-            "evaluating": _three_digits(measured.evaluating),
-            "total": _three_digits(measured.total(self.training.epochs)),
+            "preparing": measured.preparing,
+            "epoch": measured.epoch,
+            "evaluating": measured.evaluating,
+            "total": measured.total(self.training.epochs),
         }
         return {
             "dataset": sizes.name,
@@ -100,7 +100,7 @@ class Estimate:
             "least_memory_mb": _megabytes(self.least),
             "free_mb": _megabytes(self.free),
             "fits": self.fits,
-            "seconds": seconds,
+            "seconds": seconds and {name: float(f"{value:.3g}") for name, value in seconds.items()},
             "peak_memory_mb": measured and _megabytes(measured.peak),
             "predicted_from": measured and f"{measured.epochs} measured epochs",
         }
@@ -158,7 +158,3 @@ class _Clock(Callback):
 
 def _megabytes(size: float | None) -> float | None:
     return None if size is None else round(size / 1e6, 1)
-
-
-def _three_digits(seconds: float) -> float:
-    return float(f"{seconds:.3g}")

@@ -47,10 +47,6 @@ class ExplorerState:
     @classmethod
     def of(cls, on: NodeModelOnGraph, plane: Plane = "tsne") -> ExplorerState:
         """Compute layout and probabilities; the model needs a kernel."""
-        method = on.model.method
-        if not method.has_kernel:
-            sentence = f"{method.title} has no kernel: there is nothing to explore. Train one such as k3."
-            raise InputError(sentence, "unsupported")
         graph, points = on.graph, layout(on, plane)
         names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
         by_position = replace(on, graph=replace(graph, node_names=None), known_g=on.g, prepared=None)
