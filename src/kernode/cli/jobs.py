@@ -137,7 +137,5 @@ class JobOptions(RepeatableOptions):
 
 
 def _missing(library: str, extra: str) -> MissingExtraError:
-    return MissingExtraError(
-        f"the backend {extra} needs {library}: pip install 'kernode[{extra}]'.",
-        "extra", package=library, extra=extra, setting="backend",
-    )  # fmt: skip
+    sentence = f"the backend {extra} needs {library}: pip install 'kernode[{extra}]'."
+    return MissingExtraError(sentence, "extra", package=library, extra=extra, setting="backend")

@@ -252,14 +252,10 @@ def as_node(graph: Graph, text: str) -> str | int:
     return int(text) if is_index else text
 
 
-def chosen_nodes(graph: Graph, text: str | None, setting: str) -> Positions:
-    """The nodes of a list "a,b,c", or of a file with one per line; all if None."""
+def chosen_nodes(graph: Graph, text: str, setting: str) -> Positions:
+    """Return the nodes of a list "a,b,c", or of a file with one per line."""
     import numpy as np
 
-    from kernode.graph import positions
-
-    if text is None:
-        return positions(range(graph.n_nodes))
     names = [name.strip() for name in _listed(text) if name.strip()]
     if not names:
         raise InputError(f"{text} names no node. Give a,b,c or a file.", "too-few", setting=setting)
