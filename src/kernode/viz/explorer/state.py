@@ -118,6 +118,15 @@ class ExplorerState:
         method: Any = model.method
         known = np.bincount(self.known[self.known >= 0], minlength=len(self.classes))
         predicted = np.bincount(self.predicted, minlength=len(self.classes))
+        # Columns of a new node for a graph from tables; None: it has feature numbers.
+        columns = (
+            None
+            if graph.encoding is None
+            else [
+                {"name": one.name, "kind": one.kind, "values": list(getattr(one, "values", ()))[:_LISTED]}
+                for one in graph.encoding.columns
+            ]
+        )
         return {
             "graph": graph.name,
             "nodes": graph.n_nodes,
@@ -136,22 +145,8 @@ class ExplorerState:
             "model_classes": list(self.model_classes),
             "no_explanation": self.no_explanation,
             "no_change": self.no_change,
-            "columns": self._columns(),
+            "columns": columns,
         }
-
-    def _columns(self) -> list[dict[str, Any]] | None:
-        """Columns of a new node for a graph from tables; None: it has feature numbers."""
-        encoding = self.on.graph.encoding
-        if encoding is None:
-            return None
-        return [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "values": list(getattr(column, "values", ()))[:_LISTED],
-            }
-            for column in encoding.columns
-        ]
 
     def picture(self) -> bytes:
         """Every node's coordinates and classes in binary; numbers are little-endian.
