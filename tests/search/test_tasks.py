@@ -137,9 +137,7 @@ def test_after_a_lost_worker_unfinished_tasks_run_again(monkeypatch):
     ran, results, received = [], [], threading.Event()
     lose(monkeypatch, lambda n: ran.append(n) or (n == 3 and ran.count(3) == 1 and received.wait(60)))
     with parallel_config(**WORKERS), pytest.warns(KernodeWarning, match="BrokenExecutor: the worker is gone"):
-        for result in run_tasks(DOUBLES, SINGLE):
-            results.append(result)
-            received.set()  # only now is the worker lost
+        results += (received.set() or result for result in run_tasks(DOUBLES, SINGLE))  # then 3 is lost
     assert sorted(results) == [(n, 2 * n) for n in range(5)]
     assert ran.count(results[0][0]) == 1
     assert ran.count(3) >= 2
