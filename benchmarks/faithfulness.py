@@ -29,8 +29,7 @@ from torch import Tensor
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.compute.stack import part
-from kernode.explain.node_outputs import NodeOutputs, require_sum
-from kernode.explain.parts import Parts, Row
+from kernode.explain.parts import NodeOutputs, Parts, Row, require_sum
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import ball, induced

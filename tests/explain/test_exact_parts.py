@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 import parts
 from graphs import graphs
 from kernode.compute.draws import Draws
-from kernode.explain.node_outputs import NodeOutputs, require_sum
-from kernode.explain.pairs import Pairs
-from kernode.explain.parts import Parts, Row, distances, largest
-from kernode.explain.words import Words
+from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
 from kernode.maps import Diffusion, HopMLP
 from kernode.maps.base import NeighbourSum
 from refusals import refused
@@ -140,7 +137,7 @@ def test_pairs_are_the_largest_of_all(k, m, count, seed, at_a_time):
     left = torch.randn(k, R, 3, dtype=torch.float64, generator=random) * sizes
     right = torch.randn(m, R, 3, dtype=torch.float64, generator=random)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernode.explain.pairs._AT_A_TIME", at_a_time)
+        patch.setattr("kernode.explain.parts._AT_A_TIME", at_a_time)
         found = Pairs.of(left, right, count)
     every = torch.einsum("krd,lrd->rkl", left, right)
     expected = every.mean(dim=0).abs().flatten().sort(descending=True).values[:count]

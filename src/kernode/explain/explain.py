@@ -26,10 +26,7 @@ from kernode.explain.explanation import (
     mean_and_spread,
     without,
 )
-from kernode.explain.node_outputs import NodeOutputs, require_sum
-from kernode.explain.pairs import Pairs
-from kernode.explain.parts import Parts, Row, distances, largest
-from kernode.explain.words import Words
+from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method

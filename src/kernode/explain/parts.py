@@ -1,16 +1,85 @@
-"""What each neighbour and each hop adds to numbers that are linear in g(v)."""
+"""Exact sums: what each neighbour, hop, feature and pair of neighbours adds to numbers linear in g(v).
+
+With its active units held, and LayerNorm's deviations, an MLP is linear in x and in its biases. So what a
+node adds splits into features and one constant, without a remainder. A feature's part says what it adds as
+the network stands, not what would happen without it: units could switch.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.explain.node_outputs import NodeOutputs
+from kernode.compute.chunks import chunks
+from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix, top_rows
+from kernode.compute.stack import Parameters
+from kernode.errors import InputError
+from kernode.graph import Graph
 from kernode.graph.neighbourhoods import spheres
-from kernode.maps.base import Shares
+from kernode.maps import FeatureMap
+from kernode.maps.base import NeighbourSum, Shares
+
+_NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
+_MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept
+_AT_A_TIME = 2**22  # products of pairs
+
+
+@dataclass(frozen=True)
+class NodeOutputs:
+    """z_t(u) of any nodes of a graph, for a stack of r replicas."""
+
+    map: NeighbourSum
+    parameters: Parameters
+    graph: Graph
+    place: Place
+    replicas: int
+
+    @torch.no_grad()
+    def __call__(self, nodes: np.ndarray) -> Tensor:
+        """k × r × t × d, or k × r × 1 × d where all terms share it."""
+        if len(nodes) <= _MOST * self.graph.n_nodes:
+            return self._computed(nodes)
+        return self._all[torch.from_numpy(nodes)]
+
+    def first_product(self, nodes: np.ndarray, x: Tensor | SparseMatrix) -> Tensor:
+        """The first layer's product of nodes with their features x: k × r × width."""
+        return self.map.first_product(self.parameters, x).expand(-1, self.replicas, -1)
+
+    @cached_property
+    def term_weights(self) -> Tensor:
+        """ω_t: r × t, in float64."""
+        weights = self.map.term_weights(self.parameters, self.replicas, self.place)
+        return weights.detach().expand(self.replicas, -1).cpu().double()
+
+    @cached_property
+    def _all(self) -> Tensor:
+        return self._computed(np.arange(self.graph.n_nodes))
+
+    def _computed(self, nodes: np.ndarray) -> Tensor:
+        parts = []
+        for some in chunks(len(nodes), _NODES):
+            first = self.map.first_product(
+                self.parameters, self.map.features_of(self.graph, nodes[some], self.place)
+            )
+            parts.append(self.map.node_outputs(self.parameters, first).cpu())
+        return torch.cat(parts).expand(-1, self.replicas, -1, -1)
+
+
+def require_sum(feature_map: FeatureMap) -> NeighbourSum:
+    """The map as a sum over neighbours, or a sentence where it is none."""
+    if isinstance(feature_map.unwrapped, NeighbourSum):
+        return feature_map.unwrapped
+    raise InputError(
+        f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
+        "others, and there is no exact explanation. Train with HopMLP, Diffusion or HopNet, as the default "
+        "and the paper's variants do.",
+        "unsupported", map=type(feature_map).__name__,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,3 +159,108 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
     [[1, 2], [2, 0]]
     """
     return np.argsort(-np.abs(values), kind="stable")[..., :count]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the features of m nodes add to one number, of each of r replicas."""
+
+    by_feature: np.ndarray  # r × f: of all m nodes together
+    constant: np.ndarray  # r: of biases
+    slopes: Tensor  # m × r × width: what a unit of the first layer's product adds
+    entry: Tensor | None  # r × f × width: from features to that product; None: they are the same
+    mean: Tensor | None  # r × f: what is subtracted from each feature before
+    x: Tensor | SparseMatrix  # m × f
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, outputs: NodeOutputs, row: Row, at: np.ndarray, target: Tensor) -> Words:
+        """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
+        parameters, nodes = outputs.parameters, row.nodes[at]
+        x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
+        first = outputs.first_product(nodes, x)
+        weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
+        if row.z.shape[2] == 1:
+            weights = weights.sum(dim=2, keepdim=True)
+        towards = (weights[..., None] * target[:, None]).to(first)  # m × r × t × d, or m × r × 1 × d
+        slopes, constant = outputs.map.pull_back(parameters, first, towards)
+        entry, mean = parameters.get("weight_0"), parameters.get("column_mean")
+        if mean is not None and entry is not None:
+            entry = entry * parameters["column_scale"][..., None]
+        by_feature = _by_feature(x, slopes, entry, mean).cpu().double().numpy()
+        return cls(by_feature, constant.cpu().double().numpy(), slopes, entry, mean, x)
+
+    def of_nodes(self, count: int) -> np.ndarray:
+        """What each feature of the first so many nodes adds, node by node: count × r × f."""
+        rows = (
+            top_rows(self.x.matrix, count).to_dense() if isinstance(self.x, SparseMatrix) else self.x[:count]
+        )
+        x = rows[:, None]  # count × 1 × f
+        slopes = self.slopes[:count]
+        if self.entry is None:
+            return (slopes * x).cpu().double().numpy()
+        seen = torch.bmm(slopes.transpose(0, 1), self.entry.transpose(1, 2)).transpose(0, 1)
+        return (seen * (x if self.mean is None else x - self.mean)).cpu().double().numpy()
+
+
+def _by_feature(
+    x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor | None, mean: Tensor | None
+) -> Tensor:
+    """What each feature of all m nodes together adds: r × f."""
+    m, r, width = slopes.shape
+    if entry is None:
+        dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x
+        return (dense[:, None] * slopes).sum(dim=0)
+    transposed = x.transpose if isinstance(x, SparseMatrix) else x.T
+    seen = (transposed @ slopes.reshape(m, r * width)).view(-1, r, width)  # f × r × width
+    if mean is not None:
+        seen = seen - mean.T[..., None] * slopes.sum(dim=0)
+    return (entry.transpose(0, 1) * seen).sum(dim=2).T
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The largest of the k × l pairs, by the magnitude of their mean over replicas."""
+
+    left: np.ndarray  # p: places among the left node's parts
+    right: np.ndarray  # p
+    values: np.ndarray  # r × p
+
+    @classmethod
+    def of(cls, left: Tensor, right: Tensor, count: int) -> Pairs:
+        """Of parts a (k × r × d) and b (l × r × d), with ⟨a, b⟩ of each replica.
+
+        No pair is larger than the product of two norms. So parts are taken by their norms, the longest first,
+        and each is paired only with those that could still make one of the largest.
+        """
+        k, r, d = left.shape
+        a, b = left.reshape(k, r * d) / r, right.reshape(-1, r * d)  # then ⟨a, b⟩ is the mean over replicas
+        (of_a, by_a), (of_b, by_b) = (x.norm(dim=1).sort(descending=True, stable=True) for x in (a, b))
+        a, b, least = a[by_a], b[by_b], 0.0
+        best = a.new_empty(0), by_a.new_empty(0), by_b.new_empty(0)
+        start = 0
+        while start < k:
+            partners = int((of_b * of_a[start] >= least).sum())
+            if not partners:
+                break
+            rows = max(1, _AT_A_TIME // partners)
+            products = a[start : start + rows] @ b[:partners].T
+            best = _largest(best, products, start, count)
+            least = float(best[0][-1].abs()) if len(best[0]) == count else 0.0
+            start += rows
+        i, j = by_a[best[1]], by_b[best[2]]
+        return cls(i.numpy(), j.numpy(), (left[i] * right[j]).sum(dim=2).T.numpy())
+
+
+Best = tuple[Tensor, Tensor, Tensor]  # values, and where they stand: rows, columns
+
+
+def _largest(best: Best, products: Tensor, start: int, count: int) -> Best:
+    """The largest of those known and of a block whose first row is ``start``."""
+    some = torch.topk(products.abs().flatten(), min(count, products.numel())).indices
+    rows, columns = some // products.shape[1], some % products.shape[1]
+    found = products[rows, columns], rows + start, columns
+    joined = [torch.cat(both) for both in zip(best, found, strict=True)]
+    order = torch.argsort(joined[0].abs(), descending=True, stable=True)[:count]
+    values, i, j = (one[order] for one in joined)
+    return values, i, j
