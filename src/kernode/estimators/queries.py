@@ -12,10 +12,11 @@ import numpy as np
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import NodeExplanation, PairExplanation
-from kernode.explain.similar import load_index, outlier_scores, restricted, save_index
+from kernode.explain.similar import outlier_scores, owner, restricted
 from kernode.explain.what_if import Smallest, What, WhatIf, as_edit, smallest_change, what_if
 from kernode.graph import Graph
 from kernode.kernels import NodeKernel
+from kernode.kernels.index import NodeIndex
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
@@ -64,11 +65,14 @@ class NodeQueries:
 
         Beside ``cora.safetensors`` call it ``cora.index``: there ``kernode similar`` finds it.
         """
-        return save_index(self._on(None), path)
+        on = self._on(None)
+        return on.kernel.directions.index.save(path, owner(on))
 
     def load_index(self, path: str | Path) -> Self:
         """Read what :meth:`save_index` wrote; that of another model or graph is refused."""
-        load_index(self._on(None), path)
+        on = self._on(None)
+        kernel = on.kernel.directions
+        kernel.keep_index(NodeIndex.read(path, kernel, owner(on)))
         return self
 
     def explain(
@@ -95,16 +99,14 @@ class NodeQueries:
             raise bad_setting("top", "an integer ≥ 1", top)
         known = self._on(graph)
         if other is None:
-            (u,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
-            return explain_node(known, u, top, of_class, against)
+            return explain_node(known, known.find_one(node), top, of_class, against)
         if of_class is not None or against is not None:
             raise InputError(
                 "of_class and against are about one node: leave them out for two.",
                 "conflict",
                 setting="against",
             )
-        u, v = (known.find(np.atleast_1d(np.asanyarray(one))).tolist()[0] for one in (node, other))
-        return explain_pair(known, u, v, top)
+        return explain_pair(known, known.find_one(node), known.find_one(other), top)
 
     def what_if(
         self,
@@ -124,8 +126,7 @@ class NodeQueries:
         stay as they were trained. ``before`` and ``after`` hold the probabilities.
         """
         known = self._on(graph)
-        at = as_edit(known.graph, node, add, remove, features, columns)
-        return what_if(known, *at)
+        return what_if(known, *as_edit(known.graph, node, add, remove, features, columns))
 
     def smallest_change(self, node: Any, what: What = "edges", *, graph: Graph | None = None) -> Smallest:
         """The fewest of a node's own "edges", or of its own "features", that decide its class.
@@ -133,8 +134,7 @@ class NodeQueries:
         Found on what each adds, and verified by computing the answer without them.
         """
         known = self._on(graph)
-        (v,) = known.find(np.atleast_1d(np.asanyarray(node))).tolist()
-        return smallest_change(known, v, what)
+        return smallest_change(known, known.find_one(node), what)
 
     def odd(self, X: Any = None, *, k: int = 5, graph: Graph | None = None) -> np.ndarray:
         """How far nodes (all, where None) are from every training node: 1 − the mean K̄ to the k most similar.

@@ -28,7 +28,6 @@ from kernode.explain.explanation import (
 )
 from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
 from kernode.graph import Graph, typed_names
-from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method
 
 if TYPE_CHECKING:
@@ -170,9 +169,8 @@ def _targets(on: NodeModelOnGraph, method: Method, row: Row) -> tuple[Tensor, np
         return unit, on.parameters["class_bias"].cpu().double().numpy()
     if not method.kernel.dot_product:
         method.kernel.pull_back(torch.zeros(1), torch.zeros(1))  # says why not
-    held = on.references
-    held = references(method.kernel, on.g, on.training_nodes) if held is None else held
-    towards = method.kernel.pull_back(row.g()[:, None], held.cpu().double().expand(r, -1, -1))
+    held = on.class_references.cpu().double().expand(r, -1, -1)
+    towards = method.kernel.pull_back(row.g()[:, None], held)
     return towards.transpose(1, 2), np.zeros((r, c))
 
 
@@ -272,15 +270,8 @@ def _pair_parts(
 ) -> tuple[PairPart, ...]:
     at = pairs.left, pairs.right
     names = [_names(graph, row.nodes[one]) for row, one in zip(rows, at, strict=True)]
-    hops = [distances(outputs, row)[one] for row, one in zip(rows, at, strict=True)]
-    mean, spread = mean_and_spread(pairs.values)
-    return tuple(
-        PairPart(
-            names[0][i], names[1][i], int(hops[0][i]), int(hops[1][i]),
-            float(value), None if spread is None else float(spread[i]),
-        )
-        for i, value in enumerate(mean)
-    )  # fmt: skip
+    hops = [distances(outputs, row)[one].tolist() for row, one in zip(rows, at, strict=True)]
+    return tuple(map(PairPart, *names, *hops, *_values(pairs.values)))
 
 
 def _names(graph: Graph, nodes: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Similar nodes: which are searched, a model's index file, and how unlike the training nodes a node is."""
+"""Similar nodes: which are searched, whose an index file is, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes
 from kernode.io.tables.conditions import nodes_where
-from kernode.kernels.index import NodeIndex
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json
 from kernode.tasks.classes.centroids import GRAM_BLOCK
@@ -77,17 +76,6 @@ def index_path(model: str | Path) -> Path:
     return Path(model).with_suffix(".index")
 
 
-def save_index(on: NodeModelOnGraph, path: str | Path) -> Path:
-    """Write the index of a model on a graph, made where there is none yet."""
-    return on.kernel.directions.index.save(path, owner(on))
-
-
-def load_index(on: NodeModelOnGraph, path: str | Path) -> None:
-    """Have a model on a graph use its index; one of another model or graph is refused."""
-    kernel = on.kernel.directions
-    kernel.keep_index(NodeIndex.read(path, kernel, owner(on)))
-
-
 def owner(on: NodeModelOnGraph) -> dict[str, str]:
     """Which model and which graph something was made of: digests of both."""
     model = on.model
@@ -119,7 +107,7 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
             similar = kernel.gram(x[:, some], x[:, train], replica(parameters, i))[0]
             similar = similar.masked_fill(some[:, None] == train, -torch.inf)
             nearest = similar.topk(min(k, len(train)), dim=1).values
-            there = nearest.isfinite()  # a node that trains alone is like nobody
+            there = nearest.isfinite()  # the only training node has no other to compare with
             parts.append(nearest.where(there, 0).sum(dim=1) / there.sum(dim=1).clamp_min(1))
         scores.append(1 - torch.cat(parts))
     return torch.stack(scores).mean(dim=0).cpu().numpy()

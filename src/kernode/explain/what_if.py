@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor
 
 from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
@@ -23,7 +22,6 @@ from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
 from kernode.io.tables.conditions import as_features
 from kernode.progress import heard_by, tell
-from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method
 
 if TYPE_CHECKING:
@@ -167,7 +165,7 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
 
     def decides(chosen: Sequence[int]) -> bool:
         tell(f"{what} left out", asked.count, most)
-        return bool(asked.predicted(without(chosen)) != asked.own)
+        return bool(asked.probabilities(without(chosen)).argmax() != asked.own)
 
     chosen, proved = _search(candidates, decides)
     return Smallest(what, tuple(chosen), proved, asked.count, asked.result(without(chosen)))
@@ -175,7 +173,8 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
 
 def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:
     """The fewest that decide, and whether no fewer can: all that are smaller were tried."""
-    for some in _few(candidates):
+    # Each alone, and each pair of the first.
+    for some in (*combinations(candidates, 1), *combinations(candidates[:_ALL_PAIRS], 2)):
         if decides(some):
             return list(some), True
     enough = next((k for k in range(3, len(candidates) + 1) if decides(candidates[:k])), None)
@@ -186,12 +185,6 @@ def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> 
         rest = [other for other in chosen if other != one]
         chosen = rest if decides(rest) else chosen
     return chosen, len(chosen) == 3 and len(candidates) <= _ALL_PAIRS
-
-
-def _few(candidates: list[int]) -> Iterator[tuple[int, ...]]:
-    """Each alone, and each pair of the first."""
-    yield from combinations(candidates, 1)
-    yield from combinations(candidates[:_ALL_PAIRS], 2)
 
 
 def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
@@ -224,10 +217,6 @@ class _Queries:
         self.before = self._probabilities(on.graph, node)
         self.own = int(self.before.argmax())
 
-    def predicted(self, edit: Edit) -> int:
-        """The class number that would be answered."""
-        return int(self.probabilities(edit).argmax())
-
     def probabilities(self, edit: Edit) -> np.ndarray:
         """The mean over replicas, c."""
         self.count += 1
@@ -255,21 +244,10 @@ class _Queries:
     @torch.no_grad()
     def _probabilities(self, graph: Graph, node: int) -> np.ndarray:
         on, method = self.on, self.method
-        with heard_by(lambda *_: None):  # how one row is computed is no news
+        with heard_by(lambda *_: None):  # no progress of a single row
             rows = method.map.rows(part(on.parameters, "map."), graph, np.array([node]), on.place)
         g = rows.expand(len(on.model.seeds), -1, -1)
         first = torch.zeros(1, 1, dtype=torch.int64, device=on.place.device)
-        scores = method.scores(on.parameters, g, on.training_nodes, first, self._references())
+        held = on.class_references if method.classifier == "centroid" else None  # as they were trained
+        scores = method.scores(on.parameters, g, on.training_nodes, first, held)
         return on.model.calibrated(scores.softmax(dim=-1).mean(dim=0)[0].cpu().numpy())
-
-    def _references(self) -> Tensor | None:
-        """Nearest centroids as they were trained."""
-        if self.method.classifier == "softmax":
-            return None
-        if self.on.references is not None:
-            return self.on.references
-        if "references" not in self.on.cache:
-            held = references(self.method.kernel, self.on.g, self.on.training_nodes)
-            self.on.cache["references"] = held
-        cached: Tensor = self.on.cache["references"]
-        return cached

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.errors import KernodeError
+from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
@@ -297,6 +297,13 @@ class ModelOnGraph:
     def find(self, nodes: Any) -> np.ndarray:
         """Indices of nodes, by name or by index."""
         return self.graph.find(as_nodes(nodes))
+
+    def find_one(self, node: Any) -> int:
+        """Index of a single node, by name or by index."""
+        at = self.find(np.atleast_1d(np.asanyarray(node)))  # positions stay positions
+        if len(at) != 1:
+            raise InputError(f"this takes one node. Got {len(at)} nodes.", "setting", setting="node")
+        return int(at[0])
 
     @cached_property
     def parameters(self) -> Parameters:

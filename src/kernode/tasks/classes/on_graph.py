@@ -135,6 +135,13 @@ class NodeModelOnGraph(ModelOnGraph):
         return None if self.has_training_nodes or held is None else held.to(self.place.device)
 
     @cached_property
+    def class_references(self) -> Tensor:
+        """What nearest centroids compare with: held by the model, or computed of the training nodes here."""
+        if self.references is not None:
+            return self.references
+        return references(self.model.method.kernel, self.g, self.training_nodes)
+
+    @cached_property
     def training_nodes(self) -> NodesByClass:
         """The model's training nodes, class by class."""
         model = self.model

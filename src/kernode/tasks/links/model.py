@@ -16,7 +16,7 @@ from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import Positions, as_nodes, as_pairs
+from kernode.graph.lookup import Positions, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
@@ -166,20 +166,10 @@ class LinkModelOnGraph(ModelOnGraph):
 
         Gives (other, probability) of a node, (node, other, probability) of all. Of equals the first.
         """
-        found = None if node is None else self._one(node)
-        pairs, scores = self.missing_pairs(found, k)
+        pairs, scores = self.missing_pairs(None if node is None else self.find_one(node), k)
         names = self.graph.node_names
         columns = (pairs if names is None else names[pairs]).T.tolist()
         return list(zip(*columns[0 if node is None else 1 :], scores.tolist(), strict=True))
-
-    def _one(self, node: Any) -> int:
-        at = self.graph.find(as_nodes(np.atleast_1d(np.asanyarray(node))))  # positions stay positions
-        if len(at) != 1:
-            raise InputError(
-                f"missing links are those of one node or of all nodes. Got {len(at)} nodes.", "setting",
-                setting="node",
-            )  # fmt: skip
-        return int(at[0])
 
     def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
         """The same by position (m × 2, a node's own first), and m probabilities."""
