@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernode.compute.replicas import whole
-from kernode.progress import log, note
+from kernode.progress import note
 
 if TYPE_CHECKING:
     from kernode.training.loop import TrainingLoop
@@ -84,20 +84,9 @@ class EpochLog(Callback):
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Log the mean of every figure over the replicas."""
         means = {name: float(one.mean()) for name, one in loop.latest.items() if name != "hop_weights"}
+        about = {"training": loop.name, "epoch": loop.epoch, "epochs": loop.epochs, **means}
         seconds = round(time.perf_counter() - self._started, 4)
-        about = {
-            "training": loop.name,
-            "epoch": loop.epoch,
-            "epochs": loop.epochs,
-            **means,
-            "seconds": seconds,
-        }
-        note("epoch", epoch_line(loop), logging.DEBUG, **about)
-
-
-def with_log(callbacks: tuple[Callback, ...]) -> tuple[Callback, ...]:
-    """Some callbacks, and the log where epochs are logged."""
-    return (*callbacks, EpochLog()) if log.isEnabledFor(logging.DEBUG) else callbacks
+        note("epoch", epoch_line(loop), logging.DEBUG, **about, seconds=seconds)
 
 
 def epoch_line(loop: TrainingLoop) -> str:

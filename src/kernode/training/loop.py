@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,8 +20,9 @@ from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
 from kernode.errors import KernodeError, warn
+from kernode.progress import log
 from kernode.storage import deferred_interrupt
-from kernode.training.callbacks import with_log
+from kernode.training.callbacks import EpochLog
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -47,6 +49,7 @@ class Learner(ABC):
     capturable = False  # whether an epoch runs on a GPU without waiting for it
     ranks = ALONE  # the processes that learn as one
     prepared: Any = None  # by the map, of the graph learned from
+    _left: tuple[Tensor, int] | None = None  # by evaluation for the next step, and the parameters' version
 
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
@@ -62,6 +65,20 @@ class Learner(ABC):
     def current(self) -> Parameters:
         """What is evaluated and may be kept: the parameters, or their average where there is one."""
         return self.parameters if self.average is None else self.average.parameters
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether a step may use what evaluation computed: not a replayed one, nor that of an average."""
+        return not self.capturable and self.average is None
+
+    def leave(self, value: Tensor | None) -> None:
+        """Keep a tensor of the evaluation for the next step."""
+        self._left = None if value is None else (value, self.adam.flat._version)
+
+    def take_left(self) -> Tensor | None:
+        """What the last evaluation left, once, if no parameter has moved since."""
+        left, self._left = self._left, None
+        return left[0] if left is not None and left[1] == self.adam.flat._version else None
 
     def references(self) -> Tensor | None:
         """What answers need of the training data at the kept epoch: r × …, or None."""
@@ -139,7 +156,8 @@ class TrainingLoop:
     ) -> None:
         self.learners, self.training, self.facts = learners, training, facts
         self.name, self.seeds, self.ranks = run.name, run.seeds, learners[0].ranks
-        self.callbacks = with_log(run.callbacks) if self.ranks.first else ()  # rank 0 prints and writes
+        logs = (EpochLog(),) if log.isEnabledFor(logging.DEBUG) else ()
+        self.callbacks = (*run.callbacks, *logs) if self.ranks.first else ()  # rank 0 prints and writes
         self.state = {
             name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()
         }
@@ -212,6 +230,7 @@ class TrainingLoop:
         learners, history = self.learners, self.history
         _require_convergence(learners, history)
         names = learners[0].best.parameters
+        references = [held for one in learners if (held := one.references()) is not None]
         return Trained(
             parameters={
                 name: torch.cat([o.best.parameters[name] for o in learners]).contiguous() for name in names
@@ -221,7 +240,7 @@ class TrainingLoop:
             seconds=self.seconds,
             threads=torch.get_num_threads(),
             prepared=learners[0].prepared,
-            references=_references(learners),
+            references=torch.cat(references) if references else None,
         )
 
     def _has_stopped(self, epoch: int) -> bool:
@@ -238,11 +257,6 @@ class TrainingLoop:
         if bool(self.history[-1]["loss"].isfinite().any()):
             return False  # a loss alone may come back
         return not any(bool(_finite(one.parameters).any()) for one in self.learners)
-
-
-def _references(learners: Sequence[Learner]) -> Tensor | None:
-    found = [one.references() for one in learners]
-    return None if found[0] is None else torch.cat([one for one in found if one is not None])
 
 
 def _joined(records: list[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -280,15 +294,11 @@ def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Te
     broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
     if not broken:
         return
-    kept = torch.cat([_has_kept(one.best) for one in learners])
+    # An epoch to keep, and numbers in it.
+    kept = torch.cat([(one.best.epoch > 0) & _finite(one.best.parameters) for one in learners])
     if not kept.all():
         raise DivergedError(broken[0], (~kept).nonzero().flatten().tolist())
     warn(f"the loss was not finite from epoch {broken[0]}; an earlier one is kept. Lower the learning rate.")
-
-
-def _has_kept(best: BestEpoch) -> Tensor:
-    """Which replicas have an epoch to keep, and numbers in it."""
-    return (best.epoch > 0) & _finite(best.parameters)
 
 
 def _finite(parameters: Parameters) -> Tensor:

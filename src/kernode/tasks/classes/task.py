@@ -217,7 +217,6 @@ class NodeLearner(Learner):
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.score = f"validation_{training.select_by}"
-        self._left: tuple[Tensor, int] | None = None  # by evaluation, for the next step
         super().__init__(method.initial(prepared, self.draws, place, classes), training, own, place)
 
     @property
@@ -229,7 +228,7 @@ class NodeLearner(Learner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
         draws, method = self.draws.at(epoch), self.method
-        g = self._embed(self.parameters, self.dropout.at(draws), self._beginning_from_evaluation())
+        g = self._embed(self.parameters, self.dropout.at(draws), self.take_left())
         g = take(g, self.training_nodes.nodes)  # the loss sees no other node
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
@@ -240,18 +239,10 @@ class NodeLearner(Learner):
         g = self.method.embed(parameters, self.prepared, dropout, beginning)
         return g if self.known is None else rows_for_all(self.known, g)
 
-    def _beginning_from_evaluation(self) -> Tensor | None:
-        """What the evaluation of the last epoch left, unless the parameters have moved since."""
-        left, self._left = self._left, None
-        return left[0] if left is not None and left[1] == self.adam.flat._version else None
-
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        beginning = None
-        # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
-        if not self.capturable and self.average is None:
-            beginning = self.method.beginning(self.parameters, self.prepared)
-            self._left = None if beginning is None else (beginning, self.adam.flat._version)
+        beginning = self.method.beginning(self.parameters, self.prepared) if self.hands_over else None
+        self.leave(beginning)
         return self._evaluate_from(None if beginning is None else beginning.detach())
 
     @torch.no_grad()

@@ -128,9 +128,6 @@ class LinkLearner(Learner):
         self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
         self.validation = torch.tensor(split.validation, device=place.device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
-        # g and what its gradient needs, where the evaluation has computed them for the next step, and the
-        # version of the parameters that they belong to.
-        self._left: tuple[Tensor, int] | None = None
         parameters = method.initial(prepared, self.draws, place)
         self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(parameters, task)
         super().__init__(parameters, training, own, place)
@@ -143,7 +140,7 @@ class LinkLearner(Learner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws = self.draws.at(epoch)
-        embedded, divergence = self._from_evaluation(), None
+        embedded, divergence = self.take_left(), None
         if embedded is None:
             embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
@@ -151,20 +148,14 @@ class LinkLearner(Learner):
         )
         return {"loss": loss if divergence is None else loss + divergence}
 
-    def _from_evaluation(self) -> Tensor | None:
-        """The embedding that the last evaluation left, once, if no parameter has moved since."""
-        left, self._left = self._left, None
-        return left[0] if left is not None and left[1] == self.adam.flat._version else None
-
     def evaluate(self) -> dict[str, Tensor]:
         """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
         if not self.validation.shape[1]:
             return {}
-        # A replayed epoch cannot take a tensor from the one before, nor one that learns an average's.
-        shares = self._shares and not self.capturable and self.average is None
+        shares = self._shares and self.hands_over
         with torch.set_grad_enabled(shares):
             embedded, _ = self.method.embed(self.current, self.prepared)
-        self._left = (embedded, self.adam.flat._version) if shares else None
+        self.leave(embedded if shares else None)
         return self._evaluate_from(embedded.detach())
 
     @torch.no_grad()
