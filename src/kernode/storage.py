@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -66,26 +67,23 @@ def deferred_interrupt() -> Iterator[None]:
 
     Only where it would raise KeyboardInterrupt: in the main thread, with Python's own handler.
     """
-    try:
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:
-            raise ValueError
-        pressed = False
-
-        def note(number: int, frame: FrameType | None) -> None:
-            nonlocal pressed
-            if pressed:
-                signal.default_int_handler(number, frame)
-            pressed = True
-
-        signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, or another handler
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+
+    signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if pressed:
         raise KeyboardInterrupt
 

@@ -16,7 +16,7 @@ from kernode.models.task import Task
 from kernode.progress import note
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
-from kernode.training.memory import refused, require_memory
+from kernode.training.memory import refused
 from kernode.training.settings import Training
 
 Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by the name of the variant
@@ -103,11 +103,9 @@ def _affordable(task: Task, candidates: Candidates) -> Candidates:
             "Name one as variant."
         )
         candidates = {first: candidates[first]}
-    if len(candidates) == 1:
-        ((method, training),) = candidates.values()
-        require_memory(sizes, method, training, place)
-        return candidates
     refusals = refused(sizes, candidates, place)
+    if len(candidates) == 1:
+        return candidates
     too_large = {k: v for own in ranks_of(task.graph).of_all(refusals) for k, v in own.items()}
     for name, why in too_large.items():
         warn(f"{name} is not tried: {why}")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
+from kernode.compute.stack import part
 from kernode.errors import InputError, KernodeError, bad_setting
 from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
@@ -114,7 +115,7 @@ class Checkpoint(Callback):
             return None
         saved, _ = read_tensors(self.path, "checkpoint")
         with complete(self.path):
-            return next((len(value) for name, value in saved.items() if name.startswith(_HISTORY)), 0)
+            return next((len(value) for value in part(saved, _HISTORY).values()), 0)
 
     def check(self, parts: Iterable[str] = ("",)) -> None:
         """Raise, before anything is computed, unless the parts' files exist as ``resume`` has it.
@@ -146,11 +147,7 @@ def _filled(state: dict[str, Tensor], saved: dict[str, Tensor]) -> list[dict[str
             raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(state[name].shape)}")
         state[name].detach().copy_(values)
     device = next(iter(state.values())).device
-    columns = {
-        name.removeprefix(_HISTORY): value.to(device)
-        for name, value in saved.items()
-        if name.startswith(_HISTORY)
-    }
+    columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
     epochs = len(next(iter(columns.values())))
     return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from kernode.compute.machine import free_at, readable
 from kernode.compute.place import Place
@@ -13,14 +13,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.training.settings import Training
 
 
-class SaysItsCost(Protocol):
-    """Any method, for nodes or for links."""
-
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """A lower bound of what training takes beside the graph, one replica at a time."""
-
-
-def require_memory(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> None:
+def require_memory(sizes: GraphSizes, method: Any, training: Training, place: Place) -> None:
     """Raise if not even a single replica fits; never where the free memory is not known."""
     free = free_at(place)
     if free is None:
@@ -31,7 +24,7 @@ def require_memory(sizes: GraphSizes, method: SaysItsCost, training: Training, p
 
 
 def refused(
-    sizes: GraphSizes, methods: Mapping[str, tuple[SaysItsCost, Training]], place: Place
+    sizes: GraphSizes, methods: Mapping[str, tuple[Any, Training]], place: Place
 ) -> dict[str, InputError]:
     """Why some of several methods do not fit, by name; raise where none of them does."""
     reasons = {}
@@ -45,8 +38,8 @@ def refused(
     return reasons
 
 
-def least_needed(sizes: GraphSizes, method: SaysItsCost, training: Training, place: Place) -> float:
-    """Bytes that are to be taken yet, however few replicas train at a time: a lower bound, no estimate."""
+def least_needed(sizes: GraphSizes, method: Any, training: Training, place: Place) -> float:
+    """A lower bound of the bytes still to be taken, however few replicas train at a time."""
     loading = sizes.graph is None and not sizes.read and place.device.type == "cpu"
     return method.least_bytes(sizes, training, place) + (sizes.graph_bytes if loading else 0.0)
 
@@ -54,18 +47,14 @@ def least_needed(sizes: GraphSizes, method: SaysItsCost, training: Training, pla
 def refusal(need: float, free: float, method: Any, place: Place) -> str:
     """The sentence: what is needed, what is free, and what would help."""
     where = "memory" if place.device.type == "cpu" else "the GPU's memory"
-    ways = [*_ways_out(method, place), f"a machine with {math.ceil(1.2 * need / 1e9):,} GB"]
-    listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
-    return f"this run takes at least {readable(need)} of {where} and {readable(free)} are free. Use {listed}."
-
-
-def _ways_out(method: Any, place: Place) -> list[str]:
     settings = getattr(method, "map", None)
     hops, powers = getattr(settings, "hops", 1), getattr(settings, "powers", "plain")
-    ways = {
+    helps = {
         "fewer hops": hops > 1 and powers != "plain",
         "plain powers": powers != "plain",
         "narrower hidden layers": bool(getattr(settings, "hidden", ())),
         "a precision of 32 bits": place.dtype.itemsize > 4,
     }
-    return [way for way, helps in ways.items() if helps]
+    ways = [*(way for way in helps if helps[way]), f"a machine with {math.ceil(1.2 * need / 1e9):,} GB"]
+    listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
+    return f"this run takes at least {readable(need)} of {where} and {readable(free)} are free. Use {listed}."
