@@ -21,12 +21,15 @@ from kernode.io import load_graph
 from kernode.search.space import Problem
 from kernode.search.tune import search
 from kernode.storage import write_whole
-from kernode.tasks.classes import tuned as of_nodes
+from kernode.tasks.classes import variants as of_nodes
 from kernode.tasks.links import variants as of_links
 
 # By name: data set, variant, metric, trials, batch, what is used.
 SEARCHES = {
-    **{f"{d}-k3": (d, "k3", "accuracy", 96 if d == "pubmed" else 192, 64, s) for d, s in of_nodes.K3.items()},
+    **{
+        f"{d}-k3": (d, "k3", "accuracy", 96 if d == "pubmed" else 192, 64, s)
+        for d, s in of_nodes.FOUND_K3.items()
+    },
     **{f"{d}-links": (d, "kernel", "auc", 48, 24, s) for d, s in of_links.TUNED.items()},
 }
 FOLDS = 4  # of nodes

@@ -11,10 +11,9 @@ from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GAT, Free, HopMLP
 from kernode.models.changes import Changes
-from kernode.tasks.classes import tuned as tuned_settings
 from kernode.tasks.classes.configure import candidates, configure, find_variant, settings_key
 from kernode.tasks.classes.method import Method, changed_loss
-from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
+from kernode.tasks.classes.variants import CANDIDATES, FOUND_AUTO, VARIANTS
 from kernode.training.settings import Training
 from refusals import refused
 from tasks import LABELS, SPLIT
@@ -188,7 +187,7 @@ def test_auto_is_its_first_candidate_where_validation_chooses_nothing():
 
 
 def test_auto_on_a_graph_that_was_searched_is_what_was_found():
-    for dataset, (name, changes) in tuned_settings.AUTO.items():
+    for dataset, (name, changes) in FOUND_AUTO.items():
         assert candidates("auto", dataset) == {name: configure(name, dataset, **changes)}
         assert [*candidates("auto", dataset, tuned=False)] == [*CANDIDATES]
     ((_, (method, _)),) = candidates("auto", "cora", hops=3).items()

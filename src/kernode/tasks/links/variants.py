@@ -80,7 +80,7 @@ LINK_VARIANTS: dict[str, LinkVariant] = {
         Training(epochs=200, weight_decay=0.0),
         _KERNEL_SEARCH,
     ),
-    # The same, on the citation graphs with what `kernode tune` found for each (tuned_settings.py).
+    # The same, on the citation graphs with what `kernode tune` found for each (TUNED).
     "kernel-tuned": LinkVariant(
         _KERNEL,
         Training(epochs=200, weight_decay=1e-6),
