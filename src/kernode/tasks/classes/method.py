@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.task import NodeTask
 
 _MOST_LAYERS = 1000
-PARTS_OF_METHOD = ("map", "kernel", "loss", "method")
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,6 @@ class NodeMethod(Config):
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Class probabilities of nodes (q × m) by a trained model on a graph: r × m × c."""
 
-    def embed_all(self, on: NodeModelOnGraph) -> Tensor:
-        """The learned representation of every node: r × n × d."""
-        raise InputError(
-            f"{self.title} has no feature map, and no kernel that is ever held as a whole.", "unsupported"
-        )
-
     @property
     def title(self) -> str:
         """What sentences call it."""
@@ -76,7 +69,7 @@ class NodeMethod(Config):
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
         given: dict[str, Any] = {}
-        for name in PARTS_OF_METHOD:
+        for name in ("map", "kernel", "loss", "method"):
             given |= ({name: changes.parts[name]} if name in changes.parts else {}) | changes.of_part(name)
         found: NodeMethod = changed(self, given)
         return found
@@ -101,10 +94,6 @@ class NodeMethod(Config):
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
         """Why a model means nothing on another graph than its own, in a sentence; None where it does."""
         return f"{self.title} learns about the nodes of one graph and of no other."
-
-    def extended(self, on: NodeModelOnGraph, larger: Graph) -> NodeModelOnGraph:
-        """The model on its graph after nodes or edges arrived."""
-        return replace(on, graph=larger, prepared=None)
 
 
 @dataclass(frozen=True)
@@ -184,13 +173,6 @@ class Method(KernelMethod, NodeMethod):
         scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
         return scores.softmax(dim=-1).cpu().numpy()
 
-    def embed_all(self, on: NodeModelOnGraph) -> Tensor:
-        """g of every node: r × n × d."""
-        self.map.check_graph(on.graph)
-        prepared = self.map.prepare(on.graph, on.place) if on.prepared is None else on.prepared
-        g = self.embed(on.parameters, prepared)
-        return g.expand(len(on.model.seeds), -1, -1)  # a map without parameters gives one for all
-
     def changed(self, changes: Changes) -> Method:
         """The method with other parts, or other settings of its parts."""
         own_map, feature_map = "map" not in changes.parts, changes.parts.get("map", self.map)
@@ -220,21 +202,17 @@ class Method(KernelMethod, NodeMethod):
         return super().varies_by_replica(training) or any(isinstance(value, tuple) for value in own)
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """What the map holds; without an epoch nothing is trained, and nobody knows what is prepared."""
-        wide = self.for_classes(max(1, sizes.classes))
-        return wide.map.least_bytes(sizes, place) if training.epochs else 0.0
+        """What the map holds, as wide as there are classes."""
+        wide = replace(self, map=self.map.for_classes(max(1, sizes.classes)))
+        return KernelMethod.least_bytes(wide, sizes, training, place)
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
         """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
         if self.map.per_node:
-            return f"{self.title} learns about the nodes of one graph and of no other."
+            return super().refusal(model, graph)
         if model.n_features is None or (self.classifier == "centroid" and model.references is None):
             return "this model's file is of before models went to other graphs: train again."
         return None
-
-    def extended(self, on: NodeModelOnGraph, larger: Graph) -> NodeModelOnGraph:
-        """g computed anew where it can differ."""
-        return on.recomputed_on(larger, self.map)
 
 
 def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:

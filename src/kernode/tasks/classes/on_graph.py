@@ -20,18 +20,12 @@ from kernode.graph.share import GraphShare
 from kernode.kernels import NodeKernel
 from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
-from kernode.maps import FeatureMap
 from kernode.maps.base import LARGEST_PART
 from kernode.models.model import ModelOnGraph
-from kernode.progress import note
-from kernode.tasks.classes.calibration import calibration_of
 from kernode.tasks.classes.centroids import references
-from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.task import NodeTask
-from kernode.training.loop import Trained
 from kernode.training.run import Run
-from kernode.training.settings import Training
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,14 @@ class NodeModelOnGraph(ModelOnGraph):
 
     def embed(self) -> Tensor:
         """Compute g of every node: r × n × d."""
-        return self.model.method.embed_all(self)
+        method = self.model.method
+        if not method.has_kernel:
+            raise InputError(
+                f"{method.title} has no feature map, and no kernel that is ever held as a whole.",
+                "unsupported",
+            )
+        method.map.check_graph(self.graph)
+        return super().embed()
 
     def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """A g that has rows of some nodes (of whatever shape), and where they stand in it.
@@ -87,11 +88,9 @@ class NodeModelOnGraph(ModelOnGraph):
         where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
         keeps its bits. Weights stay as they were learned.
         """
-        return self.model.method.extended(self, larger)
-
-    def recomputed_on(self, larger: Graph, feature_map: FeatureMap) -> NodeModelOnGraph:
-        """The same on a larger graph, with g of a map computed anew where it can differ."""
-        new = touched(self.graph, larger)
+        if not self.model.method.has_kernel:
+            return replace(self, graph=larger, prepared=None)
+        new, feature_map = touched(self.graph, larger), self.model.method.map
         if feature_map.per_node:
             raise InputError(
                 f"{type(feature_map).__name__} has a vector for each node it was trained on, and none for "
@@ -159,22 +158,6 @@ def _with_rows(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
     return grown.transpose(0, 1).expand(r, -1, -1)
 
 
-def fitted_nodes(
-    task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
-) -> NodeModelOnGraph:
-    """What training left, as a model on its graph, calibrated by the validation nodes."""
-    model = NodeModel.of(task, method, training, trained, **about)
-    whole = not isinstance(task.graph, GraphShare)  # else means stand for training nodes, wherever they are
-    on = NodeModelOnGraph(
-        model, task.graph, task.run.place, prepared=trained.prepared, has_training_nodes=whole
-    )
-    calibration = calibration_of(on, task.nodes)
-    if calibration is None:
-        return on
-    note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
-    return on.with_metadata(calibration=calibration)
-
-
 def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeModelOnGraph:
     """The same model with more labelled nodes: centroids are means over these, too, and g stays as it is.
 
@@ -229,7 +212,7 @@ def _joined(
     inside = np.array([np.isin(nodes, row) for row in train])  # q × new
     if (inside.any(axis=0) != inside.all(axis=0)).any():
         raise InputError(
-            "some of these nodes trained some replicas and not others, as replicas had splits of their own. "
+            "some of these nodes trained some replicas and not others, as each replica had its own split. "
             "Leave them out, or train with one split.",
             "conflict",
         )
@@ -247,12 +230,10 @@ def similar_in_shares(
     """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
     share = on.graph
     assert isinstance(share, GraphShare)
-    here = _similar_here(on, share, queries, k, among)
-    found = []
+    here, names, found = _similar_here(on, share, queries, k, among), share.node_names, []
     for query, *shares in zip(queries.tolist(), *share.ranks.of_all(here), strict=True):
         others = [pair for one in shares for pair in one if pair[0] != query]
         best = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:k]
-        names = share.node_names
         found.append(SimilarNodes([(node if names is None else names[node], value) for node, value in best]))
     return found
 
@@ -260,14 +241,12 @@ def similar_in_shares(
 def _similar_here(
     on: NodeModelOnGraph, share: GraphShare, queries: np.ndarray, k: int, among: np.ndarray | None
 ) -> list[list[tuple[int, float]]]:
-    """One more than k of a rank's own nodes for each query: a node itself is no answer."""
+    """One more than k of a rank's own nodes for each query, which may find itself."""
     asked, at = on.together(queries)
     own = share.stop - share.start
-    rows = (
-        np.arange(own)
-        if among is None
-        else among[(among >= share.start) & (among < share.stop)] - share.start
-    )
+    rows = np.arange(own)
+    if among is not None:
+        rows = rows[np.isin(rows + share.start, among)]
     if not len(rows):
         return [[] for _ in queries]
     method: Any = on.model.method

@@ -24,6 +24,7 @@ from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
 from kernode.models.task import Task
+from kernode.progress import note
 from kernode.tasks.classes.centroids import references
 from kernode.training.loop import Learner, Trained
 from kernode.training.run import Run
@@ -173,9 +174,22 @@ class NodeTask(Task):
         self, method: NodeMethod, training: Training, trained: Trained, **about: Any
     ) -> NodeModelOnGraph:
         """What training left, as a model on its graph, calibrated by the validation nodes."""
-        from kernode.tasks.classes.on_graph import fitted_nodes  # here: a model knows its task
+        from kernode.tasks.classes.calibration import calibration_of  # here: these know a task
+        from kernode.tasks.classes.model import NodeModel
+        from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-        return fitted_nodes(self, method, training, trained, **about)
+        model = NodeModel.of(self, method, training, trained, **about)
+        whole = not isinstance(
+            self.graph, GraphShare
+        )  # else means stand for training nodes, wherever they are
+        on = NodeModelOnGraph(
+            model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
+        )
+        calibration = calibration_of(on, self.nodes)
+        if calibration is None:
+            return on
+        note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+        return on.with_metadata(calibration=calibration)
 
     def single_node_classes(self) -> list[Any]:
         """Classes with a single training node in some replica."""
