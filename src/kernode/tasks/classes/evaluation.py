@@ -131,10 +131,9 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
         return None
     names = ("map", "precision_at_10")
     summary: dict[str, Any] = {}
-    for at, name in enumerate(names):
-        mean, std = mean_and_std([run[at] for run in by_run])
+    for name, values in zip(names, zip(*by_run, strict=True), strict=True):
+        mean, std = mean_and_std(values)
         summary |= {name: round(mean, 4), f"{name}_std": round(std, 4)}
-    rounded = [[round(figure, 4) for figure in run] for run in by_run]
     summary["ensemble_map"] = None
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.together(nodes[0])
@@ -142,6 +141,7 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         summary["ensemble_map"] = round(together[0], 4)
+    rounded = ([round(figure, 4) for figure in run] for run in by_run)
     return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
 
 
@@ -173,29 +173,26 @@ def calibration_report(
     count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
     """
     calibrated = by_run if calibration is None else calibration.of_runs(by_run)
-    before = [calibration_error(*_answers(run, own)) for run, own in _by_run(by_run, truth)]
     figures = {
         "calibrated_on": 0 if calibration is None else calibration.nodes,
         "temperature": None if calibration is None else round(calibration.together.temperature, 6),
         "floor": None if calibration is None else round(calibration.together.floor, 6),
-        **_figures(calibrated, nodes, truth),
-        "error_uncalibrated": round(float(np.mean(before)), 4),
+        **_figures(by_run, calibrated, nodes, truth),
         "ensemble": None,
     }
     if len(by_run) > 1 and len(nodes) == 1:
-        together = by_run.mean(axis=0)
+        together = by_run.mean(axis=0, keepdims=True)
         calibrated = together if calibration is None else calibration.together(together)
-        error = calibration_error(*_answers(together, truth[0]))
-        figures["ensemble"] = _figures(calibrated[None], nodes, truth) | {
-            "error_uncalibrated": round(error, 4)
-        }
+        figures["ensemble"] = _figures(together, calibrated, nodes, truth)
     return figures
 
 
-def _figures(probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    pairs = [_answers(run, own) for run, own in _by_run(probabilities, truth)]
-    confidence, right = (np.stack(values) for values in zip(*pairs, strict=True))
-    runs = [calibration_error(*pair) for pair in pairs]
+def _figures(
+    before: np.ndarray, probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray
+) -> dict[str, Any]:
+    """Figures of calibrated probabilities (r × t × c), and the error before."""
+    confidence, right = _answers(probabilities, truth)
+    runs = list(map(calibration_error, confidence, right))
     mean, std = mean_and_std(runs)
     by_chance, at_most = error_by_chance(confidence, nodes)
     likelihood = negative_log_likelihood(probabilities, truth)
@@ -209,16 +206,14 @@ def _figures(probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray) ->
         "nll": None if likelihood is None else round(likelihood, 6),
         "bins": reliability(confidence.ravel(), right.ravel()),
         "coverage": coverage(confidence.ravel(), right.ravel()),
+        "error_uncalibrated": round(
+            float(np.mean(list(map(calibration_error, *_answers(before, truth))))), 4
+        ),
     }
 
 
-def _by_run(probabilities: np.ndarray, truth: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Each run's rows with its true classes."""
-    return list(zip(probabilities, np.broadcast_to(truth, probabilities.shape[:2]), strict=True))
-
-
 def _answers(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The probability of each node's most probable class (m × c), and whether it is the true one (m)."""
+    """The probability of each node's most probable class (r × t), and whether it is the true one (r × t)."""
     return probabilities.max(axis=-1).astype(np.float64), probabilities.argmax(axis=-1) == truth
 
 
@@ -227,11 +222,10 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
     chance = f"chance alone gives {figures['by_chance']:.2f}, at most {figures['by_chance_at_most']:.2f}"
     spread = f" ± {figures['error_std']:.2f}" if runs > 1 else ""
     not_calibrated = "" if figures["calibrated_on"] else "; probabilities are not calibrated"
-    found = [("calibration error", f"{figures['error_mean']:.2f}{spread} %   ({chance}{not_calibrated})")]
     sure = next(row for row in figures["coverage"] if row["threshold"] == _SHOWN)
     of_them = "" if sure["accuracy"] is None else f", {sure['accuracy']:.2f} % of them right"
     return [
-        *found,
+        ("calibration error", f"{figures['error_mean']:.2f}{spread} %   ({chance}{not_calibrated})"),
         (f"at least {100 * _SHOWN:.0f} % sure", f"{sure['answered']:.1f} % of the nodes{of_them}"),
     ]
 

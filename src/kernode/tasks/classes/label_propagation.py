@@ -68,11 +68,10 @@ class LabelPropagation(NodeMethod):
         started, settings, nodes = time.perf_counter(), self.settings, task.nodes
         require_choice(task, len(settings), self.title, "one share and one of clamped")
         step, place = edge_step(task.graph, task.run.place), task.run.place
-        weights = None if task.weights is None else task.weights[nodes.train]
+        known = nodes.train, nodes.train_labels, task.train_weights, len(task.classes)
 
         def answers(at: int) -> list[np.ndarray]:
-            found = self._scores(step, nodes.train, nodes.train_labels, weights, len(task.classes),
-                                 [settings[at]] * len(nodes.train), place)  # fmt: skip
+            found = self._scores(step, *known, [settings[at]] * len(nodes.train), place)
             return list(np.take_along_axis(found.argmax(axis=-1), nodes.validation, axis=1))
 
         accuracies = validation_accuracies(task, len(settings), answers)
@@ -90,17 +89,11 @@ class LabelPropagation(NodeMethod):
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """A node's row of F, to sum 1; of all nodes at once, since labels pass through all of them."""
         if "probabilities" not in on.cache:
-            model = on.model
-            chosen = list(
-                zip(
-                    model.parameters["share"].tolist(),
-                    map(bool, model.parameters["clamped"].tolist()),
-                    strict=True,
-                )
-            )
-            found = self._scores(edge_step(on.graph, on.place), model.train, model.train_labels,
-                                 model.train_weights, len(model.classes), chosen[: len(model.train)],
-                                 on.place)  # fmt: skip
+            model, step = on.model, edge_step(on.graph, on.place)
+            shares, clamped = (model.parameters[name].tolist() for name in ("share", "clamped"))
+            chosen = list(zip(shares, map(bool, clamped), strict=True))
+            known = model.train, model.train_labels, model.train_weights, len(model.classes)
+            found = self._scores(step, *known, chosen[: len(model.train)], on.place)
             on.cache["probabilities"] = np.broadcast_to(found, (len(chosen), *found.shape[1:]))
         return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
 

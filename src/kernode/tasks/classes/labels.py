@@ -37,22 +37,19 @@ def labelled(
     classes = np.unique(y)
     _question(classes.tolist())
     _compare(nodes, y, graph)
-    chosen, chosen_labels = _validating(validation, nodes, y, graph)
-    return classes, LabelledNodes(
-        nodes[None],
-        np.searchsorted(classes, y)[None],
-        chosen[None],
-        _numbered(chosen_labels, classes)[None],
-    )
+    chosen, labels = _validating(validation, nodes, y, graph)
+    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    numbers = np.where(classes[at] == labels, at, -1)  # −1: a class that no training node has
+    return classes, LabelledNodes(nodes[None], np.searchsorted(classes, y)[None], chosen[None], numbers[None])
 
 
 def require_classes(
     nodes: np.ndarray, y: np.ndarray, graph: Graph, part: str, known: np.ndarray | None = None
 ) -> None:
-    """Raise where a class is none: empty, or −1.
+    """Raise where a class is missing: empty, or −1.
 
-    −1 is a class where it is among the ``known`` ones, and beside 1 alone, of nodes that have a class in
-    the graph or in a graph that knows none.
+    −1 is a class where it is among the ``known`` ones. So it is where −1 and 1 are the only classes, of nodes
+    that have a class in the graph, or in a graph without classes.
     """
     if y.dtype.kind not in "iu":
         without = np.array([_is_none(one) for one in y.tolist()], bool)
@@ -60,10 +57,8 @@ def require_classes(
         without = y < -1
     else:
         without = y < 0
-        if set(np.unique(y).tolist()) == {-1, 1} and (graph.labels >= 0).any():
-            without &= graph.labels[nodes] < 0
-        elif set(np.unique(y).tolist()) == {-1, 1}:
-            without[:] = False
+        if set(np.unique(y).tolist()) == {-1, 1}:
+            without &= (graph.labels >= 0).any() & (graph.labels[nodes] < 0)
     if without.any():
         more = f" (and {without.sum() - 1:,} others)" if without.sum() > 1 else ""
         node = graph.lookup.name(nodes[without][0])
@@ -93,7 +88,7 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
 
 
 def _question(classes: list[Any]) -> None:
-    """Warn of classes that may be none, or one written in two ways."""
+    """Warn of classes that may mean "not known", or be one class written in two ways."""
     names = [name for name in classes if isinstance(name, str)]
     warn_of_similar_labels("y", names)
     for name in names:
@@ -167,12 +162,6 @@ def _own_labels(chosen: np.ndarray, nodes: np.ndarray, y: np.ndarray, graph: Gra
             "missing", setting="validation",
         )  # fmt: skip
     return own[graph.labels[chosen]].astype(y.dtype)
-
-
-def _numbered(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Positions of labels among the classes, −1 for a class that is not there."""
-    at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return np.where(classes[at] == labels, at, -1)
 
 
 def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
@@ -286,8 +275,9 @@ def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list
                 "shape", setting="split",
             )  # fmt: skip
         return list(split), "own"
-    if split is None and has_few_labels(graph):
-        labelled = np.flatnonzero(graph.labels >= 0)
+    labelled = np.flatnonzero(graph.labels >= 0)
+    classes = len(np.unique(graph.labels[labelled]))
+    if split is None and 0 < len(labelled) < max(_FEWEST, 3 * classes):
         warn(
             f"{len(labelled)} nodes with a class are too few to keep some for a test: all of them train, and "
             "there is no accuracy. A split of 0.6/0.2/0.2 would test on a few."
@@ -297,12 +287,6 @@ def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list
     if split is None:
         return splits, "fastgcn" if known_name(graph) else "jk"
     return splits, Path(split).name if is_split_file(split) else split
-
-
-def has_few_labels(graph: Graph) -> bool:
-    """Whether too few nodes have a class to test on some of them."""
-    counts = np.bincount(graph.labels[graph.labels >= 0])
-    return 0 < counts.sum() < max(_FEWEST, 3 * np.count_nonzero(counts))
 
 
 def require_several_classes(graph: Graph, methods: Candidates) -> None:

@@ -181,18 +181,14 @@ class NodeModel(Model):
     def of_replicas(self, replicas: list[int]) -> NodeModel:
         """The same with some of its replicas, without the history of training."""
         rows = replicas if len(self.train) > 1 else [0]
+        arrays: Any = {name: None if one is None else one[rows] for name, one in self.own_arrays().items()}
         return replace(
             self,
+            **arrays | {"references": None if self.references is None else self.references[replicas]},
             parameters={name: value[replicas] for name, value in self.parameters.items()},
-            train=self.train[rows],
-            train_labels=self.train_labels[rows],
-            train_weights=None if self.train_weights is None else self.train_weights[rows],
-            validation=None if self.validation is None else self.validation[rows],
-            tested=None if self.tested is None else self.tested[rows],
             seeds=tuple(self.seeds[i] for i in replicas),
             kept_epochs=self.kept_epochs[replicas],
             history={},
-            references=None if self.references is None else self.references[replicas],
             calibration=None if self.calibration is None else self.calibration.of_replicas(replicas),
         )
 
