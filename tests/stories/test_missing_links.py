@@ -8,7 +8,7 @@ import pytest
 
 import kernode as kn
 from kernode.io.edge_split import EdgeSplit, split_edges
-from kernode.tasks.links import missing
+from kernode.tasks.links import model as missing
 
 LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o links.safetensors"
 

@@ -132,7 +132,7 @@ def test_missing_links_are_the_likeliest_of_a_loop_over_all(method, fitted):
 @every_method
 @pytest.mark.parametrize("cells", [1, 120 * 2 * 7, 2**22], ids=["a row at a time", "7 rows", "all"])
 def test_missing_links_of_the_graph_are_the_first_of_all_pairs_in_order(method, fitted, cells, monkeypatch):
-    monkeypatch.setattr("kernode.tasks.links.missing._CELLS", cells)
+    monkeypatch.setattr("kernode.tasks.links.model._CELLS", cells)
     on = fitted(method)
     pairs = np.argwhere(np.triu(np.ones((120, 120)), 1))
     pairs = pairs[~is_edge(CLUSTERS.adjacency, pairs)]

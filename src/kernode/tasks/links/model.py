@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
@@ -21,13 +23,17 @@ from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
 from kernode.models.model import Model, ModelOnGraph, describe_seeds
+from kernode.progress import tell
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.missing import likeliest_pairs
 from kernode.tasks.links.task import LinkTask
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
+_CELLS = 2**22  # scores in a block of rows, those of all runs counted
+_JUDGED_AFTER = 2.0  # seconds: enough to foresee how long all pairs take
+_LONG = 10.0  # minutes: a longer wait is announced by a warning
+_ROOM = 1e-3  # of the largest log-odds: far more than a matrix product rounds otherwise than single pairs
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,7 +44,7 @@ class LinkModel(Model):
     optional_facts: ClassVar[tuple[str, ...]] = ("all_edges", "chosen_by_validation", "epochs_tried")
 
     method: LinkMethod
-    split_seed: int | None  # of the split whose training edges it saw; None: of a split of one's own
+    split_seed: int | None  # of the split whose training edges it saw; None: the split was given
     all_edges: bool = False  # whether it saw every edge of the graph, and none was held out
     held_out: np.ndarray | None = None  # m × 2 edges of such a split that did not train; None in old files
 
@@ -202,3 +208,67 @@ class LinkModelOnGraph(ModelOnGraph):
         """AUC, AP, Hits@k and MRR of every replica, in percent."""
         pairs = zip(self.logits(edges), self.logits(negatives), strict=True)
         return [link_metrics(positive, negative) for positive, negative in pairs]
+
+
+def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
+    """The k likeliest pairs without an edge, (u, v) with u < v, of equals the first: k × 2.
+
+    Every pair is scored, block by block of rows, and n × n is never held. A block's Gram matrix tells which
+    of its pairs can be among the best; these are then scored one by one, as any pair is, so that no rounding
+    of the matrix product decides.
+    """
+    n, runs = on.graph.n_nodes, len(on.model.seeds)
+    best, odds = positions(np.empty((0, 2), np.int64)), np.empty(0)
+    on.kernel  # noqa: B018 (what it takes is not the pairs')
+    started, judged, total = time.monotonic(), False, n * (n - 1) // 2
+    for rows in chunks(n, max(1, _CELLS // (n * runs))):
+        left = n - rows.start
+        done = total - left * (left - 1) // 2  # in pairs: later rows have fewer
+        tell("missing links: pairs", done, total)
+        taken = time.monotonic() - started
+        if done and not judged and taken >= _JUDGED_AFTER:
+            judged = True
+            _warn_of_long(total, taken * total / done / 60)
+        found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
+        pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
+        first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
+        best, odds = positions(pairs[first]), scores[first]
+    return best
+
+
+def _warn_of_long(total: int, minutes: float) -> None:
+    if minutes >= _LONG:
+        takes = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+        warn(
+            f"{total:,} pairs are scored, which will take about {takes}. "
+            "Those of a single node take a moment."
+        )
+
+
+@torch.no_grad()
+def _candidates(on: LinkModelOnGraph, rows: slice, k: int, least: float) -> Positions:
+    """Pairs of some rows, each with a later node, that can be among the k best, ``least`` being the kth."""
+    odds = _log_odds(on, rows)
+    lower = torch.ones(odds.shape, dtype=torch.bool, device=odds.device).tril()  # with the diagonal
+    known = on.known_edges[rows, rows.start :].tocoo()
+    lower[torch.from_numpy(known.row).long(), torch.from_numpy(known.col).long()] = True
+    room = _ROOM * (1 + float(odds.abs().max()))
+    odds.masked_fill_(lower, -torch.inf)
+    flat = odds.flatten()
+    chosen = flat.ge(max(least - room, torch.finfo(flat.dtype).min)).nonzero()[:, 0]
+    if len(chosen) > k:
+        # k pairs have at least kth − room in truth: whatever seems to have 2 room less has less than they.
+        kth = flat[chosen].topk(k).values[-1]
+        chosen = chosen[flat[chosen] >= kth - 2 * room]
+    at = chosen.cpu().numpy()
+    return positions(rows.start + np.column_stack(np.unravel_index(at, tuple(odds.shape))))
+
+
+def _log_odds(on: LinkModelOnGraph, rows: slice) -> Tensor:
+    """log p / (1 − p) of pairs between some rows and all nodes from the first of them on, nearly: m × p."""
+    some = torch.arange(rows.start, rows.stop, device=on.place.device)
+    others = torch.arange(rows.start, on.graph.n_nodes, device=on.place.device)
+    logits = on.model.method.logits_between(on.parameters, on.kernel.embedded, some, others)
+    if len(logits) == 1:
+        return logits[0]
+    return logsigmoid(logits).logsumexp(dim=0) - logsigmoid(-logits).logsumexp(dim=0)
