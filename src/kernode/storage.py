@@ -103,7 +103,11 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)
         with beside.open("xb") as file:
-            _claim(file)
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks: then nothing is swept up, either
+                    fcntl.flock(
+                        file, fcntl.LOCK_EX | fcntl.LOCK_NB
+                    )  # until it is closed: a writer is at work
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
@@ -155,13 +159,6 @@ def _take_place(beside: Path, path: Path) -> None:
     beside.replace(path)
 
 
-def _claim(file: BinaryIO) -> None:
-    """Say that a writer is at work, for as long as the file is open or the process lives."""
-    if fcntl is not None:
-        with suppress(OSError):  # a file system without locks: then nothing is swept up, either
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def _sweep(path: Path) -> None:
     """Remove temporary files of killed writers; a writer at work holds a lock.
 
@@ -169,18 +166,14 @@ def _sweep(path: Path) -> None:
     """
     if fcntl is None:
         return
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
     with suppress(OSError):  # a folder that may be written to, and not looked into
-        for one in path.parent.iterdir():
-            if re.fullmatch(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}", one.name):
-                _remove_unless_claimed(one)
-
-
-def _remove_unless_claimed(path: Path) -> None:
-    with suppress(OSError), path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        about = os.fstat(file.fileno())
-        if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
-            path.unlink()
+        for one in filter(lambda one: ours.fullmatch(one.name), path.parent.iterdir()):
+            with suppress(OSError), one.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                about = os.fstat(file.fileno())
+                if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
+                    one.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
