@@ -24,7 +24,6 @@ from kernode.explain.explanation import (
     Part,
     Shown,
     mean_and_spread,
-    without,
 )
 from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
 from kernode.graph import Graph, typed_names
@@ -113,16 +112,15 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
     towards = [method.kernel.pull_back(g[i], method.kernel.embed(g[1 - i]))[:, 0] for i in (0, 1)]  # r × d
     by_node = [Parts.of(rows[i], towards[i][..., None]).by_node[..., 0] for i in (0, 1)]  # r × k each
     similarity = by_node[0].sum(axis=1)
-    scale = _scale(towards[0], g[1][:, 0])
-    vectors = rows[0].vectors() * scale, rows[1].vectors()
-    pairs = Pairs.of(*vectors, top)
+    # s of K(u, v) = s ⟨g(u), g(v)⟩, from s g(v); 0 where g(v) is.
+    squared = g[1][:, 0].square().sum(dim=1, keepdim=True)
+    scale = ((towards[0] * g[1][:, 0]).sum(dim=1, keepdim=True) / squared).masked_fill(
+        squared == 0, 0
+    )  # r × 1
+    pairs = Pairs.of(rows[0].vectors() * scale, rows[1].vectors(), top)
     orders = [largest(values.mean(axis=0), values.shape[1]) for values in by_node]
     apart = max(_TAKEN_APART, top)
     words = [Words.of(outputs, rows[i], orders[i][:apart], towards[i]) for i in (0, 1)]
-    neighbours = [
-        _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
-    ]
-    features = [_features(on.graph, words[i], by_node[i], orders[i][apart:], top) for i in (0, 1)]
     found = _pair_parts(on.graph, outputs, rows, pairs)
     mean, spread = mean_and_spread(similarity)
     one, two = _names(on.graph, [node, other])
@@ -135,8 +133,10 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
         pairs=found,
         rest=float(mean) - sum(one.value for one in found),
         rest_count=len(rows[0].nodes) * len(rows[1].nodes) - len(found),
-        neighbours=(neighbours[0], neighbours[1]),
-        features=(features[0], features[1]),
+        neighbours=tuple(
+            _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
+        ),
+        features=tuple(_features(on.graph, words[i], by_node[i], orders[i][apart:], top) for i in (0, 1)),
         held=_held(method, of_kernel=True),
     )
 
@@ -195,25 +195,13 @@ def _contest(
     return first, second
 
 
-def _scale(towards: Tensor, g: Tensor) -> Tensor:
-    """s of K(u, v) = s ⟨g(u), g(v)⟩, from s g(v): r × 1; 0 where g(v) is."""
-    squared = g.square().sum(dim=1, keepdim=True)
-    scale = (towards * g).sum(dim=1, keepdim=True) / squared
-    return scale.masked_fill(squared == 0, 0)
-
-
 def _hops(row: Row, scored: Parts, first: int, second: int) -> tuple[Hop, ...]:
-    by_hop = scored.by_hop.mean(axis=0)  # t × c
-    used = {hop: np.zeros(by_hop.shape[1]) for hop in sorted(set(row.shares.hops))}
-    there = set()
-    for hop, values, shares in zip(row.shares.hops, by_hop, row.shares.values, strict=True):
-        used[hop] = used[hop] + values
-        there |= {hop} if shares.any() else set()
-    return tuple(
-        Hop(hop, float(values[first] - values[second]), tuple(values.tolist()))
-        for hop, values in used.items()
-        if hop in there
-    )
+    by_hop, hops = scored.by_hop.mean(axis=0), np.array(row.shares.hops)  # t × c, t
+    found = []
+    for hop in np.unique(hops[row.shares.values.any(axis=1)]).tolist():
+        values = by_hop[hops == hop].sum(axis=0, initial=0.0)
+        found.append(Hop(hop, float(values[first] - values[second]), tuple(values.tolist())))
+    return tuple(found)
 
 
 def _neighbours(
@@ -235,7 +223,7 @@ def _neighbours(
         repeat(None) if scored is None else map(tuple, scored.by_node[:, top].mean(axis=0).tolist()),
         _words(feature_names(graph), words.of_nodes(len(top)).mean(axis=1)),
     )
-    others = without(by_node.mean(axis=0), top)
+    others = np.delete(by_node.mean(axis=0), top)
     return Shown(tuple(parts), float(others.sum()), len(others))
 
 
@@ -250,7 +238,7 @@ def _features(graph: Graph, words: Words, by_node: np.ndarray, others: np.ndarra
     mean, names = words.by_feature.mean(axis=0), feature_names(graph)
     most = largest(mean, top)
     parts = map(Part, [names[i] for i in most.tolist()], *_values(words.by_feature[:, most]))
-    left, rest = without(mean, most), by_node[:, others].mean(axis=0)
+    left, rest = np.delete(mean, most), by_node[:, others].mean(axis=0)
     return Features(
         Shown(tuple(parts), float(left.sum()), len(left)),
         float(words.constant.mean()),

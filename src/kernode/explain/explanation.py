@@ -121,8 +121,8 @@ class PairExplanation:
     pairs: tuple[PairPart, ...]
     rest: float
     rest_count: int
-    neighbours: tuple[Shown, Shown]
-    features: tuple[Features, Features]
+    neighbours: tuple[Shown, ...]  # of the one node and of the other
+    features: tuple[Features, ...]
     held: str
 
     def to_json(self) -> dict[str, Any]:
@@ -195,14 +195,4 @@ def _over(hops: int) -> str:
 
 def mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Over the r replicas of r × …; one alone has no spread."""
-    mean = values.mean(axis=0)
-    if len(values) == 1:
-        return mean, None
-    return mean, np.sqrt(np.square(values - mean).sum(axis=0) / (len(values) - 1))
-
-
-def without(values: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """All values but those at some places."""
-    left = np.ones(len(values), dtype=bool)
-    left[some] = False
-    return values[left]
+    return values.mean(axis=0), values.std(axis=0, ddof=1) if len(values) > 1 else None

@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import softmax
 
 from kernode.tasks.classes.task import LabelledNodes
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-FEWEST = 10  # nodes: fewer say nothing about chances
+FEWEST = 10  # nodes: fewer do not calibrate
 _MOST = 2_000  # nodes of a run, evenly taken: more would say the same of two numbers, and take longer
-_TINY = 1e-45  # the least float32: a probability that was rounded to 0 is no less
+_TINY = 1e-45  # the least float32, in place of probabilities that were rounded to 0
 _LOG_T = np.log(100.0)  # temperatures are looked for between 1/100 and 100
 _GRID = 25
 _ROUNDS = 4  # of grids, each within two steps of the one before: to 2e-4 of log T
@@ -44,7 +45,7 @@ class Tempering:
         array([0.86, 0.14])
         """
         c = probabilities.shape[-1]
-        return (1 - self.floor) * _softmax(_logs(probabilities) / self.temperature) + self.floor / c
+        return (1 - self.floor) * softmax(_logs(probabilities) / self.temperature, axis=-1) + self.floor / c
 
 
 def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Tempering]:
@@ -72,7 +73,7 @@ def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Temperi
             parts = [loss_and_floor(half) for half in np.array_split(log_t, 2)]
             losses, floors = (np.concatenate(both) for both in zip(*parts, strict=True))
             return losses, floors
-        tempered = _softmax(logs / np.exp(log_t)[..., None, None])  # g × r × m × c
+        tempered = softmax(logs / np.exp(log_t)[..., None, None], axis=-1)  # g × r × m × c
         own = np.where(known, np.take_along_axis(tempered, at[None], axis=-1)[..., 0], 0.0)
         top = tempered.max(axis=-1)
         starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=-1)
@@ -107,18 +108,11 @@ def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarra
 
 def _between(starts: np.ndarray, ends: np.ndarray, floor: np.ndarray) -> np.ndarray:
     share = floor[..., None]
-    found: np.ndarray = np.maximum((1 - share) * starts + share * ends, _TINY)
-    return found
+    return np.asarray(np.maximum((1 - share) * starts + share * ends, _TINY))
 
 
 def _logs(probabilities: np.ndarray) -> np.ndarray:
     return np.log(np.maximum(probabilities.astype(np.float64), _TINY))
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    found = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    found /= found.sum(axis=-1, keepdims=True)
-    return found
 
 
 @dataclass(frozen=True)
@@ -135,7 +129,7 @@ class Calibration:
     nodes: int  # it was fitted on
 
     def of_runs(self, probabilities: np.ndarray) -> np.ndarray:
-        """Each run's (r × m × c) as chances."""
+        """Each run's calibrated probabilities: r × m × c."""
         return np.stack([run(own) for run, own in zip(self.runs, probabilities, strict=True)])
 
     def of_replicas(self, replicas: list[int]) -> Calibration:
@@ -159,9 +153,9 @@ class Calibration:
 
 
 def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
-    """By the validation nodes of what was just trained; None where they are too few, or answers no numbers.
+    """By the validation nodes of what was just trained; None where they are too few, or answers not finite.
 
-    Validation nodes chose the epoch, too, and so flatter a little.
+    Slightly optimistic: validation nodes chose the epoch, too.
     """
     count = len(np.unique(nodes.validation))
     if not on.model.method.learns_by_gradient or count < FEWEST:
