@@ -70,10 +70,10 @@ class Lead:
         values: np.ndarray = self.scored.by_node[..., self.first] - self.scored.by_node[..., self.second]
         return values
 
-    def words(self, at: np.ndarray) -> Words:
-        """What the features of the nodes at some places of the row add."""
-        towards = self.targets[:, :, self.first] - self.targets[:, :, self.second]
-        return Words.of(self.outputs, self.row, at, towards)
+    @property
+    def towards(self) -> Tensor:
+        """w with lead = ⟨g(v), w⟩ + b: r × d."""
+        return self.targets[:, :, self.first] - self.targets[:, :, self.second]
 
 
 @cpu_threads(1)  # many small products: a second thread would mostly be waited for
@@ -82,10 +82,8 @@ def explain_node(
 ) -> NodeExplanation:
     """What each neighbour, hop and feature adds to the lead of a class over another."""
     lead, classes = Lead.of(on, node, of_class, against), on.model.classes
-    row, by_node, first, second = lead.row, lead.by_node, lead.first, lead.second
-    order = largest(by_node.mean(axis=0), len(row.nodes))
-    apart = max(_TAKEN_APART, top)
-    words = lead.words(order[:apart])
+    first, second = lead.first, lead.second
+    neighbours, features = _shown(on, lead.row, lead.by_node, lead.towards, top, lead.scored)
     mean, spread = mean_and_spread(lead.scored.whole + lead.bias)
     return NodeExplanation(
         node=_names(on.graph, [node])[0],
@@ -96,9 +94,9 @@ def explain_node(
         of_class=classes[first],
         against=classes[second],
         class_bias=float((lead.bias[:, first] - lead.bias[:, second]).mean()),
-        hops=_hops(row, lead.scored, first, second),
-        neighbours=_neighbours(on, lead.outputs, row, by_node, order[:top], words, lead.scored),
-        features=_features(on.graph, words, by_node, order[apart:], top),
+        hops=_hops(lead.row, lead.scored, first, second),
+        neighbours=neighbours,
+        features=features,
         held=_held(_method(on), of_kernel=_method(on).classifier == "centroid"),
     )
 
@@ -114,14 +112,14 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
     similarity = by_node[0].sum(axis=1)
     # s of K(u, v) = s ⟨g(u), g(v)⟩, from s g(v); 0 where g(v) is.
     squared = g[1][:, 0].square().sum(dim=1, keepdim=True)
-    scale = ((towards[0] * g[1][:, 0]).sum(dim=1, keepdim=True) / squared).masked_fill(
-        squared == 0, 0
-    )  # r × 1
+    scale = (towards[0] * g[1][:, 0]).sum(dim=1, keepdim=True) / squared
+    scale = scale.masked_fill(squared == 0, 0)  # r × 1
     pairs = Pairs.of(rows[0].vectors() * scale, rows[1].vectors(), top)
-    orders = [largest(values.mean(axis=0), values.shape[1]) for values in by_node]
-    apart = max(_TAKEN_APART, top)
-    words = [Words.of(outputs, rows[i], orders[i][:apart], towards[i]) for i in (0, 1)]
-    found = _pair_parts(on.graph, outputs, rows, pairs)
+    ends = tuple(zip(rows, (pairs.left, pairs.right), strict=True))
+    names = [_names(on.graph, row.nodes[at]) for row, at in ends]
+    hops = [distances(outputs, row)[at].tolist() for row, at in ends]
+    found = tuple(map(PairPart, *names, *hops, *_values(pairs.values)))
+    shown = [_shown(on, rows[i], by_node[i], towards[i], top) for i in (0, 1)]
     mean, spread = mean_and_spread(similarity)
     one, two = _names(on.graph, [node, other])
     return PairExplanation(
@@ -133,10 +131,8 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
         pairs=found,
         rest=float(mean) - sum(one.value for one in found),
         rest_count=len(rows[0].nodes) * len(rows[1].nodes) - len(found),
-        neighbours=tuple(
-            _neighbours(on, outputs, rows[i], by_node[i], orders[i][:top], words[i], None) for i in (0, 1)
-        ),
-        features=tuple(_features(on.graph, words[i], by_node[i], orders[i][apart:], top) for i in (0, 1)),
+        neighbours=tuple(neighbours for neighbours, _ in shown),
+        features=tuple(features for _, features in shown),
         held=_held(method, of_kernel=True),
     )
 
@@ -204,27 +200,39 @@ def _hops(row: Row, scored: Parts, first: int, second: int) -> tuple[Hop, ...]:
     return tuple(found)
 
 
-def _neighbours(
+def _shown(
     on: NodeModelOnGraph,
-    outputs: NodeOutputs,
     row: Row,
     by_node: np.ndarray,
-    top: np.ndarray,
-    words: Words,
-    scored: Parts | None,
-) -> Shown:
-    graph, hops = on.graph, distances(outputs, row)
-    parts = map(
+    towards: Tensor,
+    top: int,
+    scored: Parts | None = None,
+) -> tuple[Shown, Features]:
+    """A sum over the nodes of a row (r × k) by its largest neighbours and features, and what is left."""
+    graph, outputs, names = on.graph, _outputs(on), feature_names(on.graph)
+    order, apart = largest(by_node.mean(axis=0), len(row.nodes)), max(_TAKEN_APART, top)
+    words, first = Words.of(outputs, row, order[:apart], towards), order[:top]
+    labels = graph.labels[row.nodes[first]].tolist()
+    neighbours = map(
         Part,
-        _names(graph, row.nodes[top]),
-        *_values(by_node[:, top]),
-        hops[top].tolist(),
-        [graph.class_names[label] if label >= 0 else None for label in graph.labels[row.nodes[top]].tolist()],
-        repeat(None) if scored is None else map(tuple, scored.by_node[:, top].mean(axis=0).tolist()),
-        _words(feature_names(graph), words.of_nodes(len(top)).mean(axis=1)),
+        _names(graph, row.nodes[first]),
+        *_values(by_node[:, first]),
+        distances(outputs, row)[first].tolist(),
+        [graph.class_names[label] if label >= 0 else None for label in labels],
+        repeat(None) if scored is None else map(tuple, scored.by_node[:, first].mean(axis=0).tolist()),
+        _words(names, words.of_nodes(len(first)).mean(axis=1)),
     )
-    others = np.delete(by_node.mean(axis=0), top)
-    return Shown(tuple(parts), float(others.sum()), len(others))
+    mean = words.by_feature.mean(axis=0)
+    most = largest(mean, top)
+    features = map(Part, [names[i] for i in most.tolist()], *_values(words.by_feature[:, most]))
+    others, left = np.delete(by_node.mean(axis=0), first), np.delete(mean, most)
+    rest = by_node[:, order[apart:]].mean(axis=0)
+    return Shown(tuple(neighbours), float(others.sum()), len(others)), Features(
+        Shown(tuple(features), float(left.sum()), len(left)),
+        float(words.constant.mean()),
+        float(rest.sum()),
+        len(rest),
+    )
 
 
 def _words(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
@@ -234,32 +242,10 @@ def _words(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
     return [tuple(Part(names[i], value) for i, value in zip(*of, strict=True) if value) for of in said]
 
 
-def _features(graph: Graph, words: Words, by_node: np.ndarray, others: np.ndarray, top: int) -> Features:
-    mean, names = words.by_feature.mean(axis=0), feature_names(graph)
-    most = largest(mean, top)
-    parts = map(Part, [names[i] for i in most.tolist()], *_values(words.by_feature[:, most]))
-    left, rest = np.delete(mean, most), by_node[:, others].mean(axis=0)
-    return Features(
-        Shown(tuple(parts), float(left.sum()), len(left)),
-        float(words.constant.mean()),
-        float(rest.sum()),
-        len(rest),
-    )
-
-
 def _values(values: np.ndarray) -> tuple[Iterable[float], Iterable[float | None]]:
     """What each of k things adds, and the spread, from r × k."""
     mean, spread = mean_and_spread(values)
     return mean.tolist(), repeat(None) if spread is None else spread.tolist()
-
-
-def _pair_parts(
-    graph: Graph, outputs: NodeOutputs, rows: tuple[Row, Row], pairs: Pairs
-) -> tuple[PairPart, ...]:
-    at = pairs.left, pairs.right
-    names = [_names(graph, row.nodes[one]) for row, one in zip(rows, at, strict=True)]
-    hops = [distances(outputs, row)[one].tolist() for row, one in zip(rows, at, strict=True)]
-    return tuple(map(PairPart, *names, *hops, *_values(pairs.values)))
 
 
 def _names(graph: Graph, nodes: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
+from kernode.explain.parts import Words
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
@@ -196,7 +197,8 @@ def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
         adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))
         own = on.graph.adjacency[[node]].indices.tolist()
         return sorted(own, key=lambda one: -adds.get(one, 0.0))
-    words = lead.words(np.searchsorted(lead.row.nodes, [node])).of_nodes(1)[0].mean(axis=0)
+    at = np.searchsorted(lead.row.nodes, [node])
+    words = Words.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
     row: Any = on.graph.features[[node]]
     row = row.toarray() if sparse.issparse(row) else row
     return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])
