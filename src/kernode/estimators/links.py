@@ -138,10 +138,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         methods = self.methods(dataset)
         with heard_by_verbose(task.run):
             on = fit_candidates(task, methods)
-        assert isinstance(on, LinkModelOnGraph)
-        model = on.model
-        if model.kept_epochs is not None:
-            advise_more_epochs(model.kept_epochs, model.training, model.history, "validation_auc")
+        advise_more_epochs(on.model.kept_epochs, on.model.training, on.model.history, "validation_auc")
         return self._take(on, task.split, task.whole)
 
     def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:
@@ -264,7 +261,6 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         task = LinkTask.of_all_edges(graph, self._run())
         with heard_by_verbose(task.run):
             on = fit_candidates(task, methods)
-        assert isinstance(on, LinkModelOnGraph)
         return self._take(on, task.split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:

@@ -84,7 +84,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             if name == ALL_LABELLED or (X is not None and validation is None):
                 on = fit_in_folds(task, methods).with_metadata(split=name)
             else:
-                on = fit_candidates(task, methods, split=name)  # type: ignore[assignment]
+                on = fit_candidates(task, methods, split=name)
         advise_longer_training(on.model)
         if splits is not None:
             tested = [one.test for one in splits]

@@ -11,8 +11,7 @@ from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
 from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
-from kernode.models.model import ModelOnGraph
-from kernode.models.task import Task
+from kernode.models.task import OnGraph, Task
 from kernode.progress import note
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
@@ -26,7 +25,7 @@ REPLICAS = "runs"  # all replicas, after some of them have chosen
 AGAIN = "all"  # the choice, trained again on all nodes
 
 
-def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnGraph:
+def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) -> OnGraph:
     """Train the one candidate, or keep of several the one that validates best; ``about``: the split's name.
 
     Where many replicas share validation data the first few choose for all; with data of their own all do,
@@ -76,7 +75,7 @@ def fit_candidates(task: Task, candidates: Candidates, **about: Any) -> ModelOnG
     return on
 
 
-def _trained_otherwise(task: Task, method: Any, training: Training, **about: Any) -> ModelOnGraph:
+def _trained_otherwise(task: Task[OnGraph], method: Any, training: Training, **about: Any) -> OnGraph:
     """A method that trains in a way of its own, such as label propagation."""
     require_whole(task.graph, method.title)
     if any(isinstance(one, Checkpoint) for one in task.run.callbacks) and not method.learns_by_gradient:

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from kernode.training.loop import Learner, Trained, TrainingLoop, stack_slices
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
+OnGraph = TypeVar("OnGraph", bound=ModelOnGraph)  # what a fit of the task gives
 
-class Task(ABC):
+
+class Task(ABC, Generic[OnGraph]):
     """What is to be learned, and how. A new task is a frozen dataclass with the abstract methods."""
 
     graph: Graph  # that the map sees
@@ -54,7 +56,7 @@ class Task(ABC):
         """Some of the replicas, as one stack that learns."""
 
     @abstractmethod
-    def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> ModelOnGraph:
+    def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> OnGraph:
         """What training left, as a model on its graph; ``about``: variant, split."""
 
     def with_run(self, run: Run) -> Self:
@@ -69,7 +71,7 @@ class Task(ABC):
         """A method as wide as the task needs it."""
         return method
 
-    def check(self, method: Any, training: Training) -> None:  # noqa: B027 (it may take any)
+    def check(self, method: Any, training: Training) -> None:
         """Raise where a method cannot learn this task."""
 
     def begin(self, method: Any, training: Training) -> TrainingLoop:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -23,23 +22,16 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
     """Choose by folds of the training nodes, then train the choice on all of them."""
     first = next(iter(candidates.values()))[1]
     if all(training.selection != "best" for _, training in candidates.values()):
-        return fit_nodes(task, candidates)  # nothing is to be chosen
+        return fit_candidates(task, candidates)  # nothing is to be chosen
     if not can_hold_out(task.nodes):
         return _fit_first(task, candidates)
     seeds = task.run.seeds
     own = any(method.varies_by_replica(training) for method, training in candidates.values())
     parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
-    best = fit_nodes(replace(task, nodes=parts, run=stack), candidates)
+    best = fit_candidates(replace(task, nodes=parts, run=stack), candidates)
     advise_longer_training(best.model)
     return fit_again(task, best.model)
-
-
-def fit_nodes(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
-    """As :func:`~kernode.models.fit.fit_candidates`."""
-    on = fit_candidates(task, candidates, **about)
-    assert isinstance(on, NodeModelOnGraph)
-    return on
 
 
 def _fit_first(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
@@ -51,7 +43,7 @@ def _fit_first(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
         f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, and "
         f"{name} trained for all of its {training.epochs} epochs."
     )
-    return fit_nodes(task, {name: (method, training)})
+    return fit_candidates(task, {name: (method, training)})
 
 
 def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
@@ -63,7 +55,7 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training.to_the_last(), epochs=epochs)
     again = task.run.part(AGAIN).called(f"{chosen.variant} on all labels".strip())
-    on = fit_nodes(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
+    on = fit_candidates(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
     held_out = chosen.calibration
     calibration = None if held_out is None else held_out.for_others(task.run.replicas)
     return on.with_metadata(calibration=calibration, **chosen.choice)

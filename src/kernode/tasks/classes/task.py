@@ -78,12 +78,7 @@ class LabelledNodes:
         """The nodes of some of the replicas."""
         if len(self.train) == 1 and len(self.validation) == 1:
             return self
-        return LabelledNodes(
-            self.train[replicas],
-            self.train_labels[replicas],
-            self.validation[replicas],
-            self.validation_labels[replicas],
-        )
+        return LabelledNodes(*(one[replicas] for one in vars(self).values()))
 
     def repeated(self, times: int) -> LabelledNodes:
         """The same rows so many times, for as many more replicas."""
@@ -91,7 +86,7 @@ class LabelledNodes:
 
 
 @dataclass(frozen=True)
-class NodeTask(Task):
+class NodeTask(Task["NodeModelOnGraph"]):
     """The classes of a graph's nodes, to be learned from some of them."""
 
     graph: Graph

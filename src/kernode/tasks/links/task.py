@@ -37,7 +37,7 @@ _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
 
 
 @dataclass(frozen=True)
-class LinkTask(Task):
+class LinkTask(Task["LinkModelOnGraph"]):
     """The links of a graph, to be learned from its training edges."""
 
     whole: Graph  # what the model's file names
