@@ -15,13 +15,13 @@ from kernode.errors import bad_setting
 from kernode.training.settings import Training
 
 PARTS = ("map", "kernel", "loss", "training")
-_OF_TRAINING = tuple(one.name for one in fields(Training))
-_OF_LOSS = ("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights")
-_OF_KERNEL = ("normalized",)
-_OF_METHOD = (
-    *("scaled", "variational", "base", "shares", "clamped", "steps"),
-    *("correction_shares", "smoothing_shares"),
-)
+_SETTINGS = {  # those of maps are all others
+    "training": {one.name for one in fields(Training)},
+    "loss": {"objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"},
+    "kernel": {"normalized"},
+    "method": {"scaled", "variational", "base", "shares", "clamped", "steps"}
+    | {"correction_shares", "smoothing_shares"},
+}
 
 
 def part_of(name: str) -> str:
@@ -30,20 +30,14 @@ def part_of(name: str) -> str:
     >>> part_of("patience"), part_of("margin"), part_of("hops"), part_of("steps")
     ('training', 'loss', 'map', 'method')
     """
-    for part, names in (("training", _OF_TRAINING), ("loss", _OF_LOSS), ("kernel", _OF_KERNEL),
-                        ("method", _OF_METHOD)):  # fmt: skip
-        if name in names:
-            return part
-    return "map"
+    return next((part for part, names in _SETTINGS.items() if name in names), "map")
 
 
 @dataclass(frozen=True)
 class Changes:
     """Parts that take the place of a variant's, and settings that are changed in its parts."""
 
-    parts: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # a part, or the name of one, by "map", "kernel", …
+    parts: Mapping[str, Any] = field(default_factory=dict)  # by "map", "kernel", …; a loss may be a name
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by part
 
     @classmethod
@@ -115,7 +109,6 @@ class Changes:
             if isinstance(part, Config):
                 found[name] = changed(part, settings)
             elif settings or part is not None:
-                found[name] = (
-                    part if not settings else {**settings, **({} if part is None else {"objective": part})}
-                )
+                named = {} if part is None else {"objective": part}
+                found[name] = {**settings, **named} if settings else part
         return found

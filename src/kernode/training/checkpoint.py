@@ -181,14 +181,11 @@ def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, 
 
     Names are ``stack_0.parameters.…``, and the first axis counts a stack's replicas.
     """
-    stacks: dict[str, list[tuple[int, Tensor]]] = {}
-    for name, values in saved.items():
-        stack, _, what = name.partition(".")
-        if stack.startswith("stack_"):
-            stacks.setdefault(what, []).append((int(stack.removeprefix("stack_")), values))
-    left = {
-        what: torch.cat([v for _, v in sorted(parts, key=lambda p: p[0])]) for what, parts in stacks.items()
-    }
+    stacks: dict[str, dict[int, Tensor]] = {}
+    for name, values in part(saved, "stack_").items():
+        number, _, what = name.partition(".")
+        stacks.setdefault(what, {})[int(number)] = values
+    left = {what: torch.cat([parts[i] for i in sorted(parts)]) for what, parts in stacks.items()}
     restacked = {}
     for name, tensor in state.items():  # in the order of the stacks
         what = name.partition(".")[2]

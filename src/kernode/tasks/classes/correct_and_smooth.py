@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -96,14 +97,14 @@ class CorrectAndSmooth(NodeMethod):
         step, place = edge_step(task.graph, task.run.place), task.run.place
         before = self._base_probabilities(trained.parameters, task.graph, place, trained.prepared)
         known = known_labels(nodes.train, nodes.train_labels, task.graph.n_nodes, len(task.classes), place)
-        corrected: dict[float, Tensor] = {}
+
+        @lru_cache(maxsize=1)  # settings come in the order of corrections: one at a time is held
+        def corrected(correction: float) -> Tensor:
+            return correct(step, before, known, correction, self.steps)
 
         def answers(at: int) -> list[np.ndarray]:
             correction, smoothing = settings[at]
-            if correction not in corrected:
-                corrected.clear()  # settings come in the order of corrections: one at a time is held
-                corrected[correction] = correct(step, before, known, correction, self.steps)
-            found = smooth(step, corrected[correction], known, smoothing, self.steps)
+            found = smooth(step, corrected(correction), known, smoothing, self.steps)
             classes = found.argmax(dim=2).T.cpu().numpy()  # r × n
             return list(np.take_along_axis(classes, nodes.validation, axis=1))
 
@@ -154,8 +155,7 @@ class CorrectAndSmooth(NodeMethod):
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
         prepared = self.base.map.prepare(graph, place) if prepared is None else prepared
-        g = self.base.embed({name: value.to(place.device) for name, value in parameters.items()}, prepared)
-        scores = g + parameters["class_bias"].to(place.device)[:, None]
+        scores = self.base.embed(parameters, prepared) + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
     def chosen(self, model: NodeModel, graph: Graph) -> CorrectAndSmooth:
