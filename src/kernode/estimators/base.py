@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
 from kernode.config import Config, changed
 from kernode.errors import InputError, bad_setting, warn
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
@@ -183,6 +183,13 @@ class KernelEstimator(BaseEstimator):
             callbacks = (*callbacks, Verbose(self.verbose))
         return Run(seeds, place, callbacks, threads=runtime.threads)
 
+    def __sklearn_tags__(self) -> Any:
+        """One list or column of names or indices, from 0 on."""
+        tags = super().__sklearn_tags__()
+        given = tags.input_tags
+        given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
+        return tags
+
     def _repr_html_inner(self) -> str:
         """What was learned, once fitted; scikit-learn's diagram before."""
         model = getattr(self, "model_", None)
@@ -201,6 +208,20 @@ _shown = inspect.signature(KernelEstimator.__init__)
 KernelEstimator.__init__.__signature__ = _shown.replace(  # type: ignore[attr-defined]
     parameters=[one for one in _shown.parameters.values() if one.name != "former"]
 )
+
+
+class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What estimators share that give vectors of nodes, in the model's precision."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.kernel_.vectors(positions([0])).shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        """The numbers have the model's precision, whatever the indices have."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 @contextmanager

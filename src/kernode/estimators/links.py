@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.errors import InputError, bad_setting
-from kernode.estimators.base import KernelEstimator, heard_by_verbose, settings_of
-from kernode.graph import Graph, positions
+from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
+from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
 from kernode.io.exchange import is_foreign_graph, require_graph
@@ -35,6 +35,7 @@ class _LinkEstimator(KernelEstimator):
         self.model_, self.split_, self.history_ = on.model, split, on.model.history
         # Seeds and threads repeat the run; a file does not say its threads.
         self.seeds_, self.threads_ = on.model.seeds, on.model.threads
+        self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
         self._on_graph, self._whole = on, whole
         return self
 
@@ -157,7 +158,6 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         self.classes_ = np.array([0, 1])
-        self.n_features_in_ = 2  # X is two columns: the nodes of a pair
         return super()._take(on, split, whole)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -213,14 +213,12 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
     def __sklearn_tags__(self) -> Any:
         """Two columns of names or indices, from 0 on; two classes, and y may be missing."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
+        tags.target_tags.required = tags.input_tags.one_d_array = False
         tags.classifier_tags.multi_class = False
-        given = tags.input_tags
-        given.string = given.categorical = given.positive_only = True
         return tags
 
 
-class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _LinkEstimator):
+class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
     """Learns a kernel from the links of a graph alone, and gives the vectors that it compares.
 
     No class is ever read: ``y`` is for scikit-learn, and the graph's own labels change nothing. Every edge
@@ -276,14 +274,6 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         method, training = configure_links(variant, changes=changes)
         return {str(variant).lower(): (method, training.to_the_last())}
 
-    def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
-        self.n_features_in_ = 1  # X is one column: the node
-        return super()._take(on, split, whole)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.kernel_.vectors(positions([0])).shape[1])
-
     def report(self) -> Report:
         """What was trained; no edge is left to score."""
         return link_report(self._fitted(), self.split_)
@@ -304,11 +294,3 @@ class LinkKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         ``among``, ``exact``: as :meth:`NodeKernel.similar <kernode.NodeKernel.similar>` takes them.
         """
         return self.kernel_.similar(nodes, k, among=among, exact=exact)
-
-    def __sklearn_tags__(self) -> Any:
-        """One list or column of names or indices, from 0 on; the numbers have the model's precision."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        given = tags.input_tags
-        given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
-        return tags

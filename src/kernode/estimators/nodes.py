@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.estimators.base import KernelEstimator, heard_by_verbose, settings_of
+from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
@@ -258,12 +257,10 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         """One list or column of names or indices, from 0 on, and the class of each."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        given = tags.input_tags
-        given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
         return tags
 
 
-class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NodeKernelEstimator):
+class NodeKernelTransformer(VectorsMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph, and gives the vectors that it compares.
 
     Parameters and ``fit`` are those of :class:`NodeKernelClassifier`: it learns from classes y, so that in a
@@ -302,13 +299,3 @@ class NodeKernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, N
         # scikit-learn's own would not know that `transform` may do without the graph.
         given = {"graph": graph, "validation": validation, "sample_weight": sample_weight}
         return self.fit(X, y, **given).transform(X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.kernel_.vectors(positions([0])).shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        """The numbers have the model's precision, whatever the indices have."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        return tags
