@@ -28,7 +28,12 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
     """Write one .safetensors file, with a graph in it if one is given; the same training, the same bytes."""
     arrays: dict[str, Any] = {f"history.{name}": value for name, value in model.history.items()}
     arrays |= {"kept_epochs": model.kept_epochs, **model.own_arrays()}
-    tensors = {name: _as_tensor(value) for name, value in arrays.items() if value is not None}
+    # Copies of arrays: splits are read-only.
+    tensors = {
+        name: value if isinstance(value, Tensor) else torch.from_numpy(np.array(value, order="C"))
+        for name, value in arrays.items()
+        if value is not None
+    }
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
     facts = {
         "kernode": __version__,
@@ -43,11 +48,6 @@ def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> P
         tensors |= {f"graph.{name}": tensor for name, tensor in graph_to_tensors(graph).items()}
         facts["graph"] = graph.fingerprint
     return write_tensors(path, model.kind, tensors, facts)
-
-
-def _as_tensor(value: np.ndarray | Tensor) -> Tensor:
-    # A copy where it must be: splits are read-only.
-    return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value, order="C"))
 
 
 def read_model(path: str | Path, kind: type[Model] = Model) -> Model:

@@ -19,12 +19,21 @@ from kernode.training.settings import advise_more_epochs
 
 
 def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
-    """Choose by folds of the training nodes, then train the choice on all of them."""
+    """Choose by folds of the training nodes, then train the choice on all of them.
+
+    Where the nodes are too few to choose by, train the first candidate for all its epochs.
+    """
     first = next(iter(candidates.values()))[1]
     if all(training.selection != "best" for _, training in candidates.values()):
         return fit_candidates(task, candidates)  # nothing is to be chosen
     if not can_hold_out(task.nodes):
-        return _fit_first(task, candidates)
+        name, (method, training) = next(iter(candidates.items()))
+        training = training.to_the_last() if training.selection == "best" else training
+        warn(
+            f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, "
+            f"and {name} trained for all of its {training.epochs} epochs."
+        )
+        return fit_candidates(task, {name: (method, training)})
     seeds = task.run.seeds
     own = any(method.varies_by_replica(training) for method, training in candidates.values())
     parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
@@ -32,18 +41,6 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
     best = fit_candidates(replace(task, nodes=parts, run=stack), candidates)
     advise_longer_training(best.model)
     return fit_again(task, best.model)
-
-
-def _fit_first(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
-    """Train the first candidate for all its epochs, where the nodes are too few to choose anything by."""
-    name, (method, training) = next(iter(candidates.items()))
-    if training.selection == "best":
-        training = training.to_the_last()
-    warn(
-        f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, and "
-        f"{name} trained for all of its {training.epochs} epochs."
-    )
-    return fit_candidates(task, {name: (method, training)})
 
 
 def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:

@@ -106,7 +106,12 @@ class NodeModelOnGraph(ModelOnGraph):
         if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
             return anew
         rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
-        return replace(anew, known_g=_with_rows(self.g, rows, around, larger.n_nodes), recomputed=around)
+        r, old, d = self.g.shape
+        held = self.g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
+        grown = held.new_empty(larger.n_nodes, len(rows), d)
+        grown[:old] = held
+        grown[torch.from_numpy(around).to(held.device)] = rows.transpose(0, 1)
+        return replace(anew, known_g=grown.transpose(0, 1).expand(r, -1, -1), recomputed=around)
 
     def with_g(self) -> NodeModelOnGraph:
         """The same with g computed, so that what training prepared of the graph need not be held."""
@@ -146,16 +151,6 @@ class NodeModelOnGraph(ModelOnGraph):
         model = self.model
         known = model.train, model.train_labels, len(model.classes), self.place.device
         return NodesByClass.of(*known, model.train_weights)
-
-
-def _with_rows(g: Tensor, rows: Tensor, nodes: np.ndarray, n: int) -> Tensor:
-    """g (r × n' × d) as r × n × d with other rows at some nodes, those beyond n' among them."""
-    r, old, d = g.shape
-    held = g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
-    grown = held.new_empty(n, len(rows), d)
-    grown[:old] = held
-    grown[torch.from_numpy(nodes).to(g.device)] = rows.transpose(0, 1)
-    return grown.transpose(0, 1).expand(r, -1, -1)
 
 
 def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeModelOnGraph:

@@ -205,13 +205,17 @@ class NodeLearner(Learner):
     ) -> None:
         run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
-        self.ranks, self.known = ranks_of(task.graph), None
+        self.ranks = ranks_of(task.graph)
+        self.known: Exchange | None = None
         first: dict[str, int] = {}
         if isinstance(task.graph, GraphShare):
             # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
-            self.known, nodes = known_nodes(task.graph, nodes, place.device)
-            first = _first_of(task.graph, prepared)
+            share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
+            self.known = Exchange(share.ranks, share.bounds, wanted, place.device, "known nodes")
+            at = self.known.at
+            nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
+            first = _first_of(share, prepared)
         settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
         own = {name: values[replicas] for name, values in settings.items()}
         device, classes = place.device, len(task.classes)
@@ -281,15 +285,6 @@ class NodeLearner(Learner):
         own, chosen = part(self.current, "kernel."), take(g, self.validation)
         precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
         return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
-
-
-def known_nodes(
-    share: GraphShare, nodes: LabelledNodes, device: torch.device
-) -> tuple[Exchange, LabelledNodes]:
-    """What brings g of the nodes that train or validate to all ranks, and where they then stand."""
-    wanted = np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
-    known = Exchange(share.ranks, share.bounds, wanted, device, "known nodes")
-    return known, replace(nodes, train=known.at(nodes.train), validation=known.at(nodes.validation))
 
 
 def _first_of(share: GraphShare, prepared: Any) -> dict[str, int]:
