@@ -10,7 +10,7 @@ from kernode.compute.sharing import sharing
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.models.halving import JUDGES, Tried, reached, rungs, survivors
+from kernode.models.halving import JUDGES, reached, rungs, survivors
 from kernode.models.task import OnGraph, Task
 from kernode.progress import note
 from kernode.training.checkpoint import Checkpoint
@@ -39,7 +39,9 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     several = len(candidates) > 1
     varies = any(method.varies_by_replica(training) for method, training in candidates.values())
     few = several and task.shares_validation and not varies and run.replicas > JUDGES
-    judging, tried = task.of(slice(JUDGES)) if few else task, {}
+    judging = task.of(slice(JUDGES)) if few else task
+    validated: dict[str, float] = {}  # in percent, the mean of the replicas
+    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
@@ -51,7 +53,8 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
         for epoch, count in rungs(len(loops)):
             for name, loop in loops.items():
                 loop.run(epoch)
-                tried[name] = Tried(max(0.0, reached(loop.validated(), epoch)), min(epoch, loop.epoch))
+                validated[name] = max(0.0, reached(loop.validated(), epoch))
+                epochs[name] = min(epoch, loop.epoch)
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
         chosen, loop = next(iter(loops.items()))
@@ -66,11 +69,11 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     note("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
     on = task.fitted(method, training, trained, variant=chosen, **about)
     if several:
-        tried[chosen] = Tried(on.model.validated(loop.score), loop.epoch)
-        _log_choice(chosen, loop.score, tried)
+        validated[chosen], epochs[chosen] = on.model.validated(loop.score), loop.epoch
+        _log_choice(chosen, loop.score, validated, epochs)
         on = on.with_metadata(
-            chosen_by_validation={name: round(tried[name].validation, 4) for name in candidates},
-            epochs_tried={name: tried[name].epochs for name in candidates},
+            chosen_by_validation={name: round(validated[name], 4) for name in candidates},
+            epochs_tried={name: epochs[name] for name in candidates},
         )
     return on
 
@@ -124,13 +127,13 @@ def _log_start(task: Task, name: str, candidates: Candidates, threads: int) -> N
     )  # fmt: skip
 
 
-def _log_choice(chosen: str, by: str, tried: Mapping[str, Tried]) -> None:
-    if by == "map" and not any(one.validation for one in tried.values()):
+def _log_choice(chosen: str, by: str, validated: Mapping[str, float], epochs: Mapping[str, int]) -> None:
+    if by == "map" and not any(validated.values()):
         warn(
             f"no two validation nodes share a class, so that mAP chose nothing: {chosen} is the first "
             "that was tried. Give more validation nodes, or name a variant."
         )
-    figures = ", ".join(f"{name} {one.validation:.2f} % after {one.epochs}" for name, one in tried.items())
-    validated = {name: round(one.validation, 4) for name, one in tried.items()}
+    figures = ", ".join(f"{name} {one:.2f} % after {epochs[name]}" for name, one in validated.items())
+    rounded = {name: round(one, 4) for name, one in validated.items()}
     note("chosen", f"chose {chosen} by validation {by} ({figures} epochs)", chosen=chosen, by=by,
-         validation=validated)  # fmt: skip
+         validation=rounded)  # fmt: skip

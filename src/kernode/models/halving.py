@@ -9,20 +9,11 @@ it, after fixed numbers of epochs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 RUNGS = ((30, 4), (60, 3), (120, 1))  # after so many epochs, so many go on
 JUDGES = 3  # replicas that choose for all, where more share validation nodes
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A candidate's validation figure in percent, the mean of the replicas, and after how many epochs."""
-
-    validation: float
-    epochs: int
 
 
 def rungs(candidates: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,17 +61,20 @@ class Verbose(Callback):
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Print the epoch's validation figure, if the last line is old enough."""
-        self.say(lambda: epoch_line(loop), self.verbose > 1 and loop.epoch == loop.epochs)
+        self.say(
+            lambda: describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest),
+            self.verbose > 1 and loop.epoch == loop.epochs,
+        )
 
     def preparing(self, what: str, done: int, total: int) -> None:
         """Print how far a preparation is: a listener of :func:`kernode.progress.heard_by`."""
         self.say(lambda: f"{what}: {done:,} of {total:,}")
 
-    def say(self, line: object, anyway: bool = False) -> None:
+    def say(self, line: Callable[[], str], anyway: bool = False) -> None:
         """Print a line, made only when it is due."""
         if anyway or time.monotonic() - self._last >= _SECONDS[self.verbose]:
             self._last = time.monotonic()
-            sys.stderr.write(f"{line()}\n")  # type: ignore[operator]
+            sys.stderr.write(f"{line()}\n")
             sys.stderr.flush()
 
 
@@ -83,19 +87,15 @@ class EpochLog(Callback):
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Log the mean of every figure over the replicas."""
-        means = {name: float(one.mean()) for name, one in loop.latest.items() if name != "hop_weights"}
+        latest, seconds = loop.latest, round(time.perf_counter() - self._started, 4)
+        means = {name: float(one.mean()) for name, one in latest.items() if name != "hop_weights"}
         about = {"training": loop.name, "epoch": loop.epoch, "epochs": loop.epochs, **means}
-        seconds = round(time.perf_counter() - self._started, 4)
-        note("epoch", epoch_line(loop), logging.DEBUG, **about, seconds=seconds)
-
-
-def epoch_line(loop: TrainingLoop) -> str:
-    """Describe the last epoch in a line, with the mean over the replicas."""
-    return describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest)
+        line = describe_epoch(loop.name, loop.epoch, loop.epochs, latest)
+        note("epoch", line, logging.DEBUG, **about, seconds=seconds)
 
 
 def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:
-    """Describe an epoch in a line.
+    """Describe an epoch in a line, with the mean over the replicas.
 
     >>> describe_epoch("k3", 120, 200, {"validation_accuracy": np.array([86.0, 86.2])})
     'k3: epoch 120 of 200, validation 86.1 %'
