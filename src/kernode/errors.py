@@ -1,6 +1,6 @@
 """Errors and warnings: one sentence that says what is wrong, where, and how to fix it.
 
-An error also carries a ``code`` and ``fields`` for programs and tests, so that nobody has to read the
+An error also carries a ``code`` and ``fields`` for programs and tests, so that they need not read the
 sentence. The sentence names no option of the command line: where ``fields`` hold the ``setting`` that is
 wrong, a command adds its own option.
 """
@@ -85,7 +85,7 @@ class KernodeWarning(UserWarning):
 
 
 def warn(sentence: str, category: type[Warning] = KernodeWarning) -> None:
-    """Warn whoever called kernode, at the line of theirs that did."""
+    """Warn at the line of the user's code that called kernode."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "kernode":
         level, frame = level + 1, frame.f_back

@@ -50,7 +50,7 @@ def missing(path: Path) -> FileError:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it over, so that no reader sees half of it."""
+    """Write a temporary file and rename it over the path, so that no reader sees half of it."""
     with writing_whole(path) as file:
         file.write(content)
 

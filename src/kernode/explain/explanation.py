@@ -1,4 +1,4 @@
-"""Why a node has its class, and why two are alike: what is shown of an exact sum, and what is left."""
+"""Why a node has its class, and why two are similar: what is shown of an exact sum, and what is left."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class PairPart:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """Why two nodes are alike: which pairs of neighbours make K(u, v), and which neighbours and features.
+    """Why two nodes are similar: which pairs of neighbours make K(u, v), and which neighbours and features.
 
     ``pairs`` and ``rest`` sum to ``similarity``, and so do the neighbours of either node, and its features.
     """

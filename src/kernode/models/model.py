@@ -147,7 +147,7 @@ class Model(ABC):
     def own_graph(self) -> Graph | None:
         """The graph that the model holds, or the built-in one that it learned from; None: it must be given.
 
-        A graph of one's own may be called cora, too: what has another fingerprint is not its graph.
+        Any other graph may be called cora, too: what has another fingerprint is not its graph.
         """
         if self.graph is not None or not is_registered(self.dataset):
             return self.graph
@@ -256,7 +256,7 @@ class ModelOnGraph:
     def checked_fit(self) -> Iterator[None]:
         """Where computing fails, say which parameter does not fit its map, if that is why.
 
-        A module of one's own may have changed since it was trained.
+        A user's module may have changed since it was trained.
         """
         try:
             yield

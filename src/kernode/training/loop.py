@@ -325,14 +325,14 @@ def _restored(
         return history
     device = next(iter(state.values())).device if state else torch.device("cpu")
     on_cpu = [{name: value.cpu() for name, value in record.items()} for record in history]
-    told = ranks.told_value(on_cpu)
-    if not told:
+    received = ranks.told_value(on_cpu)
+    if not received:
         return history
     with torch.no_grad():
         for values in state.values():
             whole = values.detach().contiguous()
             values.detach().copy_(ranks.told(whole, "beginning"))
-    return [{name: value.to(device) for name, value in record.items()} for record in told]
+    return [{name: value.to(device) for name, value in record.items()} for record in received]
 
 
 def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:

@@ -147,7 +147,7 @@ def _by_edges(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
         @cache
         def answers() -> np.ndarray:
             found = spread(step(), known, share, _STEPS)[:, 0].numpy()
-            return np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # whom nothing reaches
+            return np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # no label reaches it
 
         return lambda nodes: answers()[nodes]
 

@@ -73,8 +73,8 @@ def candidates(
 ) -> dict[str, tuple[NodeMethod, Training]]:
     """The methods that a name stands for: a variant, or a choice's candidates that have all the changes.
 
-    Where a search has found settings for the data set a choice is what it found, with a map of one's own
-    one candidate with that map, and where nothing is to be chosen by validation its first candidate.
+    Where a search has found settings for the data set a choice is what it found, with a map that is
+    given one candidate with that map, and where nothing is to be chosen by validation its first candidate.
 
     >>> len(candidates("auto")), list(candidates("auto", "cora")), list(candidates("K1"))
     (6, ['diffusion-decayed'], ['k1'])

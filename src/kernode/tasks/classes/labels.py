@@ -98,15 +98,15 @@ def _question(classes: list[Any]) -> None:
 
 def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
     """Warn where the classes are the graph's, but not of these nodes: rows out of order, mostly."""
-    told = graph.labels[nodes] >= 0
+    known = graph.labels[nodes] >= 0
     names = np.array(graph.class_names, dtype=object)
-    own = graph.labels[nodes[told]] if y.dtype.kind in "iu" else names[graph.labels[nodes[told]]]
-    if not told.any() or set(own.tolist()) != set(y[told].tolist()):
+    own = graph.labels[nodes[known]] if y.dtype.kind in "iu" else names[graph.labels[nodes[known]]]
+    if not known.any() or set(own.tolist()) != set(y[known].tolist()):
         return
-    other = np.flatnonzero(own != y[told])
+    other = np.flatnonzero(own != y[known])
     if len(other) > _MANY_OTHERS * len(own):
-        first, node = other[0], graph.lookup.name(nodes[told][other[0]])
-        here, there = (classes.tolist()[first] for classes in (y[told], own))
+        first, node = other[0], graph.lookup.name(nodes[known][other[0]])
+        here, there = (classes.tolist()[first] for classes in (y[known], own))
         warn(
             f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
             f"and {there!r} there. Check that nodes and y are in one order, or else y is another target."
@@ -153,9 +153,9 @@ def _own_labels(chosen: np.ndarray, nodes: np.ndarray, y: np.ndarray, graph: Gra
             f"classes of type {y.dtype} are not the graph's own: give validation nodes with their classes.",
             "missing", setting="validation",
         )  # fmt: skip
-    told = graph.labels[nodes] >= 0
-    if (own[graph.labels[nodes][told]] != y[told]).any():
-        node = nodes[told][own[graph.labels[nodes][told]] != y[told]][0]
+    known = graph.labels[nodes] >= 0
+    if (own[graph.labels[nodes][known]] != y[known]).any():
+        node = nodes[known][own[graph.labels[nodes][known]] != y[known]][0]
         raise InputError(
             f"the classes in y are not the graph's own (node {graph.lookup.name(node)} has another there): "
             "give validation nodes with their classes.",

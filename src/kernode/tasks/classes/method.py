@@ -88,7 +88,7 @@ class NodeMethod(Config):
         return frozenset()
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """A lower bound of the memory that training takes beside the graph, one replica at a time."""
+        """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
         return 0.0
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:

@@ -209,7 +209,7 @@ class NodeLearner(Learner):
         self.known: Exchange | None = None
         first: dict[str, int] = {}
         if isinstance(task.graph, GraphShare):
-            # The loss is computed by all ranks alike, on g of the nodes that train or validate: these alone
+            # Every rank computes the same loss, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
             share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
             self.known = Exchange(share.ranks, share.bounds, wanted, place.device, "known nodes")

@@ -87,7 +87,7 @@ class LinkMethod(KernelMethod):
         return self._read(parameters, kernel)
 
     def _read(self, parameters: Parameters, kernel: Tensor) -> Tensor:
-        """log-odds of links whose ends are as alike as this: r × …"""
+        """log-odds of links from K between their ends: r × …"""
         if not self.scaled:
             return kernel
         shape = (-1, *[1] * (kernel.dim() - 1))

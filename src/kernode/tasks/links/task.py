@@ -286,7 +286,7 @@ def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Genera
 
 
 def _adjacency(graph: Graph, edges: np.ndarray) -> sparse.csr_array:
-    """Edges with the graph's weights; a pair that is no edge of the graph weighs 1."""
+    """Edges with the graph's weights; a pair without an edge weighs 1."""
     u, v = np.unique(edges, axis=0).T
     weights = np.asarray(sparse.csr_array(graph.adjacency)[u, v]).ravel()
     n = graph.n_nodes

@@ -31,7 +31,7 @@ TUNED: Tuned = {
     },
 }  # fmt: skip
 
-# A hidden width of 0 is no hidden layer.
+# A hidden width of 0: without a hidden layer.
 _KERNEL_SEARCH = {
     "hidden": (0, 64, 128, 256), "outputs": (64, 128, 256),
     **HOPS, **ROWS,
