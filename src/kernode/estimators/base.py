@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
-from kernode.config import Config, changed
+from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
+from kernode.maps.module import require_map
 from kernode.models.changes import PARTS, Changes, part_of
 from kernode.models.model import Model
 from kernode.progress import heard_by
@@ -31,13 +32,11 @@ _KINDS: dict[str, type[Config]] = {
 }  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
-_FORMER = frozenset(
-    {
-        *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
-        *("layers", "powers", "hop_weights", "weight_decay", "dropout", "input_dropout", "selection"),
-        *("select_by", "patience", "averaging", "folds", "precision", "threads", "checkpoint"),
-    }
-)
+_FORMER = {
+    *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
+    *("layers", "powers", "hop_weights", "weight_decay", "dropout", "input_dropout", "selection"),
+    *("select_by", "patience", "averaging", "folds", "precision", "threads", "checkpoint"),
+}
 
 
 class KernelEstimator(BaseEstimator):
@@ -103,12 +102,13 @@ class KernelEstimator(BaseEstimator):
                 raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
             if value is None:
                 continue
-            part = "callbacks" if name == "checkpoint" else part_of(name)
             if name == "checkpoint":
+                part, shown = "callbacks", "callbacks=[…]"
                 self.callbacks = [*_listed(self.callbacks), value]
             else:
+                part = part_of(name)
+                shown = f"{part}={{{name!r}: …}}"
                 self._change(part, {name: value})
-            shown = "callbacks=[…]" if name == "checkpoint" else f"{part}={{{name!r}: …}}"
             warn(f"{name} is a setting of {part} since 0.3, and not accepted as a parameter from 0.4 on: "
                  f"write {shown}.", FutureWarning)  # fmt: skip
 
@@ -137,9 +137,9 @@ class KernelEstimator(BaseEstimator):
         A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
         own is changed.
         """
-        own = {name: value for name, value in params.items() if "__" not in name and name not in _FORMER}
-        super().set_params(**own)  # a part that is given together with its settings is set first
-        nested = {name: value for name, value in params.items() if "__" in name}
+        former = {name: params.pop(name) for name in [*params] if name in _FORMER}
+        nested = {name: params.pop(name) for name in [*params] if "__" in name}
+        super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
             if part not in PARTS:
@@ -154,7 +154,7 @@ class KernelEstimator(BaseEstimator):
                 settings = {name: settings}
             _require_known(part, names[0], getattr(self, part))
             self._change(part, settings)
-        self._take_former({name: value for name, value in params.items() if name in _FORMER})
+        self._take_former(former)
         return self
 
     @property
@@ -287,11 +287,6 @@ def _require_part(name: str, given: Any) -> None:
     if given is None or isinstance(given, Mapping | kind) or (name == "loss" and not isinstance(given, type)):
         return
     if name == "map":
-        from kernode.maps.module import require_map
-
         require_map(given, "kernode.maps.HopMLP()")
-        return
-    from kernode.config import require_part
-
     examples = {"kernel": "kernode.kernels.RBF()", "loss": "kernode.losses.Hinge()", "training": "Training()"}
     require_part(name, given, kind, examples[name])

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernode.config import Config, changed
 from kernode.errors import bad_setting
+from kernode.kernels import Normalized
 from kernode.training.settings import Training
 
 PARTS = ("map", "kernel", "loss", "training")
@@ -89,8 +90,6 @@ class Changes:
 
     def kernel(self, before: Config) -> Any:
         """Another kernel; ``normalized`` wraps it or takes the wrapping off."""
-        from kernode.kernels import Normalized
-
         kernel, settings = self.parts.get("kernel", before), self.of_part("kernel")
         if (normalized := settings.pop("normalized", None)) is not None:
             inner = kernel.kernel if isinstance(kernel, Normalized) else kernel

@@ -22,7 +22,7 @@ from kernode.graph.lookup import Positions, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
-from kernode.models.model import Model, ModelOnGraph, describe_seeds
+from kernode.models.model import Model, ModelOnGraph
 from kernode.progress import tell
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
@@ -128,12 +128,8 @@ class LinkModel(Model):
     def summary(self) -> list[tuple[str, str]]:
         """The model in a few lines."""
         held = "every edge, none held out" if self.all_edges else "the training edges of a split"
-        lines = [
-            ("method", self.variant or self.method.title),
-            ("graph", self.dataset),
-            ("trained on", held),
-            ("replicas", describe_seeds(self.seeds)),
-        ]
+        lines = super().summary()
+        lines.insert(2, ("trained on", held))
         if (figure := self.validated("auc")) > 0:
             lines.append(("validation", f"{figure:.2f} % AUC (optimistic: used for selection)"))
         return lines
