@@ -135,7 +135,7 @@ def _is_number(value: Any, kinds: Any) -> bool:
 def require_setting(fits: bool, name: str, what: str, value: Any) -> None:
     """Raise unless a setting has a value that fits; ``what``: what it must be."""
     if not fits:
-        raise InputError(f"{name} must be {what}. Got {value!r}.", "setting", setting=name, value=value)
+        raise bad_setting(name, what, value)
 
 
 def require_part(name: str, value: Any, kind: type[Config], example: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernode.errors import InputError, bad_setting
+from kernode.compute.replicas import whole
+from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import NodeExplanation, PairExplanation
 from kernode.explain.similar import outlier_scores, owner, restricted
@@ -95,8 +96,7 @@ class NodeQueries:
         Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet, Smoother) and, of
         two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
         """
-        if top < 1:
-            raise bad_setting("top", "an integer ≥ 1", top)
+        whole("top", top, 1)
         known = self._on(graph)
         if other is None:
             return explain_node(known, known.find_one(node), top, of_class, against)
@@ -142,8 +142,7 @@ class NodeQueries:
         Near 0 for nodes like those that taught the model; the higher, the less its classes may fit.
         """
         on = self._on(graph)
-        if k < 1:
-            raise bad_setting("k", "an integer ≥ 1", k)
+        whole("k", k, 1)
         if not on.model.method.has_kernel:
             raise InputError(f"{on.model.method.title} has no kernel that compares nodes.", "unsupported")
         if not on.has_training_nodes:

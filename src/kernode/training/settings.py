@@ -12,8 +12,8 @@ from torch import Tensor
 
 from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
-from kernode.config import LATER, RUNTIME, Config
-from kernode.errors import InputError, bad_setting, warn
+from kernode.config import LATER, RUNTIME, Config, require_setting
+from kernode.errors import InputError, warn
 from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
 _RATES = ("dropout", "input_dropout")
@@ -66,11 +66,12 @@ class Training(Config):
         whole("folds", self.folds, 2)
         if self.threads is not None:
             whole("threads", self.threads, 1, MOST_THREADS)
-        _one_of("selection", self.selection, ("best", "last"))
-        _one_of("select_by", self.select_by, ("accuracy", "map"))
-        _one_of("precision", self.precision, (32, 64))
-        if not (isinstance(self.averaging, Real) and 0 <= self.averaging < 1):
-            raise bad_setting("averaging", "a number in [0, 1)", self.averaging)
+        selection, by = self.selection, self.select_by
+        require_setting(selection in ("best", "last"), "selection", "'best' or 'last'", selection)
+        require_setting(by in ("accuracy", "map"), "select_by", "'accuracy' or 'map'", by)
+        require_setting(self.precision in (32, 64), "precision", "32 or 64", self.precision)
+        averages = isinstance(self.averaging, Real) and 0 <= self.averaging < 1
+        require_setting(averages, "averaging", "a number in [0, 1)", self.averaging)
         if self.stopping_rule is not None and self.selection == "last":
             raise InputError(
                 "patience stops at the best epoch, and the last one is to be kept. Leave it out.",
@@ -100,12 +101,6 @@ class Training(Config):
     def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
         """Return the settings that may differ between replicas, as one number for each."""
         return {name: one_each(name, getattr(self, name), replicas, place) for name in PER_REPLICA}
-
-
-def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        listed = " or ".join(map(repr, choices))
-        raise bad_setting(name, listed, value)
 
 
 def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:

@@ -16,7 +16,8 @@ from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.errors import InputError, bad_setting, warn
+from kernode.compute.replicas import whole
+from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
@@ -175,8 +176,7 @@ class LinkModelOnGraph(ModelOnGraph):
 
     def missing_pairs(self, node: int | None, k: int) -> tuple[Positions, np.ndarray]:
         """The same by position (m × 2, a node's own first), and m probabilities."""
-        if k < 1:
-            raise bad_setting("k", "an integer ≥ 1", k)
+        whole("k", k, 1)
         if self.held_out is None:
             warn(
                 f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "
