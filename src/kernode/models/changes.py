@@ -111,3 +111,6 @@ class Changes:
                 named = {} if part is None else {"objective": part}
                 found[name] = {**settings, **named} if settings else part
         return found
+
+
+UNCHANGED = Changes()

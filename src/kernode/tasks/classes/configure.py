@@ -10,12 +10,10 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.registry import identify
-from kernode.models.changes import Changes
+from kernode.models.changes import UNCHANGED, Changes
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS, Variant
 from kernode.training.settings import Training, require_effect
-
-UNCHANGED = Changes()
 
 
 def known_name(graph: Graph) -> str:

@@ -93,9 +93,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
     nodes: LabelledNodes
     classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
     run: Run
-    weights: np.ndarray | None = (
-        None  # n: how much each node counts where it trains; None: all count the same
-    )
+    weights: np.ndarray | None = None  # n: how much each node counts in training; None: all the same
 
     @classmethod
     def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:

@@ -12,11 +12,10 @@ from kernode.io.registry import identify
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
-from kernode.models.changes import Changes
+from kernode.models.changes import UNCHANGED, Changes
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training, require_effect
 
-UNCHANGED = Changes()
 Tuned = Mapping[str, Mapping[str, Any]]  # settings by data set
 # Found by `kernode tune` on the validation edges of the split with seed 0 (48 trials each); no test edge of
 # that split had a part in it. On other splits they are not used.
