@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -224,15 +224,10 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return tags
 
 
-@contextmanager
-def heard_by_verbose(run: Run) -> Iterator[None]:
+def heard_by_verbose(run: Run) -> AbstractContextManager[None]:
     """Have a run's Verbose callback, if there is one, print how far preparations are."""
     verbose = next((one for one in run.callbacks if isinstance(one, Verbose)), None)
-    if verbose is None:
-        yield
-        return
-    with heard_by(verbose.preparing):
-        yield
+    return nullcontext() if verbose is None else heard_by(verbose.preparing)
 
 
 def settings_of(model: Any, device: str) -> dict[str, Any]:

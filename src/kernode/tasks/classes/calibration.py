@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,19 +79,13 @@ def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Temperi
         floor = _best_floor(starts, ends, 1 / (m + 2))
         return -np.log(_between(starts, ends, floor)).sum(axis=-1) + log_t**2 / 2, floor
 
-    log_t = _least(lambda log_t: loss_and_floor(log_t)[0], r)
+    log_t, reach = np.zeros(r), float(_LOG_T)
+    for _ in range(_ROUNDS):
+        grid = np.clip(log_t + np.linspace(-reach, reach, _GRID)[:, None], -_LOG_T, _LOG_T)
+        log_t = np.take_along_axis(grid, loss_and_floor(grid)[0].argmin(axis=0)[None], axis=0)[0]
+        reach *= 2 / (_GRID - 1)
     floors = loss_and_floor(log_t[None])[1][0]
     return [Tempering(float(np.exp(t)), float(floor)) for t, floor in zip(log_t, floors, strict=True)]
-
-
-def _least(loss: Callable[[np.ndarray], np.ndarray], r: int) -> np.ndarray:
-    """Where each of r losses (of g × r values) is least between ±log 100."""
-    best, reach = np.zeros(r), float(_LOG_T)
-    for _ in range(_ROUNDS):
-        grid = np.clip(best + np.linspace(-reach, reach, _GRID)[:, None], -_LOG_T, _LOG_T)
-        best = np.take_along_axis(grid, loss(grid).argmin(axis=0)[None], axis=0)[0]
-        reach *= 2 / (_GRID - 1)
-    return best
 
 
 def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
