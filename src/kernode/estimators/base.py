@@ -165,18 +165,13 @@ class KernelEstimator(BaseEstimator):
         own = Changes.of(**{name: getattr(self, name) for name in PARTS})
         return own | Changes.of(**{name: getattr(self, name) for name in _SHORTCUTS})
 
-    @property
-    def _runtime(self) -> Training:
-        """Precision, threads and folds."""
-        _require_part("training", self.training)
-        if isinstance(self.training, Training):
-            return self.training
-        names = ("precision", "threads", "folds")
-        return Training(**{name: value for name, value in (self.training or {}).items() if name in names})
-
     def _run(self) -> Run:
         """How a fit is run."""
-        runtime, callbacks = self._runtime, _listed(self.callbacks)
+        _require_part("training", self.training)
+        runtime, callbacks = self.training, _listed(self.callbacks)
+        if not isinstance(runtime, Training):
+            names = ("precision", "threads", "folds")
+            runtime = Training(**{name: one for name, one in (runtime or {}).items() if name in names})
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
         if whole("verbose", self.verbose, 0):

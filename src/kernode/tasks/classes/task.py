@@ -264,8 +264,11 @@ class NodeLearner(Learner):
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
             values["validation_accuracy"] = accuracy(scores, self.validation_labels)
             values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
-            if self.training.select_by == "map":
-                values["validation_map"] = self._validation_map(g)
+            if self.training.select_by == "map":  # of K̄ among the validation nodes
+                own, chosen = part(self.current, "kernel."), take(g, self.validation)
+                precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
+                # NaN where no two nodes are of one class: the loss alone selects then.
+                values["validation_map"] = precision.nan_to_num(nan=0.0)
         if "map.hop_weights" in self.current:
             values["hop_weights"] = self.current["map.hop_weights"].detach().clone()
         return values
@@ -277,12 +280,6 @@ class NodeLearner(Learner):
             return None
         g = self._embed(self.best.parameters)
         return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.training_nodes)
-
-    def _validation_map(self, g: Tensor) -> Tensor:
-        """Mean average precision of K̄ among the validation nodes: one number per replica."""
-        own, chosen = part(self.current, "kernel."), take(g, self.validation)
-        precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
-        return precision.nan_to_num(nan=0.0)  # no two nodes of one class: the loss alone selects
 
 
 def _first_of(share: GraphShare, prepared: Any) -> dict[str, int]:

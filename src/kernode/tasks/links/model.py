@@ -244,7 +244,12 @@ def _warn_of_long(total: int, minutes: float) -> None:
 @torch.no_grad()
 def _candidates(on: LinkModelOnGraph, rows: slice, k: int, least: float) -> Positions:
     """Pairs of some rows, each with a later node, that can be among the k best, ``least`` being the kth."""
-    odds = _log_odds(on, rows)
+    some = torch.arange(rows.start, rows.stop, device=on.place.device)
+    others = torch.arange(rows.start, on.graph.n_nodes, device=on.place.device)
+    logits = on.model.method.logits_between(on.parameters, on.kernel.embedded, some, others)
+    odds = logits[0]  # log p / (1 − p), nearly: m × p
+    if len(logits) > 1:
+        odds = logsigmoid(logits).logsumexp(dim=0) - logsigmoid(-logits).logsumexp(dim=0)
     lower = torch.ones(odds.shape, dtype=torch.bool, device=odds.device).tril()  # with the diagonal
     known = on.known_edges[rows, rows.start :].tocoo()
     lower[torch.from_numpy(known.row).long(), torch.from_numpy(known.col).long()] = True
@@ -258,13 +263,3 @@ def _candidates(on: LinkModelOnGraph, rows: slice, k: int, least: float) -> Posi
         chosen = chosen[flat[chosen] >= kth - 2 * room]
     at = chosen.cpu().numpy()
     return positions(rows.start + np.column_stack(np.unravel_index(at, tuple(odds.shape))))
-
-
-def _log_odds(on: LinkModelOnGraph, rows: slice) -> Tensor:
-    """log p / (1 − p) of pairs between some rows and all nodes from the first of them on, nearly: m × p."""
-    some = torch.arange(rows.start, rows.stop, device=on.place.device)
-    others = torch.arange(rows.start, on.graph.n_nodes, device=on.place.device)
-    logits = on.model.method.logits_between(on.parameters, on.kernel.embedded, some, others)
-    if len(logits) == 1:
-        return logits[0]
-    return logsigmoid(logits).logsumexp(dim=0) - logsigmoid(-logits).logsumexp(dim=0)
