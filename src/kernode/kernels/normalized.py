@@ -74,7 +74,7 @@ class _Directions(torch.autograd.Function):
             directions, inverse = gpu.directions(flat)
             ctx.save_for_backward(directions, inverse)
             return _restacked(directions, x)
-        inverse = _row_products(flat, flat).rsqrt_()[:, None]
+        inverse = torch.linalg.vecdot(flat, flat).rsqrt_()[:, None]
         inverse.masked_fill_(inverse.isinf(), 0)
         directions = flat * inverse
         ctx.save_for_backward(directions, inverse)
@@ -87,13 +87,8 @@ class _Directions(torch.autograd.Function):
         if gpu := fused(flat):
             gradient = gpu.directions_gradient(flat, directions, inverse)
             return _restacked(gradient, upstream[0])
-        along = _row_products(flat, directions)[:, None]
+        along = torch.linalg.vecdot(flat, directions)[:, None]
         return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
-
-
-def _row_products(x: Tensor, y: Tensor) -> Tensor:
-    """⟨x_i, y_i⟩ of rows: (m × d), (m × d) → m."""
-    return torch.einsum("ij,ij->i", x, y)  # without x ⊙ y in memory
 
 
 def _restacked(rows: Tensor, like: Tensor) -> Tensor:
