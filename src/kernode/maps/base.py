@@ -36,7 +36,8 @@ class FeatureMap(Config):
     """
 
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
-    drops_input: ClassVar[bool] = False  # whether dropout on the entries of X means something here
+    drops: ClassVar[bool] = True  # whether the training setting dropout has an effect
+    drops_input: ClassVar[bool] = False  # and input_dropout, on the entries of X
     learns: ClassVar[bool] = True  # whether g has parameters that training moves
     takes_shares: ClassVar[bool] = False  # whether it can be prepared of one rank's share of a graph
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
@@ -58,7 +59,8 @@ class FeatureMap(Config):
     @property
     def ignored_settings(self) -> frozenset[str]:
         """Names of training settings that never have an effect on this map, or that it refuses."""
-        return frozenset() if self.drops_input else frozenset({"input_dropout"})
+        has_effect = {"dropout": self.drops, "input_dropout": self.drops_input}
+        return frozenset(name for name, has in has_effect.items() if not has)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """Bytes that one replica takes beside the graph while it trains: a lower bound, never more."""

@@ -25,12 +25,8 @@ class Free(FeatureMap):
 
     outputs: int | None = None
 
+    drops: ClassVar[bool] = False
     per_node: ClassVar[bool] = True
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """There is nothing to drop."""
-        return frozenset({"dropout", "input_dropout"})
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """The vectors, their gradient and Adam's moments."""

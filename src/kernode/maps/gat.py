@@ -201,6 +201,7 @@ class GAT(FeatureMap):
     attention_dropout: float = 0.6
     normalize_rows: bool = True
 
+    drops: ClassVar[bool] = False  # but at the map's own rate
     search_space: ClassVar = {**WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **ROWS}
 
     def __post_init__(self) -> None:
@@ -213,11 +214,6 @@ class GAT(FeatureMap):
     def reach(self) -> int:
         """One edge for each layer."""
         return len(self.hidden) + 1
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """Dropout has the map's own rate."""
-        return frozenset({"dropout", "input_dropout"})
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""

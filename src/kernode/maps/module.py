@@ -51,11 +51,7 @@ class ModuleMap(FeatureMap):
     """
 
     capturable: ClassVar[bool] = False  # the seed is read from the device
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """Dropout is the module's own."""
-        return frozenset({"dropout", "input_dropout"})
+    drops: ClassVar[bool] = False  # but by the module's own layers
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """A dense X and the edges; what the module holds, nobody knows."""

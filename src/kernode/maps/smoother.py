@@ -40,6 +40,7 @@ class Smoother(NeighbourSum):
     hops: int = 2
     averaged: bool = True
 
+    drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -49,11 +50,6 @@ class Smoother(NeighbourSum):
     def reach(self) -> int:
         """h."""
         return self.hops
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """Nothing is dropped."""
-        return frozenset({"dropout", "input_dropout"})
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """g, which is dense."""
@@ -142,6 +138,7 @@ class DiffusedComponents(FeatureMap):
     hops: int = 10
     teleport: float = 0.1
 
+    drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -153,11 +150,6 @@ class DiffusedComponents(FeatureMap):
     def reach(self) -> int:
         """H: axes and mean are fixed."""
         return self.hops
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """Nothing is dropped."""
-        return frozenset({"dropout", "input_dropout"})
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and Ā."""
