@@ -46,31 +46,18 @@ class HopInputs:
     loops: Tensor | None = None  # n: Ā's diagonal, where a map uses it
 
 
-@dataclass(frozen=True)
-class HopSum(StagedMap, NeighbourSum):
-    """``g(V) = Σ_h ω_h T_h MLP(X)``: T_h is the graph's, ω is learned or fixed. Settings as in HopMLP."""
+class HopMap(StagedMap):
+    """A map on the hop operator of Eq. 7; each kind declares the settings, in an order of its own."""
 
-    takes_shares: ClassVar[bool] = True
-
-    hidden: tuple[int, ...] = (16,)
-    outputs: int | None = None
-    hops: int = 2
-    powers: Powers = "each"
-    hop_weights: str | float = "learned"
-    normalize_rows: bool = True  # not stated in the paper; its released code does it
+    hidden: tuple[int, ...]
+    outputs: int | None
+    hops: int
+    powers: Powers
+    normalize_rows: bool
 
     def __post_init__(self) -> None:
         check_hops(self.hops, self.powers)
         check_widths(self.hidden, self.outputs)
-
-    @property
-    def reach(self) -> int:
-        """H."""
-        return self.hops
-
-    @abstractmethod
-    def first_weights(self, place: Place) -> Tensor:
-        """ω at its start, or fixed: one weight per term."""
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and, one after the other, building the hop operator and training with it."""
@@ -86,6 +73,34 @@ class HopSum(StagedMap, NeighbourSum):
         """X and the hop operator of a graph."""
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
+
+    @property
+    def _last_width(self) -> int:
+        """Width of the MLP's output."""
+        return width_of(self)
+
+
+@dataclass(frozen=True)
+class HopSum(HopMap, NeighbourSum):
+    """``g(V) = Σ_h ω_h T_h MLP(X)``: T_h is the graph's, ω is learned or fixed. Settings as in HopMLP."""
+
+    takes_shares: ClassVar[bool] = True
+
+    hidden: tuple[int, ...] = (16,)
+    outputs: int | None = None
+    hops: int = 2
+    powers: Powers = "each"
+    hop_weights: str | float = "learned"
+    normalize_rows: bool = True  # not stated in the paper; its released code does it
+
+    @property
+    def reach(self) -> int:
+        """H."""
+        return self.hops
+
+    @abstractmethod
+    def first_weights(self, place: Place) -> Tensor:
+        """ω at its start, or fixed: one weight per term."""
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights without biases, and ω where it is learned."""
@@ -149,11 +164,6 @@ class HopSum(StagedMap, NeighbourSum):
         if any(name.startswith(("bias_", "norm_")) for name in parameters):
             return super().pull_back(parameters, first, towards)
         return pull_back_mlp(parameters, first, towards.flatten(2)), first.new_zeros(first.shape[1])
-
-    @property
-    def _last_width(self) -> int:
-        """Width of the MLP's output."""
-        return width_of(self)
 
     def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
         if self.hop_weights != "learned":

@@ -11,19 +11,16 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.graph import Graph
-from kernode.hops import HopOperator, Powers, check_hops, cost_of
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.hop_mlp import HopInputs
-from kernode.maps.layers.features import node_features
+from kernode.hops import Powers
+from kernode.maps.base import Parameters
+from kernode.maps.hop_mlp import HopInputs, HopMap
 from kernode.maps.layers.linear import initial_weights, multiply_stacked
 from kernode.maps.layers.mlp import activated, first_layer, initial_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, hops_trained, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
 
 
 @dataclass(frozen=True)
-class HopStages(StagedMap):
+class HopStages(HopMap):
     """``H ← relu(norm(Σ_h T_h H W_h))``, stage by stage, and the last without relu: T_h = Ā^h ⊙ M^(h).
 
     Each stage is Eq. 7 with a layer of its own for each hop, so that T_0 = I is a residual with weights.
@@ -43,29 +40,10 @@ class HopStages(StagedMap):
 
     search_space: ClassVar = {**WIDTHS, "hops": (1, 2), "norm": (True, False), **ROWS}
 
-    def __post_init__(self) -> None:
-        check_hops(self.hops, self.powers)
-        check_widths(self.hidden, self.outputs)
-
     @property
     def reach(self) -> int:
         """H for each stage."""
         return self.hops * (len(self.hidden) + 1)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and, one after the other, building the hop operator and training with it."""
-        cost, widths = cost_of(sizes, self.hops, self.powers), (sizes.features, *self.hidden, width_of(self))
-        return hops_trained(cost, widths, sizes, place, normalize_rows=self.normalize_rows)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Explicit or factored, whichever is cheaper."""
-        return cost_of(sizes, self.hops, self.powers).reason()
-
-    def prepare(self, graph: Graph, place: Place) -> HopInputs:
-        """X and the hop operator of a graph."""
-        features = node_features(graph, place, normalize_rows=self.normalize_rows)
-        operator = HopOperator.of(graph, self.hops, self.powers, place)
-        return HopInputs(features, operator)
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
