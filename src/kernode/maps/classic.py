@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
@@ -21,7 +20,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
+from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
 from kernode.maps.layers.propagation import (
     GraphInputs,
@@ -42,6 +41,7 @@ from kernode.maps.layers.sizes import (
     width_of,
 )
 
+Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")
 _STREAMS = 8  # of randomness, for the parameters of each layer
 
@@ -103,7 +103,7 @@ class ClassicGNN(StagedMap):
         """Ā, the mean or attention."""
         return attention_reason(sizes) if self.layer == "gat" else adjacency_reason(sizes)
 
-    def prepare(self, graph: Graph, place: Place) -> GraphInputs | AttentionInputs:
+    def prepare(self, graph: Graph, place: Place) -> Inputs:
         """X, and what neighbours are summed by."""
         rows = self.normalize_rows
         if self.layer == "gat":
@@ -111,42 +111,31 @@ class ClassicGNN(StagedMap):
         inputs = graph_inputs if self.layer == "gcn" else mean_inputs
         return inputs(graph, place, normalize_rows=rows)
 
-    def initial(self, prepared: GraphInputs | AttentionInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Inputs, draws: Draws, place: Place) -> Parameters:
         """As PyTorch Geometric's layers and torch's linear ones start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             last, stream = layer == len(self.hidden), _STREAMS * layer
             if last and self.head:
-                parameters["head"], parameters["head_bias"] = initial_linear(
-                    rows, columns, stream, draws, place
-                )
-                break
+                weight, bias = initial_linear(rows, columns, stream, draws, place)
+                return parameters | {"head": weight, "head_bias": bias}
             for name, value in self._start(rows, columns, layer, draws, place):
                 parameters[f"{name}_{layer}"] = value
             if self.residual and not last:
-                found = initial_linear(rows, columns, stream + 4, draws, place)
-                parameters[f"residual_{layer}"], parameters[f"residual_bias_{layer}"] = found
+                weight, bias = initial_linear(rows, columns, stream + 4, draws, place)
+                parameters |= {f"residual_{layer}": weight, f"residual_bias_{layer}": bias}
             if self.norm and not last:
                 parameters |= initial_norm(columns, layer, draws, place)
         return parameters
 
-    def beginning(
-        self,
-        parameters: Parameters,
-        prepared: GraphInputs | AttentionInputs,
-        dropout: Dropout | None = None,
-    ) -> Tensor:
+    def beginning(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
         """The first layer before its relu."""
         products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
     def finish(
-        self,
-        parameters: Parameters,
-        prepared: GraphInputs | AttentionInputs,
-        beginning: Tensor,
-        dropout: Dropout | None,
+        self, parameters: Parameters, prepared: Inputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers and the head: r × n × d."""
         x = beginning
@@ -173,7 +162,7 @@ class ClassicGNN(StagedMap):
             yield "root", initial_linear(rows, columns, stream + 2, draws, place)[0]
             return
         yield "weight", initial_weight(rows, columns, stream, draws, place, gain=1)
-        yield "bias", torch.zeros(len(draws.seeds), columns, dtype=place.dtype, device=place.device)
+        yield "bias", initial_bias(columns, draws, place)
         if self.layer == "gat":
             for at, name in enumerate(("source", "target"), 1):
                 yield name, initial_weight(heads, columns // heads, stream + at, draws, place, gain=1)
@@ -185,11 +174,7 @@ class ClassicGNN(StagedMap):
         return [parameters[f"weight_{layer}"], *([sum(own[1:], own[0])] if own else [])]
 
     def _pass_messages(
-        self,
-        products: list[Tensor],
-        parameters: Parameters,
-        layer: int,
-        prepared: GraphInputs | AttentionInputs,
+        self, products: list[Tensor], parameters: Parameters, layer: int, prepared: Inputs
     ) -> Tensor:
         """A layer before its relu, from the products of its input with its weights: n × r × width."""
         h, *own = products

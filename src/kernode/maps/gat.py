@@ -20,7 +20,7 @@ from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_weight, kept, masked_product, scale_of
+from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
 from kernode.maps.layers.sizes import (
     ROWS,
     WIDTHS,
@@ -241,9 +241,7 @@ class GAT(FeatureMap):
             for use, (name, shape) in enumerate(shapes.items()):
                 stream = len(shapes) * layer + use
                 parameters[f"{name}_{layer}"] = initial_weight(*shape, stream, draws, place, gain=1)
-            parameters[f"bias_{layer}"] = torch.zeros(
-                len(draws.seeds), columns, dtype=place.dtype, device=place.device
-            )
+            parameters[f"bias_{layer}"] = initial_bias(columns, draws, place)
         return parameters
 
     def __call__(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
@@ -14,7 +13,7 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.linear import initial_weight, multiply_stacked
+from kernode.maps.layers.linear import initial_bias, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_layer
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, check_widths, layers_held, width_of
@@ -59,9 +58,7 @@ class GCN(StagedMap):
         parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             parameters[f"weight_{layer}"] = initial_weight(rows, columns, layer, draws, place, gain=1)
-            parameters[f"bias_{layer}"] = torch.zeros(
-                len(draws.seeds), columns, dtype=place.dtype, device=place.device
-            )
+            parameters[f"bias_{layer}"] = initial_bias(columns, draws, place)
         return parameters
 
     def beginning(

@@ -16,7 +16,7 @@ from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
 from kernode.maps.base import Parameters, Shares
 from kernode.maps.hop_mlp import HopInputs, HopSum, check_hop_weights, constant_weights
-from kernode.maps.layers.linear import initial_weights
+from kernode.maps.layers.linear import initial_weight
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
 
@@ -70,7 +70,7 @@ class HopNet(HopSum):
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
         widths, last = (prepared.features.shape[1], *self.hidden, width_of(self)), len(self.hidden)
         parameters = initial_mlp(widths, draws, place, biases=True, norm=self.norm)
-        of_terms = initial_weights(widths[-2], widths[-1], self.terms, last, draws, place)
+        of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
         return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
 
     def finish(

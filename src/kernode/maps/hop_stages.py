@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
@@ -14,7 +13,7 @@ from kernode.compute.place import Place
 from kernode.hops import Powers
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopMap
-from kernode.maps.layers.linear import initial_weights, multiply_stacked
+from kernode.maps.layers.linear import initial_bias, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activated, first_layer, initial_norm
 from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
 
@@ -50,11 +49,10 @@ class HopStages(HopMap):
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
         parameters: Parameters = {}
         for stage, (rows, columns) in enumerate(pairwise(widths)):
-            weight = initial_weights(rows, columns, self.hops + 1, stage, draws, place, gain=1)
+            weight = initial_weight(rows, columns, stage, draws, place, gain=1, count=self.hops + 1)
             parameters[f"weight_{stage}"] = weight
             if stage < len(self.hidden):
-                zeros = torch.zeros(len(draws.seeds), columns, dtype=place.dtype, device=place.device)
-                parameters[f"bias_{stage}"] = zeros
+                parameters[f"bias_{stage}"] = initial_bias(columns, draws, place)
                 parameters |= initial_norm(columns, stage, draws, place) if self.norm else {}
         return parameters
 

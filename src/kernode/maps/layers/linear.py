@@ -13,27 +13,23 @@ from kernode.compute.sparse import SparseMatrix, product, with_values
 
 
 def initial_weight(
-    rows: int, columns: int, layer: int, draws: Draws, place: Place, gain: float = 2**0.5
+    rows: int, columns: int, layer: int, draws: Draws, place: Place, *, gain: float = 2**0.5, count: int = 1
 ) -> Tensor:
-    """Draw Xavier-uniform weights: r × rows × columns.
+    """Draw Xavier-uniform weights, ``count`` of them side by side: r × rows × count·columns.
 
-    The paper does not state the start; a gain of √2 is its released code's.
-    """
-    return initial_weights(rows, columns, 1, layer, draws, place, gain)
-
-
-def initial_weights(
-    rows: int, columns: int, count: int, layer: int, draws: Draws, place: Place, gain: float = 2**0.5
-) -> Tensor:
-    """So many such weights side by side: r × rows × count·columns.
-
-    Memory runs rows × r × columns, so that a sparse product sees the whole stack as one matrix.
+    The paper does not state the start; a gain of √2 is its released code's. Memory runs rows × r × columns,
+    so that a sparse product sees the whole stack as one matrix.
     """
     bound = gain * (6 / (rows + columns)) ** 0.5
     uniform = draws.uniform(WEIGHTS + layer, rows * count * columns)  # (rows·count·columns) × r
     weight = (uniform * 2 - 1) * bound
     weight = weight.view(rows, count * columns, -1).transpose(1, 2).contiguous()
     return weight.to(place.dtype).to(place.device).transpose(0, 1)
+
+
+def initial_bias(width: int, draws: Draws, place: Place) -> Tensor:
+    """Return zeros: r × width."""
+    return torch.zeros(len(draws.seeds), width, dtype=place.dtype, device=place.device)
 
 
 def initial_linear(rows: int, columns: int, stream: int, draws: Draws, place: Place) -> tuple[Tensor, Tensor]:

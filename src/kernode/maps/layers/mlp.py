@@ -15,7 +15,7 @@ from kernode.compute.gpu import fused
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
-from kernode.maps.layers.linear import initial_weight, input_products, multiply_stacked
+from kernode.maps.layers.linear import initial_bias, initial_weight, input_products, multiply_stacked
 
 
 def activate(x: Tensor, layer: int, dropout: Dropout | None) -> Tensor:
@@ -62,11 +62,8 @@ def _cached_rows(x: Tensor) -> Iterator[range]:
 
 def initial_norm(width: int, layer: int, draws: Draws, place: Place) -> Parameters:
     """Scale 1 and shift 0, as ``norm_scale_LAYER`` and ``norm_shift_LAYER``: r × width each."""
-    shape = (len(draws.seeds), width)
-    return {
-        f"norm_scale_{layer}": torch.ones(shape, dtype=place.dtype, device=place.device),
-        f"norm_shift_{layer}": torch.zeros(shape, dtype=place.dtype, device=place.device),
-    }
+    zeros = initial_bias(width, draws, place)
+    return {f"norm_scale_{layer}": zeros + 1, f"norm_shift_{layer}": zeros}
 
 
 EPSILON = 1e-5  # added to the variance, as torch does
@@ -96,8 +93,7 @@ def initial_mlp(
     }
     for layer, width in enumerate(widths[1:-1]):
         if biases:
-            shape = len(draws.seeds), width
-            parameters[f"bias_{layer}"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
+            parameters[f"bias_{layer}"] = initial_bias(width, draws, place)
         if norm:
             parameters |= initial_norm(width, layer, draws, place)
     return parameters
