@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -85,7 +87,8 @@ class ModuleMap(FeatureMap):
                 f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
                 "alike. Use a module whose forward takes edge_weight, or another map."
             )
-        if not given or not (weighted or _requires_edge_weight(module)):
+        takes = inspect.signature(module.forward).parameters
+        if not given or not (weighted or takes["edge_weight"].default is inspect.Parameter.empty):
             return ModuleInputs(dense, edges, module)
         weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device)
         return ModuleInputs(dense, edges, module, weights)
@@ -113,42 +116,28 @@ class ModuleMap(FeatureMap):
         own = {name: value[i] for name, value in parameters.items()}
         # Copies: a module writes into its buffers, and parameters are as they were until its step is done.
         own |= {name: own[name].detach().to(like.dtype, copy=True) for name, like in buffers.items()}
-        if dropout is None:
-            return _called(prepared, own)
-        with _seeded(dropout.draws, i, prepared.features.device):
-            g = _called(prepared, own)
-        for name in buffers:
-            parameters[name].data[i].copy_(own[name])  # data: no gradient flows through what is kept
+        named = {} if prepared.edge_weight is None else {"edge_weight": prepared.edge_weight}
+        with nullcontext() if dropout is None else _seeded(dropout.draws, i, prepared.features.device):
+            g = functional_call(prepared.module, own, (prepared.features, prepared.edge_index), named)
+        if not isinstance(g, Tensor) or g.dim() != 2 or len(g) != len(prepared.features):
+            got = tuple(g.shape) if isinstance(g, Tensor) else type(g).__name__
+            raise InputError(
+                f"{type(prepared.module).__name__}'s forward must give one vector per node "
+                f"({len(prepared.features)} rows). Got {got}."
+            )
+        if dropout is not None:
+            for name in buffers:
+                parameters[name].data[i].copy_(own[name])  # data: no gradient flows through what is kept
         return g
 
 
-def _called(inputs: ModuleInputs, own: Parameters) -> Tensor:
-    """What the module gives with one replica's parameters; its buffers are left in them."""
-    named = {} if inputs.edge_weight is None else {"edge_weight": inputs.edge_weight}
-    g = functional_call(inputs.module, own, (inputs.features, inputs.edge_index), named)
-    if not isinstance(g, Tensor) or g.dim() != 2 or len(g) != len(inputs.features):
-        got = tuple(g.shape) if isinstance(g, Tensor) else type(g).__name__
-        raise InputError(
-            f"{type(inputs.module).__name__}'s forward must give one vector per node "
-            f"({len(inputs.features)} rows). Got {got}."
-        )
-    return g
-
-
-class _seeded:  # noqa: N801 (a context, used as a verb)
-    """torch's own generators, set by a replica's seed and the epoch for a while, then as they were."""
-
-    def __init__(self, draws: Draws, i: int, device: torch.device) -> None:
-        word = draws.words(MODULES, torch.zeros(1, dtype=torch.int64, device=draws.seeds.device))
-        self.seed = int(word[0, i])
-        self.fork = torch.random.fork_rng([device] if device.type == "cuda" else [])
-
-    def __enter__(self) -> None:
-        self.fork.__enter__()
-        torch.manual_seed(self.seed)
-
-    def __exit__(self, *error: Any) -> None:
-        self.fork.__exit__(*error)
+@contextmanager
+def _seeded(draws: Draws, i: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's own generators by a replica's seed and the epoch; afterwards they are as before."""
+    word = draws.words(MODULES, torch.zeros(1, dtype=torch.int64, device=draws.seeds.device))
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(int(word[0, i]))
+        yield
 
 
 @dataclass(frozen=True)
@@ -232,11 +221,6 @@ def takes_edge_weight(module: nn.Module | type[nn.Module]) -> bool:
     named = "edge_weight" in inspect.signature(module.forward).parameters
     # PyTorch Geometric's models all take it, and those of layers without weights leave it unused.
     return named and bool(getattr(module, "supports_edge_weight", True))
-
-
-def _requires_edge_weight(module: nn.Module) -> bool:
-    default = inspect.signature(module.forward).parameters["edge_weight"].default
-    return default is inspect.Parameter.empty
 
 
 def _require_forward(module: nn.Module) -> None:

@@ -54,8 +54,13 @@ def placed_features(
     """
     if sparse.issparse(x):
         return to_place(_scaled(x, normalize_rows), place)
-    if not normalize_rows and place.device.type == "cpu" and _fits(x, place.dtype):
-        return _shared(x)
+    wanted = np.dtype(np.float64 if place.dtype == torch.float64 else np.float32)
+    fits = x.dtype == wanted and x.flags.c_contiguous and x.flags.aligned
+    if fits and not normalize_rows and place.device.type == "cpu":
+        with warnings.catch_warnings():
+            # torch has no read-only tensors, and says so once; a map only ever reads X.
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            return torch.from_numpy(x)
     out = torch.empty(x.shape, dtype=place.dtype, device=place.device)
     for rows in row_chunks(x):
         scaled = _scaled(x[rows], normalize_rows)
@@ -104,15 +109,3 @@ def _better_dense(x: sparse.csr_array) -> bool:
     """Whether a GPU multiplies zeros faster than it skips them: Pubmed's words (10 %), not Cora's (1 %)."""
     entries = x.shape[0] * x.shape[1]
     return x.nnz > 0.03 * entries and entries < 2**28
-
-
-def _fits(x: np.ndarray, dtype: torch.dtype) -> bool:
-    wanted = np.dtype(np.float64 if dtype == torch.float64 else np.float32)
-    return x.dtype == wanted and x.flags.c_contiguous and x.flags.aligned
-
-
-def _shared(x: np.ndarray) -> Tensor:
-    with warnings.catch_warnings():
-        # torch has no read-only tensors, and says so once; a map only ever reads X.
-        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-        return torch.from_numpy(x)

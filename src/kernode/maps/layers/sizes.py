@@ -81,15 +81,11 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
     return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
 
 
-def norms_held(hidden: Sequence[int], sizes: GraphSizes, place: Place) -> float:
-    """What LayerNorms of these widths keep: what comes in, and what they make of it."""
-    return float(2 * sizes.nodes * sum(hidden) * place.dtype.itemsize)
-
-
 def layers_held(feature_map: Any, sizes: GraphSizes, place: Place) -> float:
     """X, and the layers of a map between its hidden widths, with their LayerNorms."""
     held = features_held(sizes, place, normalize_rows=feature_map.normalize_rows)
-    held += norms_held(feature_map.hidden, sizes, place) if getattr(feature_map, "norm", False) else 0.0
+    if getattr(feature_map, "norm", False):  # LayerNorm keeps its input and its output
+        held += 2 * sizes.nodes * sum(feature_map.hidden) * place.dtype.itemsize
     return held + trained((sizes.features, *feature_map.hidden, width_of(feature_map)), sizes, place)
 
 
