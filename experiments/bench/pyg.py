@@ -16,11 +16,11 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
+from experiments.rivals.jk import torch_geometric_nn
 from kernode.compute.place import Place
 from kernode.errors import MissingExtraError
 from kernode.graph import Graph
 from kernode.io import Split
-from kernode.maps.module import torch_geometric_nn
 from kernode.training.settings import Training
 
 RIVALS = ("pyg-gcn", "pyg-gcn-csr", "pyg-gat", "pyg-sgc", "pyg-sign")

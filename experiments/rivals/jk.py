@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import nn
 
 from kernode.compute.place import Place
-from kernode.errors import InputError
+from kernode.errors import InputError, MissingExtraError
 from kernode.io.sizes import GraphSizes
 from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, trained
-from kernode.maps.module import ModuleMap, torch_geometric_nn
+from kernode.maps.module import ModuleMap
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,14 @@ class JKConcat(ModuleMap):
             features, self.hidden[0], len(self.hidden), outputs, dropout=self.inner_dropout, jk="cat"
         )
         return model
+
+
+def torch_geometric_nn() -> Any:
+    """Import PyTorch Geometric, or say how to get it."""
+    try:
+        with warnings.catch_warnings():  # its import warns of a torch function that it still uses
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from torch_geometric import nn as layers
+    except ImportError:
+        raise MissingExtraError("this map needs PyTorch Geometric: pip install 'kernode[pyg]'.") from None
+    return layers

@@ -5,10 +5,10 @@ import pytest
 import torch
 from torch.nn import functional
 
+from experiments.rivals.jk import torch_geometric_nn
 from graphs import clustered_graph, dense_features, path_graph
 from kernode.compute.draws import Draws
 from kernode.maps import GCN, ClassicGNN
-from kernode.maps.module import torch_geometric_nn
 from refusals import refused
 from tasks import DOUBLE
 

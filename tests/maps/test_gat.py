@@ -7,12 +7,12 @@ import pytest
 import torch
 from scipy import sparse
 
+from experiments.rivals.jk import torch_geometric_nn
 from graphs import clustered_graph, dense_features
 from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps import GAT
-from kernode.maps.module import torch_geometric_nn
 from tasks import DOUBLE
 
 SEEDS = torch.tensor([3, 4, 5])

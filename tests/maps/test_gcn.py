@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.rivals.jk import torch_geometric_nn
 from kernode.compute.draws import Draws
 from kernode.errors import InputError
 from kernode.maps import GCN
-from kernode.maps.module import torch_geometric_nn
 from tasks import SINGLE
 
 SEEDS = torch.tensor([3, 4, 5])

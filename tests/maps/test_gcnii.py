@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.rivals.jk import torch_geometric_nn
 from graphs import clustered_graph, dense_features
 from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.maps import GCNII
-from kernode.maps.module import torch_geometric_nn
 from tasks import DOUBLE
 
 SEEDS = torch.tensor([3, 4])

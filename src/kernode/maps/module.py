@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,7 +18,7 @@ from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_part
-from kernode.errors import InputError, MissingExtraError, warn
+from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
@@ -231,14 +230,3 @@ def _require_forward(module: nn.Module) -> None:
         raise InputError(
             f"{type(module).__name__}'s forward must take (x, edge_index): {error}. Write a module around it."
         ) from None
-
-
-def torch_geometric_nn() -> Any:
-    """Import PyTorch Geometric, or say how to get it."""
-    try:
-        with warnings.catch_warnings():  # its import warns of a torch function that it still uses
-            warnings.simplefilter("ignore", DeprecationWarning)
-            from torch_geometric import nn as layers
-    except ImportError:
-        raise MissingExtraError("this map needs PyTorch Geometric: pip install 'kernode[pyg]'.") from None
-    return layers

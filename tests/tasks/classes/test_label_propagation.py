@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.rivals.jk import torch_geometric_nn
 from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.maps.module import torch_geometric_nn
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth, correct, smooth
 from kernode.tasks.classes.label_propagation import LabelPropagation, edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
