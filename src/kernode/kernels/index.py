@@ -64,7 +64,13 @@ class NodeIndex:
     @classmethod
     def of(cls, kernel: NodeKernel) -> NodeIndex:
         """Put the nodes of K̄ into lists."""
-        _require_growing(kernel)
+        if not kernel.base.grows:
+            name = type(getattr(kernel.base, "kernel", kernel.base)).__name__
+            raise InputError(
+                f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say "
+                "so (grows = True). Compare exactly, with every node.",
+                "unsupported", setting="exact", kernel=name,
+            )  # fmt: skip
         faiss = _faiss()
         axes = _main_axes(kernel)
         points = _points(kernel, axes)
@@ -92,7 +98,9 @@ class NodeIndex:
         for some in chunks(len(queries), max(1, _PAIRS // wanted)):
             tell("similar nodes", some.start, len(queries))
             rows = queries[some]
-            nodes = self._near(rows, k, wanted)  # m × wanted, −1 where there are fewer
+            self._inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
+            # m × wanted, −1 where there are fewer
+            nodes = self._inverted.search(self._at[rows.cpu().numpy()], wanted)[1]
             other = (nodes >= 0) & (nodes != rows.cpu().numpy()[:, None])
             found = torch.from_numpy(np.where(other, nodes, 0)).to(rows.device).view(-1)
             pairs = pair_values(self.kernel, rows.repeat_interleave(wanted), found)
@@ -105,12 +113,6 @@ class NodeIndex:
                     yield nodes[i], values[i], False
                 else:
                     yield from ((*one, True) for one in nearest(self.kernel, rows[i : i + 1], k))
-
-    def _near(self, rows: Tensor, k: int, wanted: int) -> np.ndarray:
-        """Return positions of nodes whose vectors are near: m × wanted, −1 where there are fewer."""
-        inverted = self._inverted
-        inverted.nprobe = min(len(self.centres), _SEARCHED * math.ceil(k / 10))
-        return inverted.search(self._at[rows.cpu().numpy()], wanted)[1]
 
     def save(self, path: str | Path, owner: dict[str, Any]) -> Path:
         """Write one file; ``owner``: the model and graph that it belongs to, as JSON values."""
@@ -152,16 +154,6 @@ class NodeIndex:
 
     def __repr__(self) -> str:
         return f"NodeIndex({len(self.lists):,} nodes in {len(self.centres):,} lists)"
-
-
-def _require_growing(kernel: NodeKernel) -> None:
-    if not kernel.base.grows:
-        name = type(getattr(kernel.base, "kernel", kernel.base)).__name__
-        raise InputError(
-            f"an index needs a kernel that grows with the cosine of two vectors, and {name} does not say so "
-            "(grows = True). Compare exactly, with every node.",
-            "unsupported", setting="exact", kernel=name,
-        )  # fmt: skip
 
 
 def _require_fitting(kernel: NodeKernel, axes: np.ndarray, centres: np.ndarray, lists: np.ndarray) -> None:

@@ -52,17 +52,6 @@ def pair_values(kernel: NodeKernel, rows: Tensor, columns: Tensor) -> Tensor:
     return torch.cat([kernel.pairs_tensor(rows[some], columns[some]) for some in chunks(len(rows), most)])
 
 
-def _by_owner(
-    owners: np.ndarray, nodes: np.ndarray, values: np.ndarray, count: int, k: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the best k candidates of each of ``count`` owners, best first, and their values."""
-    order = np.lexsort((nodes, -values, owners))  # by owner, then the largest value, then the first node
-    nodes, values = nodes[order], values[order]
-    ends = np.searchsorted(owners[order], np.arange(count + 1))
-    for start, end in zip(ends[:-1], np.minimum(ends[1:], ends[:-1] + k), strict=True):
-        yield nodes[start:end], values[start:end]
-
-
 @torch.no_grad()
 def _gram(kernel: NodeKernel, rows: Tensor, others: Tensor) -> Tensor:
     """K between nodes and others, the mean over replicas: (m), (r × p × d' or p × r·d') → m × p."""
@@ -95,7 +84,7 @@ def _without_itself(values: Tensor, rows: Tensor, among: Tensor | None) -> Tenso
 def _best(
     kernel: NodeKernel, rows: Tensor, values: Tensor, k: int, among: Tensor | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Return the best of a block from its rounded values: m × p."""
+    """Yield the best of each row of a block, best first, from its rounded values (m × p), and K."""
     largest, least = (one.cpu().numpy() for one in (values.amax(dim=1), values.topk(k).values[:, -1]))
     if not (largest < np.inf).all():
         sentence = "K is not a finite number for some of these nodes. Train with a smaller learning rate."
@@ -104,11 +93,16 @@ def _best(
     while True:  # of all that may be among the k largest if values err by slack / 2
         bound = torch.from_numpy(least - slack).to(values.device)[:, None]
         at = torch.nonzero((values >= bound) & (values > -torch.inf), as_tuple=True)  # −∞: itself
-        nodes = at[1] if among is None else among[at[1]]
-        found = pair_values(kernel, rows[at[0]], nodes).cpu().numpy()
+        candidates = at[1] if among is None else among[at[1]]
+        found = pair_values(kernel, rows[at[0]], candidates).cpu().numpy()
         error, owners = np.abs(found - values[at].cpu().numpy()), at[0].cpu().numpy()
         if not (2 * error > slack[owners]).any():
             break
         # A product may be rounded by more: where terms cancel, or where RBF has a large γ.
         slack = np.maximum(slack, 4 * error.max())
-    return _by_owner(owners, nodes.cpu().numpy(), found, len(rows), k)
+    nodes = candidates.cpu().numpy()
+    order = np.lexsort((nodes, -found, owners))  # by row, then the largest value, then the first node
+    nodes, found = nodes[order], found[order]
+    ends = np.searchsorted(owners[order], np.arange(len(rows) + 1))
+    for start, end in zip(ends[:-1], np.minimum(ends[1:], ends[:-1] + k), strict=True):
+        yield nodes[start:end], found[start:end]
