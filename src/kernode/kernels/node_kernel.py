@@ -172,15 +172,11 @@ class NodeKernel:
         return taken.transpose(0, 1).flatten(1) / math.sqrt(len(self.embedded))
 
     @torch.no_grad()
-    def gram_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def gram_tensor(self, rows: Tensor | slice, columns: Tensor | slice) -> Tensor:
         """Return K between two lists of indices, on the device of g: (m), (p) → m × p."""
-        total = sum(
-            self.base.gram(
-                self.embedded[i : i + 1, rows], self.embedded[i : i + 1, columns], replica(self.parameters, i)
-            )[0]
-            for i in range(len(self.embedded))
-        )
-        return torch.as_tensor(total) / len(self.embedded)
+        parts = enumerate(self.embedded.split(1))  # one replica at a time, which saves memory
+        grams = (self.base.gram(x[:, rows], x[:, columns], replica(self.parameters, i)) for i, x in parts)
+        return torch.as_tensor(sum(grams))[0] / len(self.embedded)
 
     @torch.no_grad()
     def pairs_tensor(self, rows: Tensor, columns: Tensor) -> Tensor:
@@ -258,14 +254,7 @@ def retrieval_together(
     kernel: BaseKernel, parameters: Parameters, g: Tensor, labels: Tensor, k: int = 10
 ) -> tuple[float, float]:
     """Return the same of the mean of all replicas' K̄, the kernel that a model predicts with."""
-    kernel = normalized(kernel)
-    x = kernel.embed(g).contiguous()
-
-    def mean(rows: slice) -> Tensor:
-        total = kernel.gram(x[:1, rows], x[:1], replica(parameters, 0))
-        for i in range(1, len(x)):  # one at a time, which saves memory
-            total += kernel.gram(x[i : i + 1, rows], x[i : i + 1], replica(parameters, i))
-        return total / len(x)
-
-    precision, at_k = retrieval_by_blocks(mean, 1, labels, k)
+    mean = NodeKernel(normalized(kernel), g, parameters)
+    every = slice(None)
+    precision, at_k = retrieval_by_blocks(lambda rows: mean.gram_tensor(rows, every)[None], 1, labels, k)
     return float(precision[0]), float(at_k[0])
