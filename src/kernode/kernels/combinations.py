@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,6 +39,17 @@ class _Combination(BaseKernel):
         """Both embeddings, side by side."""
         return torch.cat([self.left.embed(x), self.right.embed(x)], dim=-1)
 
+    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """Both values, combined."""
+        return self._combine(*(k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters)))
+
+    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
+        """Both Gram matrices, combined entry by entry."""
+        return self._combine(*(k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters)))
+
+    @abstractmethod
+    def _combine(self, one: Tensor, two: Tensor) -> Tensor: ...
+
     def _sides(
         self, x: Tensor, y: Tensor, parameters: Parameters
     ) -> Iterator[tuple[BaseKernel, Tensor, Tensor, Parameters]]:
@@ -53,6 +65,9 @@ class _Combination(BaseKernel):
 class Sum(_Combination):
     """k₁ + k₂: p.s.d. because both are."""
 
+    def _combine(self, one: Tensor, two: Tensor) -> Tensor:
+        return one + two
+
     @property
     def dot_product(self) -> bool:  # type: ignore[override]
         """Side by side, dot products add up."""
@@ -60,35 +75,17 @@ class Sum(_Combination):
 
     def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
         """Those of both added."""
-        one, two = (k.pull_back(x, e) for k, e, _, _ in self._sides(embedded, embedded, {}))
-        return one + two
+        return self._combine(*(k.pull_back(x, e) for k, e, _, _ in self._sides(embedded, embedded, {})))
 
     @property
     def grows(self) -> bool:  # type: ignore[override]
         """Where both do."""
         return self.left.grows and self.right.grows
 
-    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """The two values added."""
-        one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
-        return one + two
-
-    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """The two Gram matrices added."""
-        one, two = (k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
-        return one + two
-
 
 @dataclass(frozen=True)
 class Product(_Combination):
     """k₁ · k₂: p.s.d. by Schur's theorem."""
 
-    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """The two values multiplied."""
-        one, two = (k.pairs(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
-        return one * two
-
-    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """The two Gram matrices multiplied, entry by entry."""
-        one, two = (k.gram(a, b, p) for k, a, b, p in self._sides(x, y, parameters))
+    def _combine(self, one: Tensor, two: Tensor) -> Tensor:
         return one * two

@@ -9,9 +9,13 @@ import torch
 from torch import Tensor
 
 from kernode.compute.gpu import fused
-from kernode.compute.stack import Parameters, stacked_rows
+from kernode.compute.stack import stacked_rows
 from kernode.config import require_part
-from kernode.kernels.base import NONE, BaseKernel
+from kernode.kernels.base import BaseKernel
+
+
+def _of_kernel(name: str) -> Any:
+    return property(lambda normal: getattr(normal.kernel, name), doc="As the kernel inside has it.")
 
 
 @dataclass(frozen=True)
@@ -26,24 +30,13 @@ class Normalized(BaseKernel):
     def __post_init__(self) -> None:
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
 
-    @property
-    def dot_product(self) -> bool:  # type: ignore[override]
-        """As the kernel inside."""
-        return self.kernel.dot_product
-
-    @property
-    def grows(self) -> bool:  # type: ignore[override]
-        """As the kernel inside."""
-        return self.kernel.grows
-
-    @property
-    def embedding_copies(self) -> int:  # type: ignore[override]
-        """As the kernel inside."""
-        return self.kernel.embedding_copies
-
-    def initial(self, replicas: int) -> Parameters:
-        """As the kernel inside."""
-        return self.kernel.initial(replicas)
+    # as the kernel inside; pairs and gram take embedded vectors
+    dot_product = _of_kernel("dot_product")
+    grows = _of_kernel("grows")
+    embedding_copies = _of_kernel("embedding_copies")
+    initial = _of_kernel("initial")
+    pairs = _of_kernel("pairs")
+    gram = _of_kernel("gram")
 
     def embed(self, x: Tensor) -> Tensor:
         """x / ‖x‖."""
@@ -54,14 +47,6 @@ class Normalized(BaseKernel):
         inverse = x.norm(dim=-1, keepdim=True).reciprocal()
         inverse = inverse.masked_fill(inverse.isinf(), 0)
         return inverse * self.kernel.pull_back(x * inverse, embedded)
-
-    def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """As the kernel inside, on embedded vectors."""
-        return self.kernel.pairs(x, y, parameters)
-
-    def gram(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
-        """As the kernel inside, on embedded vectors."""
-        return self.kernel.gram(x, y, parameters)
 
 
 class _Directions(torch.autograd.Function):
