@@ -8,7 +8,7 @@ import kernode as kn
 from graphs import CLUSTERS, vectors
 from kernode.compute.draws import Draws
 from kernode.losses import LinkCrossEntropy
-from kernode.losses.edge_pairs import EdgePairs
+from kernode.losses.link_cross_entropy import EdgePairs
 
 TRAINING = kn.split_edges(CLUSTERS, 0).graph
 CPU = torch.device("cpu")

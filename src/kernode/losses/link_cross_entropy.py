@@ -1,6 +1,6 @@
 """The loss on links: binary cross-entropy (Eq. 15), with s_G = 1 on edges and 0 elsewhere.
 
-It is no :class:`~kernode.losses.Loss`: it sees log-odds of pairs, where those see g of nodes with classes.
+It is not a :class:`~kernode.losses.Loss`: it sees log-odds of pairs, where those see g of nodes with classes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,50 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
-from kernode.compute.draws import Draws
+from kernode.compute.draws import PAIRS, Draws, below
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.losses.edge_pairs import EdgePairs
+
+
+@dataclass(frozen=True)
+class EdgePairs:
+    """The training edges, and a way to draw node pairs without an edge."""
+
+    edges: Tensor  # m × 2
+    keys: Tensor  # sorted u·n + v of both directions
+    nodes: int
+    others: Tensor | None = None  # p × 2, pairs known to have no edge, besides those that are drawn
+
+    @classmethod
+    def of(cls, graph: Graph, device: torch.device, others: np.ndarray | None = None) -> EdgePairs:
+        """Read the edges of a training graph; ``others`` (p × 2) are pairs known to have no edge."""
+        n = graph.n_nodes
+        upper = sparse.triu(graph.adjacency).tocoo()
+        edges = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
+        both = np.concatenate([edges, edges[:, ::-1]])
+        keys = np.sort(both[:, 0] * n + both[:, 1])
+        known = None if others is None or not len(others) else torch.from_numpy(others).to(device)
+        return cls(torch.from_numpy(edges).to(device), torch.from_numpy(keys).to(device), n, known)
+
+    def draw_negatives(self, draws: Draws) -> tuple[Tensor, Tensor]:
+        """Uniform pairs, as many as edges: r × m × 2, and which of them count: r × m.
+
+        A pair that is a training edge, or a node with itself, does not count. Held-out edges may be drawn:
+        they are not known while training. Pairs known to have no edge come after those drawn, and all count.
+        """
+        words = draws.words(PAIRS, torch.arange(len(self.edges), device=self.edges.device))  # m × r
+        u, v = below(words, self.nodes, 0), below(words, self.nodes, 1)
+        key = u * self.nodes + v
+        at = torch.searchsorted(self.keys, key).clamp_max(len(self.keys) - 1)
+        drawn, counts = torch.stack([u, v], dim=-1).transpose(0, 1), ((u != v) & (self.keys[at] != key)).T
+        if self.others is None:
+            return drawn, counts
+        known = self.others.expand(len(drawn), -1, -1)
+        return torch.cat([drawn, known], dim=1), torch.cat([counts, counts.new_ones(known.shape[:2])], dim=1)
 
 
 @dataclass(frozen=True)
@@ -24,7 +61,7 @@ class LinkCrossEntropy(Config):
     """``−log σ(K)`` on edges and ``−log(1 − σ(K))`` on as many sampled pairs: the mean of the two means."""
 
     def prepare(self, graph: Graph, device: torch.device, others: np.ndarray | None) -> EdgePairs:
-        """The edges, and how to draw pairs that are none; ``others`` (p × 2) are known to be none."""
+        """The edges, and how to draw pairs without one; ``others`` (p × 2) are known to have none."""
         return EdgePairs.of(graph, device, others)
 
     def __call__(self, prepared: EdgePairs, logits: Callable[[Tensor], Tensor], draws: Draws) -> Tensor:

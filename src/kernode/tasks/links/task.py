@@ -20,7 +20,7 @@ from kernode.graph.adjacency import from_upper
 from kernode.graph.edits import with_edges
 from kernode.graph.lookup import Positions, as_classes
 from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
-from kernode.losses.edge_pairs import EdgePairs
+from kernode.losses.link_cross_entropy import EdgePairs
 from kernode.maps.base import input_rates
 from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
