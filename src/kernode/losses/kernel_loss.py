@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from torch import Tensor
+from torch.nn import functional
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
@@ -76,9 +77,25 @@ class KernelLoss(Loss):
         return self.of_triplets(same, other, own)
 
 
+@dataclass(frozen=True)
+class Squared(KernelLoss):
+    """``(K − s_G)²`` on both pairs of a triplet, s_G = ±1."""
+
+    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+        """The mean over both pairs."""
+        return ((same - 1).square().mean(dim=1) + (other + 1).square().mean(dim=1)) / 2
+
+
+@dataclass(frozen=True)
+class Logistic(KernelLoss):
+    """``log(1 + exp(−s_G K))`` on both pairs of a triplet, s_G = ±1: how unlikely s_G is, read from K."""
+
+    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+        """The mean over both pairs."""
+        return (functional.softplus(-same).mean(dim=1) + functional.softplus(other).mean(dim=1)) / 2
+
+
 def kernel_losses() -> dict[str, type[KernelLoss]]:
     """Every kernel loss there is, by its name in lower case: "hinge", "squared", …; defining one adds it."""
-    kinds = (
-        kind for kind in Config.kinds.values() if issubclass(kind, KernelLoss) and kind is not KernelLoss
-    )
-    return {kind.__name__.lower(): kind for kind in kinds}
+    kinds = [kind for kind in Config.kinds.values() if issubclass(kind, KernelLoss)]
+    return {kind.__name__.lower(): kind for kind in kinds if kind is not KernelLoss}

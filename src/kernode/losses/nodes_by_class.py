@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,12 +31,10 @@ class NodesByClass:
         """Sort nodes (q × m) by their labels (q × m), and their weights with them."""
         order = np.argsort(labels, axis=1, kind="stable")
         sizes = np.stack([np.bincount(row, minlength=classes) for row in labels])
-        arrays = (np.take_along_axis(nodes, order, axis=1), np.sort(labels, axis=1), sizes)
-        by_class = cls(*(torch.from_numpy(array).to(device) for array in arrays))
-        if weights is None:
-            return by_class
-        in_order = np.take_along_axis(weights, order, axis=1)
-        return replace(by_class, weights=torch.from_numpy(in_order).to(device))
+        arrays = [np.take_along_axis(nodes, order, axis=1), np.sort(labels, axis=1), sizes]
+        if weights is not None:
+            arrays.append(np.take_along_axis(weights, order, axis=1))
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
     @cached_property
     def starts(self) -> Tensor:
