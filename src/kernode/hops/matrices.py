@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.replicas import whole
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.graph import Graph
 
 Powers = Literal["each", "last", "released", "plain"]
@@ -53,9 +53,8 @@ def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
 def check_hops(hops: int, powers: str) -> None:
     """Raise unless hops and powers are a reading of Eq. 7."""
     whole("hops", hops, 1, MOST_HOPS)
-    if powers not in get_args(Powers):
-        sentence = f"powers must be 'each', 'last', 'released' or 'plain'. Got {powers!r}."
-        raise InputError(sentence, "setting", setting="powers", value=powers)
+    known = powers in get_args(Powers)
+    require_setting(known, "powers", "'each', 'last', 'released' or 'plain'", powers)
 
 
 def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[sparse.csr_array]:
@@ -73,22 +72,15 @@ def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[spars
     for _ in range(hops):
         power.append((power[-1] @ step).tocsr())
     if powers == "plain":
-        return [canonical(term) for term in power]
-    if powers == "released":
+        terms = power
+    elif powers == "released":
         own = sparse.diags_array(power[hops].diagonal(), format="csr")
-        nothing = sparse.csr_array(own.shape)
-        return [canonical(term) for term in (own, *[nothing] * (hops - 1), power[hops])]
-    shells = hop_shells(graph, hops)
-    if powers == "each":
-        terms = [power[h] * shells[h] for h in range(hops + 1)]
+        terms = [own, *(sparse.csr_array(own.shape) for _ in range(hops - 1)), power[hops]]
+    elif powers == "each":
+        terms = [power[h] * shell for h, shell in enumerate(hop_shells(graph, hops))]
     else:
-        terms = [power[hops] * shells[h] for h in range(hops)] + [power[hops]]
-    return [canonical(term) for term in terms]
-
-
-def canonical(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Sorted, without repeats."""
-    matrix = sparse.csr_array(matrix)
-    matrix.sum_duplicates()
-    matrix.sort_indices()
-    return matrix
+        terms = [power[hops] * shell for shell in hop_shells(graph, hops)[:hops]] + [power[hops]]
+    terms = [sparse.csr_array(term) for term in terms]
+    for term in terms:
+        term.sum_duplicates()  # which sorts as well
+    return terms

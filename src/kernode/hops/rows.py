@@ -50,19 +50,13 @@ class HopRows:
             powers.append(product(step, powers[-1]))
         blocks = [[x.new_empty(0, x.shape[1])] for _ in powers]
         for at in self._blocks():
-            rows = torch.from_numpy(at).to(place.device)
-            found = self._by_hop([power[rows] for power in powers], self._near(at), x, place)
+            rows, near = torch.from_numpy(at).to(place.device), self._near(at)
+            found = [power[rows] for power in powers]
+            if near is not None:
+                found = self._joined(found, list(product(to_torch(near, place), x).split(len(at))))
             for block, part in zip(blocks, found, strict=True):
                 block.append(part)
         return [torch.cat(block) for block in blocks]
-
-    def _by_hop(
-        self, powers: list[Tensor], near: sparse.csr_array | None, x: Tensor, place: Place
-    ) -> list[Tensor]:
-        """T_h x for h = 0 … H, from N^h x or Ā^h x: m × w each."""
-        if near is None:
-            return powers
-        return self._joined(powers, list(product(to_torch(near, place), x).split(len(powers[0]))))
 
     def terms(self) -> list[sparse.csr_array]:
         """T_h itself at the rows for h = 0 … H: m × k each, for few rows."""
