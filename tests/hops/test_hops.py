@@ -20,10 +20,10 @@ from kernode.hops import (
     hop_cost,
     hop_matrices,
     hop_shells,
-    masked_product,
     normalized_adjacency,
 )
 from kernode.hops import corrections as hop_cache
+from kernode.hops import corrections as masked_product
 from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from graphs import clustered_graph
-from kernode.hops import masked_product
+from kernode.hops import corrections as masked_product
 from kernode.hops.matrices import neighbour_step
 
 WAYS = pytest.mark.parametrize("graphblas", [False, True])

@@ -12,7 +12,8 @@ from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
 from kernode.graph.share import GraphShare
-from kernode.hops import corrections, masked_product, normalized_adjacency
+from kernode.hops import corrections, normalized_adjacency
+from kernode.hops import corrections as masked_product
 from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
