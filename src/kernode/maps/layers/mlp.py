@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from kernode.compute.chunks import chunks
 from kernode.compute.draws import DROPOUT, Draws, Dropout
 from kernode.compute.gpu import fused
 from kernode.compute.place import Place
@@ -37,11 +38,13 @@ class _MaskedReLU(torch.autograd.Function):
             ctx.save_for_backward(out, scale)
             return out
         out = torch.empty_like(x)
-        for rows in _cached_rows(x):  # the random words of all rows would be larger than x itself
-            part = out[rows.start : rows.stop]
-            torch.clamp_min(x[rows.start : rows.stop], 0, out=part)
-            keep = dropout.keep(layer, rows, x.shape[-1]).view(torch.uint8)  # booleans convert more slowly
-            part.mul_(keep).mul_(scale)
+        n, r, width = x.shape
+        at_once = n if x.is_cuda else 2**19 // max(1, r * width)
+        for rows in chunks(n, max(1, at_once)):  # the random words of all rows would be larger than x itself
+            part = out[rows]
+            torch.clamp_min(x[rows], 0, out=part)
+            keep = dropout.keep(layer, range(rows.start, rows.stop), width).view(torch.uint8)
+            part.mul_(keep).mul_(scale)  # bytes, since booleans convert more slowly
         ctx.save_for_backward(out, scale)
         return out
 
@@ -51,13 +54,6 @@ class _MaskedReLU(torch.autograd.Function):
         if gpu := fused(out):
             return gpu.masked_relu_gradient(upstream[0], out, scale), None, None
         return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
-
-
-def _cached_rows(x: Tensor) -> Iterator[range]:
-    n, r, d = x.shape
-    step = n if x.is_cuda else max(1, 2**19 // max(1, r * d))
-    for start in range(0, n, max(1, step)):
-        yield range(start, min(start + step, n))
 
 
 def initial_norm(width: int, layer: int, draws: Draws, place: Place) -> Parameters:
