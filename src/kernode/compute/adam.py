@@ -18,7 +18,10 @@ class Adam:
     """
 
     def __init__(self, parameters: Parameters, learning_rate: Tensor, weight_decay: Tensor) -> None:
-        self.flat = _buffer(parameters)
+        like = next(iter(parameters.values()), torch.empty(0))
+        self.flat = torch.empty(
+            sum(p.numel() for p in parameters.values()), dtype=like.dtype, device=like.device
+        )
         self.parameters = _views(self.flat, parameters)
         for name, value in parameters.items():
             self.parameters[name].copy_(value)
@@ -86,11 +89,6 @@ class Average:
         """Average in the parameters after the ``steps``-th step."""
         kept = torch.as_tensor(steps / (steps + _BEGIN - 1), dtype=self.flat.dtype, device=self.flat.device)
         self.flat.lerp_(self.adam.flat.detach(), 1 - kept.clamp_max(self.share))
-
-
-def _buffer(parameters: Parameters) -> Tensor:
-    like = next(iter(parameters.values()), torch.empty(0))
-    return torch.empty(sum(p.numel() for p in parameters.values()), dtype=like.dtype, device=like.device)
 
 
 def _views(flat: Tensor, parameters: Parameters) -> Parameters:

@@ -40,15 +40,13 @@ def free_bytes() -> int:
 
 def free_at(place: Place) -> int:
     """Return the bytes of memory that may still be taken on a device."""
-    return free_bytes() if place.device.type == "cpu" else _free_on_gpu(place)
+    if place.device.type != "cpu":  # pragma: needs a GPU
+        import torch  # here: commands look at memory before they need torch
 
-
-def _free_on_gpu(place: Place) -> int:  # pragma: needs a GPU
-    import torch  # here: commands look at memory before they need torch
-
-    free, _ = torch.cuda.mem_get_info(place.device)
-    reserved = torch.cuda.memory_reserved(place.device) - torch.cuda.memory_allocated(place.device)
-    return int(free + reserved)  # torch uses what it has reserved before it takes more
+        free, _ = torch.cuda.mem_get_info(place.device)
+        reserved = torch.cuda.memory_reserved(place.device) - torch.cuda.memory_allocated(place.device)
+        return int(free + reserved)  # torch uses what it has reserved before it takes more
+    return free_bytes()
 
 
 def peak_at(place: Place) -> int | None:

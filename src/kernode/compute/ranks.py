@@ -108,11 +108,6 @@ def launched() -> int:
     return int(os.environ["WORLD_SIZE"]) if "RANK" in os.environ and "WORLD_SIZE" in os.environ else 1
 
 
-def own_rank() -> int:
-    """Rank of this process."""
-    return int(os.environ["RANK"]) if launched() > 1 else 0
-
-
 def join() -> Ranks:
     """Join the process group, until this process ends."""
     global _joined
@@ -125,7 +120,7 @@ def join() -> Ranks:
             # Restarted processes must not find the addresses of those that are gone.
             store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
             distributed.init_process_group(store=store, rank=rank, world_size=size, timeout=_PATIENCE)
-        _joined = Ranks(own_rank(), launched())
+        _joined = Ranks(rank, size)
         atexit.register(leave)
     return _joined
 

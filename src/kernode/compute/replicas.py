@@ -28,8 +28,7 @@ def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
     """
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.ndim > 1:
-        sentence = f"{name} must be a number, or one per replica. Got {value!r}."
-        raise InputError(sentence, "setting", setting=name, value=value)
+        raise bad_setting(name, "a number, or one per replica", value)
     plain = tuple(array.astype(float).tolist()) if array.ndim else float(array)
     values = np.atleast_1d(plain)
     if not (np.isfinite(values) & (values >= 0)).all() or (rate and (values >= 1).any()):

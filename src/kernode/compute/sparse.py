@@ -156,27 +156,15 @@ def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
     return _PairProducts.apply(x, pairs)
 
 
-@dataclass(frozen=True)
-class _BothWays:
-    """Pairs of m rows as the pattern of a sparse matrix, m × m: entry i and entry t + i are pair i."""
-
-    starts: Tensor
-    columns: Tensor
-    order: Tensor  # of the 2t entries, by row
-
-    @classmethod
-    def of(cls, u: Tensor, v: Tensor, rows: int) -> _BothWays:
-        row, column = torch.cat([u, v]).numpy(), torch.cat([v, u])
-        index = torch.int32 if max(rows, len(row)) < 2**31 else torch.int64  # as in to_torch
-        entries = np.arange(len(row))
-        by_row = sparse.coo_array((entries, (row, entries)), shape=(rows, len(row))).tocsr()  # stable
-        order = torch.from_numpy(by_row.data)
-        return cls(torch.from_numpy(by_row.indptr).to(index), column[order].to(index), order)
-
-    def with_values(self, values: Tensor) -> Tensor:
-        """The matrix whose entries are in order of row."""
-        m = len(self.starts) - 1
-        return unchecked_csr(self.starts, self.columns, values, (m, m))
+def _both_ways(u: Tensor, v: Tensor, flat: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros at t pairs of m rows, entry i and entry t + i for pair i: m × m; and the 2t entries by row."""
+    m, row, column = len(flat), torch.cat([u, v]).numpy(), torch.cat([v, u])
+    index = torch.int32 if max(m, len(row)) < 2**31 else torch.int64  # as in to_torch
+    entries = np.arange(len(row))
+    by_row = sparse.coo_array((entries, (row, entries)), shape=(m, len(row))).tocsr()  # stable
+    order = torch.from_numpy(by_row.data)
+    starts, zeros = torch.from_numpy(by_row.indptr).to(index), flat.new_zeros(len(row))
+    return unchecked_csr(starts, column[order].to(index), zeros, (m, m)), order
 
 
 class _PairProducts(torch.autograd.Function):
@@ -185,12 +173,11 @@ class _PairProducts(torch.autograd.Function):
         r = len(x)
         flat = stacked_rows(x)  # n·r × d
         u, v = (flat_rows(pairs[..., end].expand(r, -1), r) for end in (0, 1))
-        pattern = _BothWays.of(u, v, len(flat))
-        zeros = pattern.with_values(flat.new_zeros(2 * len(u)))
+        zeros, order = _both_ways(u, v, flat)
         by_row = torch.sparse.sampled_addmm(zeros, flat, flat.T, beta=0).values()
         ctx.save_for_backward(flat)
-        ctx.pattern, ctx.shape = pattern, x.shape
-        both = torch.empty_like(by_row).index_copy_(0, pattern.order, by_row)
+        ctx.pattern, ctx.order, ctx.shape = zeros, order, x.shape
+        both = torch.empty_like(by_row).index_copy_(0, order, by_row)
         return both[: len(u)].view(-1, r).T.contiguous()
 
     @staticmethod
@@ -198,8 +185,8 @@ class _PairProducts(torch.autograd.Function):
         (flat,) = ctx.saved_tensors
         r, n, d = ctx.shape
         values = upstream[0].T.reshape(-1)
-        both = torch.cat([values, values]).index_select(0, ctx.pattern.order)
-        return product(ctx.pattern.with_values(both), flat).view(n, r, d).transpose(0, 1), None
+        both = torch.cat([values, values]).index_select(0, ctx.order)
+        return product(with_values(ctx.pattern, both), flat).view(n, r, d).transpose(0, 1), None
 
 
 def unit_rows(x: Any) -> Any:
