@@ -129,14 +129,18 @@ def checked_adjacency(matrix: Any) -> sparse.csr_array:
 
 def mirrored(upper: sparse.csr_array) -> sparse.csr_array:
     """Return A + Aᵀ of a strictly upper triangle in canonical form; boolean entries become weights of 1."""
-    index = _index_type(upper.shape[0], 2 * upper.nnz)
-    both = (upper + upper.T).tocsr()
+    return _in_float32((upper + upper.T).tocsr(), copy=False)
+
+
+def _in_float32(matrix: sparse.csr_array, *, copy: bool) -> sparse.csr_array:
+    """Return a matrix in float32, with the smallest index type."""
+    index = _index_type(matrix.shape[0], matrix.nnz)
     parts = (
-        both.data.astype(np.float32, copy=False),
-        both.indices.astype(index, copy=False),
-        both.indptr.astype(index, copy=False),
+        matrix.data.astype(np.float32, copy=copy),
+        matrix.indices.astype(index, copy=copy),
+        matrix.indptr.astype(index, copy=copy),
     )
-    return sparse.csr_array(parts, shape=upper.shape)
+    return sparse.csr_array(parts, shape=matrix.shape)
 
 
 def require_indices(edges: np.ndarray, n: int) -> None:
@@ -201,15 +205,8 @@ def _upper(keys: np.ndarray, weights: np.ndarray | None, n: int) -> sparse.csr_a
 
 def _own_csr(matrix: Any) -> sparse.csr_array:
     """Return canonical CSR in float32 with the smallest index type, in memory that is not the caller's."""
-    csr = matrix.tocsr()
-    shared = matrix.format == "csr"  # any other format is converted, which makes new arrays
-    index = _index_type(csr.shape[0], csr.nnz)
-    parts = (
-        csr.data.astype(np.float32, copy=shared),
-        csr.indices.astype(index, copy=shared),
-        csr.indptr.astype(index, copy=shared),
-    )
-    own = sparse.csr_array(parts, shape=csr.shape)
+    # Any other format is converted, which makes new arrays.
+    own = _in_float32(matrix.tocsr(), copy=matrix.format == "csr")
     try:
         own.check_format(full_check=True)
     except ValueError as error:
