@@ -13,7 +13,6 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, take
 from kernode.config import Config
 from kernode.errors import InputError
@@ -21,6 +20,7 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
+from kernode.maps.layers.features import Features
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
@@ -194,11 +194,11 @@ class NeighbourSum(FeatureMap):
         """ω_t: r × t."""
 
     @abstractmethod
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
         """x_u of some nodes, as the first layer takes them: k × f."""
 
     @abstractmethod
-    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
         """The first layer's product with X: k × r × width."""
 
     @abstractmethod

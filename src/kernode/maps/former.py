@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
@@ -130,7 +129,10 @@ def _hop_net_parameters(old: dict[str, Any], parameters: Parameters) -> Paramete
         width = parameters[f"weight_{layer}"].shape[2]
         found[f"bias_{layer}"] = parameters.get(f"bias_{layer}", weight.new_zeros(len(weight), width))
     terms = old["hops"] + 1 + (old["self_term"] == "both")
-    blocks = weight.unflatten(2, (terms, -1)) if old["per_hop"] else _repeated(weight, terms)
+    if old["per_hop"]:
+        blocks = weight.unflatten(2, (terms, -1))  # r × rows × terms × d
+    else:  # one layer for all terms as one for each
+        blocks = weight[:, :, None].expand(-1, -1, terms, -1)
     if old["hop_weights"] == "pagerank":
         weights = pagerank_weights(old["teleport"], old["hops"], Place(weight.dtype, weight.device))
         # Ā's diagonal had no weight beside PageRank's.
@@ -141,8 +143,3 @@ def _hop_net_parameters(old: dict[str, Any], parameters: Parameters) -> Paramete
             learned = parameters["hop_weights"]
             found["hop_weights"] = torch.cat([learned, learned[:, :1]], dim=1)
     return found | {f"weight_{last}": blocks.flatten(2)}
-
-
-def _repeated(weight: Tensor, terms: int) -> Tensor:
-    """One layer for all terms as one for each: r × rows × terms × d."""
-    return weight[:, :, None].expand(-1, -1, terms, -1)

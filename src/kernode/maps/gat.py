@@ -14,12 +14,12 @@ from torch.nn import functional
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix, product, to_torch, unchecked_csr
+from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.features import node_features
+from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
 from kernode.maps.layers.sizes import (
     ROWS,
@@ -183,7 +183,7 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
 class AttentionInputs:
     """What graph attention takes from the graph: X and the edges."""
 
-    features: Tensor | SparseMatrix  # n × f
+    features: Features  # n × f
     edges: Edges
 
 
@@ -234,10 +234,8 @@ class GAT(FeatureMap):
         widths = (prepared.features.shape[1], *self.hidden, width_of(self))
         parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(widths)):
-            heads = self._heads(layer)
-            shapes = {"weight": (rows, columns)} | dict.fromkeys(
-                ("source", "target"), (heads, columns // heads)
-            )
+            per_head = self._heads(layer), columns // self._heads(layer)
+            shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
             for use, (name, shape) in enumerate(shapes.items()):
                 stream = len(shapes) * layer + use
                 parameters[f"{name}_{layer}"] = initial_weight(*shape, stream, draws, place, gain=1)

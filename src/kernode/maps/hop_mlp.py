@@ -15,14 +15,13 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_setting
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
-from kernode.maps.layers.features import node_features, placed_features
+from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, hops_trained, width_of
 
@@ -41,7 +40,7 @@ MOVED = {  # settings of HopMLP in 0.2.0, and the map that has each today
 class HopInputs:
     """What a sum over hops takes from the graph."""
 
-    features: Tensor | SparseMatrix  # n × f
+    features: Features  # n × f
     operator: HopOperator
     loops: Tensor | None = None  # n: Ā's diagonal, where a map uses it
 
@@ -147,11 +146,11 @@ class HopSum(HopMap, NeighbourSum):
             return parameters["hop_weights"]
         return self.first_weights(place).expand(replicas, -1)
 
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
         """Rows of X."""
         return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
 
-    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
         """The product with X."""
         return first_layer(parameters, x)
 

@@ -10,11 +10,10 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.features import node_features
+from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.linear import initial_linear, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_layer, initial_norm, layer_norm
 from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, layers_held, width_of
@@ -47,11 +46,11 @@ class MLP(StagedMap):
         """X and the layers."""
         return layers_held(self, sizes, place)
 
-    def prepare(self, graph: Graph, place: Place) -> Tensor | SparseMatrix:
+    def prepare(self, graph: Graph, place: Place) -> Features:
         """X."""
         return node_features(graph, place, normalize_rows=self.normalize_rows)
 
-    def initial(self, prepared: Tensor | SparseMatrix, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Features, draws: Draws, place: Place) -> Parameters:
         """As torch's linear layers start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise((prepared.shape[1], *self.hidden, width_of(self)))):
@@ -61,18 +60,12 @@ class MLP(StagedMap):
                 parameters |= initial_norm(columns, layer, draws, place)
         return parameters
 
-    def beginning(
-        self, parameters: Parameters, prepared: Tensor | SparseMatrix, dropout: Dropout | None = None
-    ) -> Tensor:
+    def beginning(self, parameters: Parameters, prepared: Features, dropout: Dropout | None = None) -> Tensor:
         """The first layer before LayerNorm and relu."""
         return first_layer(parameters, prepared, dropout) + parameters["bias_0"]
 
     def finish(
-        self,
-        parameters: Parameters,
-        prepared: Tensor | SparseMatrix,
-        beginning: Tensor,
-        dropout: Dropout | None,
+        self, parameters: Parameters, prepared: Features, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The last layer: r × n × d."""
         x = beginning

@@ -12,13 +12,12 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
-from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.features import scaled_features, to_place
+from kernode.maps.layers.features import Features, scaled_features, to_place
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, smoothed_held, trained, width_of
 
@@ -79,26 +78,20 @@ class Presmoothed(StagedMap):
             return x.toarray()
         return x
 
-    def prepare(self, graph: Graph, place: Place) -> Tensor | SparseMatrix:
+    def prepare(self, graph: Graph, place: Place) -> Features:
         """The smoothed features: all that is kept of the graph."""
         return to_place(self.smooth(graph), place)
 
-    def initial(self, prepared: Tensor | SparseMatrix, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Features, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, no biases."""
         return initial_mlp((prepared.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(
-        self, parameters: Parameters, prepared: Tensor | SparseMatrix, dropout: Dropout | None = None
-    ) -> Tensor:
+    def beginning(self, parameters: Parameters, prepared: Features, dropout: Dropout | None = None) -> Tensor:
         """The product with X."""
         return first_layer(parameters, prepared, dropout)
 
     def finish(
-        self,
-        parameters: Parameters,
-        prepared: Tensor | SparseMatrix,
-        beginning: Tensor,
-        dropout: Dropout | None,
+        self, parameters: Parameters, prepared: Features, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The MLP of the smoothed features: r × n × d."""
         return finish_mlp(parameters, beginning, dropout).transpose(0, 1)

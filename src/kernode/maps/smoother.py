@@ -19,7 +19,7 @@ from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
-from kernode.maps.layers.features import placed_features, require_room, to_place
+from kernode.maps.layers.features import Features, placed_features, to_place
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason
 from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
 
@@ -69,11 +69,9 @@ class Smoother(NeighbourSum):
         dense = smoothed.toarray() if sparse.issparse(smoothed) else smoothed
         return dense / total[:, None] if self.averaged else dense
 
-    def prepare(self, graph: Graph, place: Place) -> Tensor:
+    def prepare(self, graph: Graph, place: Place) -> Any:
         """All of g: nothing is left to learn."""
-        g = self.of(graph)
-        require_room(g, place)
-        return torch.from_numpy(g).to(place.dtype).to(place.device)
+        return to_place(self.of(graph), place)
 
     def initial(self, prepared: Tensor, draws: Draws, place: Place) -> Parameters:
         """No parameters."""
@@ -93,11 +91,11 @@ class Smoother(NeighbourSum):
         """1."""
         return torch.ones(1, 1, dtype=place.dtype, device=place.device)
 
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor | SparseMatrix:
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
         """Rows of X."""
         return placed_features(graph.features[nodes], place, normalize_rows=False)
 
-    def first_product(self, parameters: Parameters, x: Tensor | SparseMatrix) -> Tensor:
+    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
         """X itself."""
         return (x.matrix.to_dense() if isinstance(x, SparseMatrix) else x)[:, None]
 
@@ -233,9 +231,9 @@ class DiffusedComponents(FeatureMap):
         return axes * torch.where(largest < 0, -1.0, 1.0).to(axes.dtype), mean
 
 
-def _times(x: Tensor | SparseMatrix, dense: Tensor) -> Tensor:
+def _times(x: Features, dense: Tensor) -> Tensor:
     return x @ dense if isinstance(x, Tensor) else product(x.matrix, dense.contiguous())
 
 
-def _transposed_times(x: Tensor | SparseMatrix, dense: Tensor) -> Tensor:
+def _transposed_times(x: Features, dense: Tensor) -> Tensor:
     return x.T @ dense if isinstance(x, Tensor) else product(x.transpose, dense.contiguous())

@@ -17,6 +17,7 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 
+Features = Tensor | SparseMatrix  # X as a map sees it
 _SMALLEST, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
@@ -25,7 +26,7 @@ def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
     return _scaled(graph.features, normalize_rows)
 
 
-def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
+def to_place(x: Any, place: Place) -> Features:
     """Move a matrix to a place, sparse if it is sparse."""
     require_room(x, place)
     if sparse.issparse(x) and place.device.type == "cuda" and _better_dense(x):
@@ -35,19 +36,17 @@ def to_place(x: Any, place: Place) -> Tensor | SparseMatrix:
     return torch.from_numpy(np.asarray(x)).to(place.dtype).to(place.device)
 
 
-def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Tensor | SparseMatrix:
+def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Features:
     """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
 
-    def placed() -> Tensor | SparseMatrix:
+    def placed() -> Features:
         _require_size(graph, place, normalize_rows)
         return placed_features(graph.features, place, normalize_rows=normalize_rows)
 
     return shared(graph, ("features", place, normalize_rows), placed)
 
 
-def placed_features(
-    x: np.ndarray | sparse.csr_array, place: Place, *, normalize_rows: bool
-) -> Tensor | SparseMatrix:
+def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize_rows: bool) -> Features:
     """X, or some rows of it, at a place.
 
     A dense X is scaled block by block, so that beside the result no copy of it is ever held.

@@ -10,6 +10,7 @@ from torch import Tensor
 from kernode.compute.draws import WEIGHTS, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix, product, with_values
+from kernode.maps.layers.features import Features
 
 
 def initial_weight(
@@ -40,7 +41,7 @@ def initial_linear(rows: int, columns: int, stream: int, draws: Draws, place: Pl
     return weight, bias.to(place.dtype).to(place.device).contiguous()
 
 
-def multiply_shared(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
+def multiply_shared(x: Features, weight: Tensor) -> Tensor:
     """Every replica's weights on one shared x: (n × f), (r × f × d) → n × r × d."""
     if isinstance(x, SparseMatrix):
         return _SharedProduct.apply(x, weight)
@@ -97,7 +98,7 @@ def scale_of(dropout: Dropout, like: Tensor) -> Tensor:
     return dropout.scale.to(like.dtype)[:, None, None]
 
 
-def masked_product(x: Tensor | SparseMatrix, weight: Tensor, dropout: Dropout | None) -> Tensor:
+def masked_product(x: Features, weight: Tensor, dropout: Dropout | None) -> Tensor:
     """X W with X masked for each replica: r × n × d."""
     if dropout is None:
         return multiply_shared(x, weight).transpose(0, 1)
@@ -106,7 +107,7 @@ def masked_product(x: Tensor | SparseMatrix, weight: Tensor, dropout: Dropout | 
     return out
 
 
-def input_products(x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dropout | None) -> list[Tensor]:
+def input_products(x: Features, weights: list[Tensor], dropout: Dropout | None) -> list[Tensor]:
     """X with each of several weights (r × f × d): n × r × d; dropout's mask on X is the same for all."""
     if dropout is None or dropout.of_input is None:
         return [multiply_shared(x, weight) for weight in weights]

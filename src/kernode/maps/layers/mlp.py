@@ -14,8 +14,8 @@ from kernode.compute.chunks import chunks
 from kernode.compute.draws import DROPOUT, Draws, Dropout
 from kernode.compute.gpu import fused
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
+from kernode.maps.layers.features import Features
 from kernode.maps.layers.linear import initial_bias, initial_weight, input_products, multiply_stacked
 
 
@@ -95,13 +95,13 @@ def initial_mlp(
     return parameters
 
 
-def first_layer(parameters: Parameters, x: Tensor | SparseMatrix, dropout: Dropout | None = None) -> Tensor:
+def first_layer(parameters: Parameters, x: Features, dropout: Dropout | None = None) -> Tensor:
     """X W_0 of every replica: n × r × d; in training with dropout on X, where there is any."""
     return first_products(parameters, x, [parameters["weight_0"]], dropout)[0]
 
 
 def first_products(
-    parameters: Parameters, x: Tensor | SparseMatrix, weights: list[Tensor], dropout: Dropout | None
+    parameters: Parameters, x: Features, weights: list[Tensor], dropout: Dropout | None
 ) -> list[Tensor]:
     """X with each of several weights, its columns standardised where the parameters have their statistics."""
     if "column_scale" not in parameters:
