@@ -177,6 +177,23 @@ class HopSum(HopMap, NeighbourSum):
         return near(z, self.term_weights(parameters, z.shape[1], place), place)
 
 
+class _ConstantWeights(HopSum):
+    """A sum whose hop weights are learned from 1 on, or c^h of a number c."""
+
+    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        weights = self.hop_weights
+        fits = weights == "learned" or (isinstance(weights, Real) and math.isfinite(weights))
+        require_setting(fits, "hop_weights", "'learned' or a finite number c", weights)
+
+    def first_weights(self, place: Place) -> Tensor:
+        """c^h, and 1 where they are learned (not stated in the paper; its released code's start)."""
+        c = 1.0 if self.hop_weights == "learned" else float(self.hop_weights)
+        return c ** torch.arange(self.hops + 1, dtype=place.dtype, device=place.device)
+
+
 def _refuse_moved(kind: type[HopMLP]) -> type[HopMLP]:
     """Have settings that HopMLP had in 0.2.0 refused with the name of the map that has them today."""
     initialize = kind.__init__
@@ -194,7 +211,7 @@ def _refuse_moved(kind: type[HopMLP]) -> type[HopMLP]:
 
 @_refuse_moved
 @dataclass(frozen=True)
-class HopMLP(HopSum):
+class HopMLP(_ConstantWeights):
     """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation (Eq. 7).
 
     - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
@@ -211,29 +228,7 @@ class HopMLP(HopSum):
     2
     """
 
-    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_hop_weights(self.hop_weights)
-
     @property
     def layers(self) -> int:
         """Number of layers of the MLP."""
         return len(self.hidden) + 1
-
-    def first_weights(self, place: Place) -> Tensor:
-        """c^h, and 1 where they are learned (not stated in the paper; its released code's start)."""
-        return constant_weights(self.hop_weights, self.hops, place)
-
-
-def check_hop_weights(value: Any) -> None:
-    """Raise unless hop weights are learned or c^h of a number c."""
-    fits = value == "learned" or (isinstance(value, Real) and math.isfinite(value))
-    require_setting(fits, "hop_weights", "'learned' or a finite number c", value)
-
-
-def constant_weights(hop_weights: str | float, hops: int, place: Place) -> Tensor:
-    """c^h for h = 0 … H; where they are learned they begin as 1."""
-    c = 1.0 if hop_weights == "learned" else float(hop_weights)
-    return c ** torch.arange(hops + 1, dtype=place.dtype, device=place.device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -15,14 +14,14 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
 from kernode.maps.base import Parameters, Shares
-from kernode.maps.hop_mlp import HopInputs, HopSum, check_hop_weights, constant_weights
+from kernode.maps.hop_mlp import HopInputs, _ConstantWeights
 from kernode.maps.layers.linear import initial_weight
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
+from kernode.maps.layers.sizes import width_of
 
 
 @dataclass(frozen=True)
-class HopNet(HopSum):
+class HopNet(_ConstantWeights):
     """``g(V) = Σ_h ω_h (Ā^h ⊙ M^(h)) MLP_h(X)``, where the MLPs share all layers but the last.
 
     Hidden layers have biases. It is still linear in the MLP's outputs of the neighbours.
@@ -43,12 +42,6 @@ class HopNet(HopSum):
     residual: bool = False
     self_loop: bool = False
 
-    search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_hop_weights(self.hop_weights)
-
     @property
     def terms(self) -> int:
         """Number of terms, each with a weight and an output layer: hops 0 … H, then Ā's diagonal."""
@@ -56,7 +49,7 @@ class HopNet(HopSum):
 
     def first_weights(self, place: Place) -> Tensor:
         """c^h, and 1 where they are learned; Ā's diagonal has that of hop 0."""
-        weights = constant_weights(self.hop_weights, self.hops, place)
+        weights = super().first_weights(place)
         return torch.cat([weights, weights[:1]]) if self.self_loop else weights
 
     def prepare(self, graph: Graph, place: Place) -> HopInputs:
