@@ -201,6 +201,7 @@ class GAT(FeatureMap):
     attention_dropout: float = 0.6
     normalize_rows: bool = True
 
+    operator_reason = staticmethod(attention_reason)
     drops: ClassVar[bool] = False  # but at the map's own rate
     search_space: ClassVar = {**WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **ROWS}
 
@@ -219,10 +220,6 @@ class GAT(FeatureMap):
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""
         heads = self.heads * len(self.hidden) + 1
         return layers_held(self, sizes, place) + attention_held(sizes, place, heads)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Attention."""
-        return attention_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""

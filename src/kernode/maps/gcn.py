@@ -30,6 +30,7 @@ class GCN(StagedMap):
     outputs: int | None = None
     normalize_rows: bool = True
 
+    operator_reason = staticmethod(adjacency_reason)
     search_space: ClassVar = {**WIDTHS, **ROWS}
 
     def __post_init__(self) -> None:
@@ -43,10 +44,6 @@ class GCN(StagedMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, Ā and the layers."""
         return layers_held(self, sizes, place) + adjacency_held(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, as it is."""
-        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

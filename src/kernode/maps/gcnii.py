@@ -46,6 +46,7 @@ class GCNII(StagedMap):
     theta: float = 0.5
     normalize_rows: bool = True
 
+    operator_reason = staticmethod(adjacency_reason)
     search_space: ClassVar = {
         **WIDTHS, "depth": (4, 8, 16, 32), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5), **ROWS
     }  # fmt: skip
@@ -69,10 +70,6 @@ class GCNII(StagedMap):
         # Each convolution keeps what it multiplies and what relu makes of it.
         kept = sizes.nodes * self.depth * self.hidden[0] * place.dtype.itemsize
         return held + kept + trained(widths, sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, as it is."""
-        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

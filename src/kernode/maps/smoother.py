@@ -136,6 +136,7 @@ class DiffusedComponents(FeatureMap):
     hops: int = 10
     teleport: float = 0.1
 
+    operator_reason = staticmethod(adjacency_reason)
     drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 
@@ -152,10 +153,6 @@ class DiffusedComponents(FeatureMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and Ā."""
         return features_held(sizes, place, normalize_rows=True) + adjacency_held(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, as it is."""
-        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X̂ and Ā."""
