@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -18,14 +18,6 @@ from kernode.losses.hinge import Hinge
 from kernode.losses.kernel_loss import KernelLoss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import Softmax
-
-
-class JointInputs(NamedTuple):
-    """What both losses hold, and λ of each replica."""
-
-    kernel: Any
-    softmax: Any
-    kernel_weight: Tensor
 
 
 @dataclass(frozen=True)
@@ -52,16 +44,17 @@ class Joint(Loss):
         """λ, and what the parts have."""
         return super().replica_settings() | self.kernel.replica_settings() | self.softmax.replica_settings()
 
-    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> JointInputs:
-        """Both parts."""
+    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> tuple[Any, Any, Tensor]:
+        """What both parts hold, and λ of each replica."""
         parts = (self.kernel.prepare(nodes, own, place), self.softmax.prepare(nodes, own, place))
-        return JointInputs(*parts, own["kernel_weight"])
+        return *parts, own["kernel_weight"]
 
     def __call__(
-        self, prepared: JointInputs, kernel: BaseKernel, parameters: Parameters, g: Tensor, draws: Draws
+        self, prepared: Any, kernel: BaseKernel, parameters: Parameters, g: Tensor, draws: Draws
     ) -> dict[str, Tensor]:
         """L_Y + λ L_K, and both."""
-        parts = self.kernel(prepared.kernel, kernel, parameters, g, draws)
-        parts |= self.softmax(prepared.softmax, kernel, parameters, g, draws)
-        loss = parts["softmax_loss"] + prepared.kernel_weight * parts["kernel_loss"]
+        of_kernel, of_softmax, weight = prepared
+        parts = self.kernel(of_kernel, kernel, parameters, g, draws)
+        parts |= self.softmax(of_softmax, kernel, parameters, g, draws)
+        loss = parts["softmax_loss"] + weight * parts["kernel_loss"]
         return {**parts, "loss": loss}
