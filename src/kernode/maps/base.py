@@ -20,7 +20,8 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features
+from kernode.maps.layers.features import Features, placed_features
+from kernode.maps.layers.mlp import first_layer
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
@@ -193,13 +194,14 @@ class NeighbourSum(FeatureMap):
     def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
         """ω_t: r × t."""
 
-    @abstractmethod
     def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
         """x_u of some nodes, as the first layer takes them: k × f."""
+        rows = getattr(self, "normalize_rows", False)
+        return placed_features(graph.features[nodes], place, normalize_rows=rows)
 
-    @abstractmethod
     def first_product(self, parameters: Parameters, x: Features) -> Tensor:
         """The first layer's product with X: k × r × width."""
+        return first_layer(parameters, x)
 
     @abstractmethod
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:

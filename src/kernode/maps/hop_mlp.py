@@ -21,7 +21,7 @@ from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
-from kernode.maps.layers.features import Features, node_features, placed_features
+from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, hops_trained, width_of
 
@@ -145,14 +145,6 @@ class HopSum(HopMap, NeighbourSum):
         if self.hop_weights == "learned":
             return parameters["hop_weights"]
         return self.first_weights(place).expand(replicas, -1)
-
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
-        """Rows of X."""
-        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
-
-    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
-        """The product with X."""
-        return first_layer(parameters, x)
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The MLP's output for each node, the same for all hops."""

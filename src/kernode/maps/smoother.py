@@ -19,7 +19,7 @@ from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
-from kernode.maps.layers.features import Features, placed_features, to_place
+from kernode.maps.layers.features import Features, to_place
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason
 from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
 
@@ -90,10 +90,6 @@ class Smoother(NeighbourSum):
     def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
         """1."""
         return torch.ones(1, 1, dtype=place.dtype, device=place.device)
-
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
-        """Rows of X."""
-        return placed_features(graph.features[nodes], place, normalize_rows=False)
 
     def first_product(self, parameters: Parameters, x: Features) -> Tensor:
         """X itself."""
