@@ -140,7 +140,9 @@ class NodeKernel:
         alone = np.ndim(nodes) == 0
         queries = self._rows(np.atleast_1d(np.asanyarray(nodes)) if alone else nodes)
         kernel = self.directions
-        if among is None and kernel._uses_index(exact):
+        if exact is None:  # the index where there is one and enough nodes
+            exact = "index" not in vars(kernel) or kernel.n_nodes < FROM_NODES
+        if among is None and not exact:
             found = [self._as_similar(*one) for one in kernel.index.search(queries, k)]
         else:
             chosen = None if among is None else torch.unique(self._rows(among))  # in ascending order
@@ -150,11 +152,6 @@ class NodeKernel:
     def _as_similar(self, nodes: np.ndarray, values: np.ndarray, exact: bool) -> SimilarNodes:
         names = nodes if self.names is None else self.names[nodes]
         return SimilarNodes(zip(names.tolist(), values.tolist(), strict=True), exact=exact)
-
-    def _uses_index(self, exact: bool | None) -> bool:
-        """Return whether to use the index; None: where there is one and enough nodes."""
-        there = "index" in vars(self) and self.n_nodes >= FROM_NODES
-        return there if exact is None else not exact
 
     @cached_property
     def index(self) -> NodeIndex:
