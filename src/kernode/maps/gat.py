@@ -243,7 +243,9 @@ class GAT(FeatureMap):
         self, parameters: Parameters, prepared: AttentionInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The last layer's sums: r × n × d."""
-        own = self._own_rate(dropout)
+        own, rate = None, self.attention_dropout
+        if dropout is not None and rate > 0:  # layer l draws from 2 l for its input, then for attention
+            own = Dropout(dropout.draws, torch.full_like(dropout.rates, rate))
         h = masked_product(prepared.features, parameters["weight_0"], own)
         x = self._attend(h, parameters, 0, prepared.edges, own)
         for layer in range(1, len(self.hidden) + 1):
@@ -258,12 +260,6 @@ class GAT(FeatureMap):
 
     def _heads(self, layer: int) -> int:
         return self.heads if layer < len(self.hidden) else 1
-
-    def _own_rate(self, dropout: Dropout | None) -> Dropout | None:
-        """The same draws at the map's own rate; layer l draws from 2 l for its input, then for attention."""
-        if dropout is None or self.attention_dropout == 0:
-            return None
-        return Dropout(dropout.draws, torch.full_like(dropout.rates, self.attention_dropout))
 
     def _attend(
         self, h: Tensor, parameters: Parameters, layer: int, edges: Edges, dropout: Dropout | None

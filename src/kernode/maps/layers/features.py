@@ -40,8 +40,15 @@ def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Featur
     """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
 
     def placed() -> Features:
-        _require_size(graph, place, normalize_rows)
-        return placed_features(graph.features, place, normalize_rows=normalize_rows)
+        x = graph.features
+        if not normalize_rows and place.dtype == torch.float32 and x.dtype == np.float64:
+            largest = largest_of(x)
+            if 0 < largest < _SMALLEST:  # every feature would be taken for 0
+                raise InputError(
+                    f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute "
+                    "with 64 (precision=64, --precision 64)."
+                )
+        return placed_features(x, place, normalize_rows=normalize_rows)
 
     return shared(graph, ("features", place, normalize_rows), placed)
 
@@ -66,18 +73,6 @@ def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize
         require_room(scaled, place)
         out[rows] = torch.from_numpy(scaled).to(place.dtype)
     return out
-
-
-def _require_size(graph: Graph, place: Place, normalize_rows: bool) -> None:
-    """Refuse a graph whose every feature the place's precision takes for 0."""
-    if normalize_rows or place.dtype != torch.float32 or graph.features.dtype != np.float64:
-        return
-    largest = largest_of(graph.features)
-    if 0 < largest < _SMALLEST:
-        raise InputError(
-            f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute with 64 "
-            "(precision=64, --precision 64)."
-        )
 
 
 def require_room(x: Any, place: Place) -> None:
