@@ -110,9 +110,8 @@ def _new_rows(graph: Graph, features: Any) -> Any:
 def _stacked(kept: Any, rows: Any) -> Any:
     if rows.shape[0] == 0:
         return kept
-    if sparse.issparse(kept):
-        return FEATURES.add(sparse.vstack([kept, rows], format="csr"))
-    return FEATURES.add(np.concatenate([kept, rows]))
+    both: list[Any] = [kept, rows]
+    return FEATURES.add(sparse.vstack(both, format="csr") if sparse.issparse(kept) else np.concatenate(both))
 
 
 def _merged(graph: Graph, new: Graph) -> tuple[sparse.csr_array, tuple[str, ...]]:

@@ -35,18 +35,17 @@ class HopOperator:
     @staticmethod
     def of(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind = "auto") -> HopOperator:
         """Build the operator of a graph; ``"auto"`` takes the cheaper kind."""
-        what = ("hops", hops, powers, place, kind)
-        return shared(graph, what, lambda: HopOperator._built(graph, hops, powers, place, kind))
 
-    @staticmethod
-    def _built(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind) -> HopOperator:
-        if isinstance(graph, GraphShare):  # the explicit operator has ever more columns, and so more to send
-            return FactoredHops.build(graph, hops, powers, place)
-        cost = hop_cost(graph, hops, powers)
-        chosen = cost.kind if kind == "auto" else kind
-        cost.require_memory(chosen)
-        built = FactoredHops if chosen == "factored" else ExplicitHops
-        return built.build(graph, hops, powers, place)
+        def build() -> HopOperator:
+            if isinstance(graph, GraphShare):  # the explicit operator has ever more columns: more to send
+                return FactoredHops.build(graph, hops, powers, place)
+            cost = hop_cost(graph, hops, powers)
+            chosen = cost.kind if kind == "auto" else kind
+            cost.require_memory(chosen)
+            built = FactoredHops if chosen == "factored" else ExplicitHops
+            return built.build(graph, hops, powers, place)
+
+        return shared(graph, ("hops", hops, powers, place, kind), build)
 
     @abstractmethod
     def by_hop(self, x: Tensor) -> list[Tensor]:
