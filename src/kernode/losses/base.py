@@ -21,6 +21,7 @@ from kernode.kernels import BaseKernel
 from kernode.losses.nodes_by_class import NodesByClass
 
 Objective = Literal["kernel", "softmax", "joint"]
+Settings = dict[str, Tensor]  # those that may differ between replicas, by name: r numbers each
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Loss(Config):
     per_replica: ClassVar[tuple[str, ...]] = ()  # settings that may differ between replicas
 
     @abstractmethod
-    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> Any:
+    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> Any:
         """Compute once what does not change from epoch to epoch; ``own`` comes from :meth:`by_replica`."""
 
     @abstractmethod
@@ -48,7 +49,7 @@ class Loss(Config):
         """The settings that may differ between replicas, by name."""
         return {name: getattr(self, name) for name in self.per_replica}
 
-    def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
+    def by_replica(self, replicas: int, place: Place) -> Settings:
         """The same as one number for each of r replicas."""
         settings = self.replica_settings().items()
         return {name: one_each(name, value, replicas, place) for name, value in settings}

@@ -12,6 +12,7 @@ from kernode.compute.gpu import fused_sums
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.kernels import BaseKernel
+from kernode.losses.base import Settings
 from kernode.losses.kernel_loss import KernelLoss
 from kernode.losses.triplets import Triplets
 
@@ -35,17 +36,12 @@ class Hinge(KernelLoss):
         super().__post_init__()
         object.__setattr__(self, "margin", plain_numbers("margin", self.margin))
 
-    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+    def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """Eq. 10."""
         return torch.relu(other - same + own["margin"].view(-1, 1)).mean(dim=1)
 
     def of_kernel(
-        self,
-        kernel: BaseKernel,
-        parameters: Parameters,
-        embedded: Tensor,
-        triplets: Triplets,
-        own: dict[str, Tensor],
+        self, kernel: BaseKernel, parameters: Parameters, embedded: Tensor, triplets: Triplets, own: Settings
     ) -> Tensor:
         """The same, on dot products by a way of its own."""
         if kernel.dot_product:

@@ -13,7 +13,7 @@ from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters
 from kernode.errors import bad_setting
 from kernode.kernels import BaseKernel
-from kernode.losses.base import Loss
+from kernode.losses.base import Loss, Settings
 from kernode.losses.hinge import Hinge
 from kernode.losses.kernel_loss import KernelLoss
 from kernode.losses.nodes_by_class import NodesByClass
@@ -44,7 +44,7 @@ class Joint(Loss):
         """λ, and what the parts have."""
         return super().replica_settings() | self.kernel.replica_settings() | self.softmax.replica_settings()
 
-    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> tuple[Any, Any, Tensor]:
+    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> tuple[Any, Any, Tensor]:
         """What both parts hold, and λ of each replica."""
         parts = (self.kernel.prepare(nodes, own, place), self.softmax.prepare(nodes, own, place))
         return *parts, own["kernel_weight"]

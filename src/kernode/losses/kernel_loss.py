@@ -15,7 +15,7 @@ from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, stacked_rows
 from kernode.config import Config
 from kernode.kernels import BaseKernel
-from kernode.losses.base import Loss
+from kernode.losses.base import Loss, Settings
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.triplets import Triplets, TripletSampler
 
@@ -24,7 +24,7 @@ class TripletInputs(NamedTuple):
     """What a kernel loss holds while it is minimised."""
 
     sampler: TripletSampler
-    own: dict[str, Tensor]  # settings of each replica
+    own: Settings  # settings of each replica
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class KernelLoss(Loss):
         object.__setattr__(self, "triplets", whole("triplets", self.triplets, 1, 10**9))
 
     @abstractmethod
-    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+    def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """The mean loss from K(a, p), where s_G = +1, and K(a, n), where s_G = −1: (r × t), (r × t) → r."""
 
-    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> TripletInputs:
+    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> TripletInputs:
         """A sampler of triplets."""
         return TripletInputs(TripletSampler(nodes, self.triplets), own)
 
@@ -60,12 +60,7 @@ class KernelLoss(Loss):
         return {"loss": loss, "kernel_loss": loss}
 
     def of_kernel(
-        self,
-        kernel: BaseKernel,
-        parameters: Parameters,
-        embedded: Tensor,
-        triplets: Triplets,
-        own: dict[str, Tensor],
+        self, kernel: BaseKernel, parameters: Parameters, embedded: Tensor, triplets: Triplets, own: Settings
     ) -> Tensor:
         """L_K of a kernel on triplets among embedded training nodes (r × m × d'): one number per replica."""
         rows = stacked_rows(embedded)
@@ -81,7 +76,7 @@ class KernelLoss(Loss):
 class Squared(KernelLoss):
     """``(K − s_G)²`` on both pairs of a triplet, s_G = ±1."""
 
-    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+    def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """The mean over both pairs."""
         return ((same - 1).square().mean(dim=1) + (other + 1).square().mean(dim=1)) / 2
 
@@ -90,7 +85,7 @@ class Squared(KernelLoss):
 class Logistic(KernelLoss):
     """``log(1 + exp(−s_G K))`` on both pairs of a triplet, s_G = ±1: how unlikely s_G is, read from K."""
 
-    def of_triplets(self, same: Tensor, other: Tensor, own: dict[str, Tensor]) -> Tensor:
+    def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """The mean over both pairs."""
         return (functional.softplus(-same).mean(dim=1) + functional.softplus(other).mean(dim=1)) / 2
 

@@ -14,7 +14,7 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
 from kernode.errors import InputError, bad_setting
 from kernode.kernels import BaseKernel
-from kernode.losses.base import Loss
+from kernode.losses.base import Loss, Settings
 from kernode.losses.nodes_by_class import NodesByClass
 
 
@@ -40,7 +40,7 @@ class Softmax(Loss):
         if self.class_weights not in (None, "balanced"):
             raise bad_setting("class_weights", "'balanced' or None", self.class_weights)
 
-    def prepare(self, nodes: NodesByClass, own: dict[str, Tensor], place: Place) -> SoftmaxInputs:
+    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> SoftmaxInputs:
         """Labels, and what each node counts."""
         if nodes.weights is not None:
             weights = nodes.weights
