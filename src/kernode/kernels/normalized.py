@@ -57,11 +57,10 @@ class _Directions(torch.autograd.Function):
         flat = stacked_rows(x)
         if gpu := fused(x):
             directions, inverse = gpu.directions(flat)
-            ctx.save_for_backward(directions, inverse)
-            return _restacked(directions, x)
-        inverse = torch.linalg.vecdot(flat, flat).rsqrt_()[:, None]
-        inverse.masked_fill_(inverse.isinf(), 0)
-        directions = flat * inverse
+        else:
+            inverse = torch.linalg.vecdot(flat, flat).rsqrt_()[:, None]
+            inverse.masked_fill_(inverse.isinf(), 0)
+            directions = flat * inverse
         ctx.save_for_backward(directions, inverse)
         return _restacked(directions, x)
 
@@ -70,8 +69,7 @@ class _Directions(torch.autograd.Function):
         directions, inverse = ctx.saved_tensors
         flat = stacked_rows(upstream[0])
         if gpu := fused(flat):
-            gradient = gpu.directions_gradient(flat, directions, inverse)
-            return _restacked(gradient, upstream[0])
+            return _restacked(gpu.directions_gradient(flat, directions, inverse), upstream[0])
         along = torch.linalg.vecdot(flat, directions)[:, None]
         return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
 

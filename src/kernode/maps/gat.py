@@ -251,10 +251,8 @@ class GAT(FeatureMap):
         for layer in range(1, len(self.hidden) + 1):
             x, weight = functional.elu(x, inplace=True), parameters[f"weight_{layer}"]
             if own is not None:  # weights are fewer than elements of x: they are scaled
-                x, weight = (
-                    x * kept(own, 2 * layer, x[0].numel()).view(x.shape),
-                    weight * scale_of(own, weight),
-                )
+                x = x * kept(own, 2 * layer, x[0].numel()).view(x.shape)
+                weight = weight * scale_of(own, weight)
             x = self._attend(torch.bmm(x, weight), parameters, layer, prepared.edges, own)
         return x
 
