@@ -38,7 +38,7 @@ class Adam:
         return _views(flat, self.parameters)
 
     def _per_element(self, values: Tensor) -> Tensor:
-        """One number where all replicas have the same, else one beside each element of the buffer."""
+        """One number where all replicas have the same, else one for each element of the buffer."""
         if len(values) == 0 or bool((values == values[0]).all()):
             return values[:1].to(self.flat.dtype)
         beside = torch.empty_like(self.flat)

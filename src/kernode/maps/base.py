@@ -64,7 +64,7 @@ class FeatureMap(Config):
         return frozenset(name for name, has in has_effect.items() if not has)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """Bytes that one replica takes beside the graph while it trains: a lower bound, never more."""
+        """Lower bound of the bytes that one replica takes besides the graph while it trains."""
         return 0.0
 
     def operator_reason(self, sizes: GraphSizes) -> str:

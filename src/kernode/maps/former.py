@@ -135,7 +135,7 @@ def _hop_net_parameters(old: dict[str, Any], parameters: Parameters) -> Paramete
         blocks = weight[:, :, None].expand(-1, -1, terms, -1)
     if old["hop_weights"] == "pagerank":
         weights = pagerank_weights(old["teleport"], old["hops"], Place(weight.dtype, weight.device))
-        # Ā's diagonal had no weight beside PageRank's.
+        # Ā's diagonal had no weight among PageRank's.
         blocks = blocks * torch.cat([weights, weights.new_zeros(terms - len(weights))])[:, None]
     if old["self_term"] == "loop":  # in the place of T_0; today after T_H, and T_0 gives nothing
         blocks = torch.cat([0 * blocks[:, :, :1], blocks[:, :, 1:], blocks[:, :, :1]], dim=2)

@@ -138,7 +138,7 @@ class _Attention(torch.autograd.Function):
         ctx.save_for_backward(h, vectors, scores, weights, kept)
         sums = product(edges.diagonal(kept), h.view(-1, d))
         out = _side_by_side(sums, r, heads)
-        # Of one head or one node it is a view, which nobody could go on with in its place.
+        # Of one head or one node it is a view, which autograd does not let change in place.
         return out + bias[:, None] if out._is_view() else out.add_(bias[:, None])
 
     @staticmethod

@@ -55,7 +55,7 @@ class ModuleMap(FeatureMap):
     drops: ClassVar[bool] = False  # but by the module's own layers
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """A dense X and the edges; what the module holds, nobody knows."""
+        """A dense X and the edges; what the module itself holds is not known."""
         return dense_held(sizes, place) + 16.0 * sizes.entries
 
     def operator_reason(self, sizes: GraphSizes) -> str:
@@ -77,7 +77,7 @@ class ModuleMap(FeatureMap):
         dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x.clone()
         coo = graph.adjacency.tocoo()
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
-        with torch.random.fork_rng([]):  # whose first parameters nobody uses: no draw of the user's is taken
+        with torch.random.fork_rng([]):  # its first parameters are unused, and take none of the user's draws
             module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
         _require_forward(module)
         weighted, given = bool(np.any(coo.data != 1)), self.gives_weights(module)

@@ -30,10 +30,10 @@ def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
 class SideBySide(FeatureMap):
     """``g(v) = (√(1−s) a(v)/‖a(v)‖, √s b(v)/‖b(v)‖)``, so that K̄ = (1−s) K̄_a + s K̄_b.
 
-    What one map forgets the other keeps: a kernel that was taught some classes tells nodes of others hardly
-    apart, and beside features that no label has touched it still does.
+    A kernel that learned some classes hardly separates nodes of others. Next to label-free features it still
+    does.
 
-    - ``first``, ``second``: the maps a and b; b is the label-free :class:`DiffusedComponents` if not said.
+    - ``first``, ``second``: the maps a and b; b is the label-free :class:`DiffusedComponents` by default.
     - ``share``: s, how much the second one counts.
 
     Vectors are compared, not read as class scores: for nearest centroids, ``objective="kernel"``.
@@ -128,7 +128,7 @@ class SideBySide(FeatureMap):
     def _joined(self, both: list[Tensor]) -> Tensor:
         replicas = max(len(g) for g in both)
         weights = (math.sqrt(1 - self.share), math.sqrt(self.share))
-        # eps: what is 0 has no direction, and is alike to nobody.
+        # eps: a vector of zeros has no direction, and similarity 0 to every node.
         units = [
             weight * torch.nn.functional.normalize(g, dim=-1, eps=1e-12).expand(replicas, -1, -1)
             for weight, g in zip(weights, both, strict=True)

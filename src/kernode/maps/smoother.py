@@ -219,7 +219,7 @@ class DiffusedComponents(FeatureMap):
         axes = q @ rotation.flip(1)[:, :d]
         # Beyond the rank an axis is rounding: nothing here, but something on other graphs.
         axes = axes * (values.flip(0)[:d] > values.max() * n * torch.finfo(values.dtype).eps)
-        # An axis has no sign of its own: its largest entry is positive.
+        # The sign of an axis is arbitrary: its largest entry is made positive.
         largest = axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)) if f else axes[:1]
         return axes * torch.where(largest < 0, -1.0, 1.0).to(axes.dtype), mean
 

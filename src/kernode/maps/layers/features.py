@@ -37,7 +37,7 @@ def to_place(x: Any, place: Place) -> Features:
 
 
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Features:
-    """X at a place; where it can be used as it is, the graph's own memory, which nobody may write to."""
+    """X at a place; where it can be used as it is, the graph's own memory, which must not be written to."""
 
     def placed() -> Features:
         x = graph.features
@@ -56,7 +56,7 @@ def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Featur
 def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize_rows: bool) -> Features:
     """X, or some rows of it, at a place.
 
-    A dense X is scaled block by block, so that beside the result no copy of it is ever held.
+    A dense X is scaled block by block, so that besides the result no copy of it is ever held.
     """
     if sparse.issparse(x):
         return to_place(_scaled(x, normalize_rows), place)
