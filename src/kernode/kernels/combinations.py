@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +13,10 @@ from torch import Tensor
 from kernode.compute.stack import Parameters, part
 from kernode.config import require_part
 from kernode.kernels.base import NONE, BaseKernel
+
+
+def _of_both(name: str) -> Any:
+    return property(lambda k: getattr(k.left, name) and getattr(k.right, name), doc="Where both kernels do.")
 
 
 @dataclass(frozen=True)
@@ -65,22 +70,15 @@ class _Combination(BaseKernel):
 class Sum(_Combination):
     """k₁ + k₂: p.s.d. because both are."""
 
+    dot_product = _of_both("dot_product")  # side by side, dot products add up
+    grows = _of_both("grows")
+
     def _combine(self, one: Tensor, two: Tensor) -> Tensor:
         return one + two
-
-    @property
-    def dot_product(self) -> bool:  # type: ignore[override]
-        """Side by side, dot products add up."""
-        return self.left.dot_product and self.right.dot_product
 
     def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
         """Those of both added."""
         return self._combine(*(k.pull_back(x, e) for k, e, _, _ in self._sides(embedded, embedded, {})))
-
-    @property
-    def grows(self) -> bool:  # type: ignore[override]
-        """Where both do."""
-        return self.left.grows and self.right.grows
 
 
 @dataclass(frozen=True)
