@@ -22,7 +22,7 @@ from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
 from kernode.maps.layers.features import Features, node_features
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp, pull_back_mlp
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, hops_trained, width_of
 
 MOVED = {  # settings of HopMLP in 0.2.0, and the map that has each today
@@ -149,12 +149,6 @@ class HopSum(HopMap, NeighbourSum):
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The MLP's output for each node, the same for all hops."""
         return finish_mlp(parameters, first, None)[:, :, None]
-
-    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
-        """By the chain rule where hidden layers are weights and relu; else as for any map."""
-        if any(name.startswith(("bias_", "norm_")) for name in parameters):
-            return super().pull_back(parameters, first, towards)
-        return pull_back_mlp(parameters, first, towards.flatten(2)), first.new_zeros(first.shape[1])
 
     def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
         if self.hop_weights != "learned":

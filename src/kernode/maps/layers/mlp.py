@@ -136,22 +136,6 @@ def finish_mlp(
     return hidden
 
 
-def pull_back_mlp(parameters: Parameters, first: Tensor, towards: Tensor) -> Tensor:
-    """w with Σ ⟨first, w⟩ = Σ ⟨MLP, towards⟩, active units being held: (n × r × d) → n × r × width.
-
-    For hidden layers of weights and relu alone. It is the gradient, in a tenth of autograd's time where there
-    are few nodes.
-    """
-    layers = sum(name.startswith("weight_") for name in parameters)
-    products = [first]
-    for layer in range(1, layers - 1):
-        products.append(multiply_stacked(torch.relu(products[-1]), parameters[f"weight_{layer}"]))
-    for layer in range(layers - 1, 0, -1):
-        towards = multiply_stacked(towards, parameters[f"weight_{layer}"].transpose(1, 2))
-        towards = towards * (products[layer - 1] > 0)
-    return towards
-
-
 def activated(
     parameters: Parameters, hidden: Tensor, layer: int, dropout: Dropout | None, *, hold: bool = False
 ) -> Tensor:
