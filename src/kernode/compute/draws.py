@@ -138,21 +138,18 @@ class Draws:
         One word serves four elements.
         """
         lanes = -(-width // 4)
-        index = _counters(rows.start * lanes, rows.stop * lanes, self.seeds.device)
+        counters = _counters if len(rows) * lanes > 2**20 else _few_counters
+        index = counters(rows.start * lanes, rows.stop * lanes, self.seeds.device)
         words = _mix(index.view(-1, 1, lanes) + self._keys(stream)[:, None])  # rows × r × lanes
         return _at_least(words, threshold)[..., :width]
 
 
 def _counters(start: int, stop: int, device: torch.device) -> Tensor:
     """What a generator counts through: index · step."""
-    if stop - start > 2**20:  # too large to be kept from epoch to epoch
-        return torch.arange(start, stop, device=device).mul_(_STEP)
-    return _few_counters(start, stop, device)
-
-
-@lru_cache(maxsize=8)
-def _few_counters(start: int, stop: int, device: torch.device) -> Tensor:
     return torch.arange(start, stop, device=device).mul_(_STEP)
+
+
+_few_counters = lru_cache(maxsize=8)(_counters)  # kept from epoch to epoch; many would be too large
 
 
 def below(words: Tensor, bound: Tensor | int, half: int) -> Tensor:
