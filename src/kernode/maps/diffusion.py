@@ -9,14 +9,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.hops import Powers
-from kernode.maps.base import Parameters
-from kernode.maps.hop_mlp import HopInputs, HopSum
-from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, width_of
+from kernode.maps.hop_mlp import HopSum
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -50,12 +47,6 @@ class Diffusion(HopSum):
         a, known = self.teleport, self.hop_weights in ("learned", "pagerank")
         require_setting(known, "hop_weights", "'learned' or 'pagerank'", self.hop_weights)
         require_setting(isinstance(a, Real) and 0 < a <= 1, "teleport", "in (0, 1]", a)
-
-    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
-        """Xavier weights, biases of zero, and PageRank's weights where they are learned."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
-        parameters = initial_mlp(widths, draws, place, biases=self.biases)
-        return parameters | self._initial_weights(draws, place)
 
     def first_weights(self, place: Place) -> Tensor:
         """Those of personalised PageRank."""

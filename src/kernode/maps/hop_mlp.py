@@ -102,8 +102,9 @@ class HopSum(HopMap, NeighbourSum):
         """ω at its start, or fixed: one weight per term."""
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
-        """Xavier weights without biases, and ω where it is learned."""
-        parameters = initial_mlp((prepared.features.shape[1], *self.hidden, width_of(self)), draws, place)
+        """Xavier weights, biases of zero where the map has them, and ω where it is learned."""
+        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
         return parameters | self._initial_weights(draws, place)
 
     def beginning(
