@@ -1,22 +1,36 @@
 """Numbers and dates as people write them, against a slow, obvious reading of each."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
 from kernode.errors import InputError
-from kernode.io.tables.columns.find_notation import Clues, find_notation
-from kernode.io.tables.columns.notation import DateNotation, NumberNotation
-from kernode.io.tables.columns.values import days, numbers
+from kernode.io.tables.encoding import looks_at
+from kernode.io.tables.notation import Clues, DateNotation, NumberNotation, date_notation, number_notation
+from kernode.io.tables.source import Reading, database, open_table
 from refusals import refused
 
 EDGES = {"source": ["a"], "target": ["b"]}
-NO_CLUES = Clues("t.csv")
+
+
+def find_notation(texts, delimiter=None, others=None, **said):
+    """How a column of texts is written, and the numbers that are read so."""
+    more = {name: values * len(texts) for name, values in (others or {}).items()}
+    with database() as con:
+        table = open_table(con, {"x": list(texts), **more}, "t.csv", Reading())
+        table = replace(table, delimiter=delimiter)
+        looks = looks_at(table, table.columns)
+        clues = Clues(**said, looks=looks)
+        for find in (number_notation, date_notation):
+            found = find(table, "x", looks["x"], clues, sure=False)
+            if found is not None:
+                return found, table.values(found.sql("c0"))
+    return None, None
 
 
 def grouped(digits, mark):
@@ -62,10 +76,10 @@ def written_numbers(draw):
 @given(written_numbers())
 def test_every_notation_of_numbers_is_read_as_it_is_meant(case):
     decimal, unit, cents, texts = case
-    found = find_notation("x", pa.array(texts), None, NO_CLUES)
+    found, values = find_notation(texts)
     assert isinstance(found, NumberNotation)
     assert (found.decimal, found.unit) == (decimal, unit)
-    assert np.allclose(numbers(found.plain(pa.array(texts)))[0], np.array(cents) / 100, rtol=1e-12)
+    assert np.allclose(values, np.array(cents) / 100, rtol=1e-12)
 
 
 @given(
@@ -73,31 +87,29 @@ def test_every_notation_of_numbers_is_read_as_it_is_meant(case):
     st.sampled_from(["%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%Y/%m/%d"]),
 )
 def test_every_notation_of_dates_is_read_as_it_is_meant(written, pattern):
-    texts = pa.array([one.strftime(pattern) if one.year > 999 else "" for one in written])
     order = {"%d": "dmy", "%m": "mdy"}.get(pattern[:2])
-    found = find_notation("x", texts, None, Clues("t", dates=order))
+    found, days = find_notation([one.strftime(pattern) for one in written], dates=order)
     assert isinstance(found, DateNotation)
-    assert days(found.plain(texts))[0].tolist() == [(one - date(1970, 1, 1)).days for one in written]
+    assert days.tolist() == [(one - date(1970, 1, 1)).days for one in written]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
 def test_what_programs_write_stays_as_it_is(values):
-    texts = pa.array([repr(value) for value in values])
-    found = find_notation("x", texts, None, NO_CLUES)
+    found, read = find_notation([repr(value) for value in values])
     assert found.is_plain
-    assert np.array_equal(numbers(found.plain(texts))[0], numbers(texts)[0], equal_nan=True)
+    assert read.tolist() == values
 
 
 DECIDED = [
     (["1,234", "12,5"], {}, ",", 1.234),  # by the column itself
     (["1,234", "1,234,567"], {}, ".", 1234),
-    (["1,234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1.234),  # by another column
-    (["1,234"], {"others": {"y": pa.array(["12.5"])}}, ".", 1234),
+    (["1,234"], {"others": {"y": ["12,5"]}}, ",", 1.234),  # by another column
+    (["1,234"], {"others": {"y": ["12.5"]}}, ".", 1234),
     (["1,234"], {"delimiter": ";"}, ",", 1.234),
-    (["1,234"], {"delimiter": ";", "others": {"y": pa.array(["12.5"])}}, ".", 1234),
+    (["1,234"], {"delimiter": ";", "others": {"y": ["12.5"]}}, ".", 1234),
     (["1,234"], {"decimal": "."}, ".", 1234),
     (["1.234"], {}, ".", 1.234),  # as programs write
-    (["1.234"], {"others": {"y": pa.array(["12,5"])}}, ",", 1234),
+    (["1.234"], {"others": {"y": ["12,5"]}}, ",", 1234),
     (["1.234"], {"delimiter": ";"}, ",", 1234),
     (["1.234"], {"decimal": ","}, ",", 1234),
     (["1.234", *["1.5"] * 9], {}, ".", 1.234),
@@ -114,14 +126,14 @@ DECIDED = [
 
 @pytest.mark.parametrize(("texts", "clues", "decimal", "value"), DECIDED)
 def test_a_doubtful_sign_is_decided_by_what_else_there_is(texts, clues, decimal, value):
-    found = find_notation("x", pa.array(texts), None, Clues("t.csv", **clues))
+    found, values = find_notation(texts, **clues)
     assert found.decimal == decimal
-    assert numbers(found.plain(pa.array(texts)))[0][0] == value
+    assert values[0] == value
 
 
 REFUSED = [
     (["1,234", "5"], {}, r"t\.csv: in column 'x' the comma of 1,234.*Say which sign"),
-    (["1,234"], {"others": {"y": pa.array(["1,5"]), "z": pa.array(["1.5"])}}, "the comma of 1,234"),
+    (["1,234"], {"others": {"y": ["1,5"], "z": ["1.5"]}}, "the comma of 1,234"),
     (["1,5", "1.5"], {}, "has decimal points and decimal commas"),
     (["1.234"] * 20 + ["1,5"], {}, r"the point of 1\.234 may stand"),
     (["1,234"] * 20 + ["1,5"], {}, "the comma of 1,234 may stand"),
@@ -138,21 +150,21 @@ REFUSED = [
 @pytest.mark.parametrize(("texts", "clues", "sentence"), REFUSED)
 def test_what_stays_in_doubt_is_refused(texts, clues, sentence):
     with pytest.raises(InputError, match=sentence):
-        find_notation("x", pa.array(texts), None, Clues("t.csv", **clues))
+        find_notation(texts, **clues)
 
 
 @pytest.mark.parametrize(
     "texts", [["red"], ["1,2,3"], ["12,34,567"], ["10.0.0.1"], ["1.2.24"], ["€"], ["5,"], ["a 5"]]
 )
 def test_what_is_neither_number_nor_date_is_left_alone(texts):
-    assert find_notation("x", pa.array(texts), None, NO_CLUES) is None
+    assert find_notation(texts) == (None, None)
 
 
 def test_other_tables_are_read_in_the_notation_of_the_first():
     nodes = {"id": ["a", "b"], "x": ["12,5", "13,5"], "d": ["31/1/2024", "1/2/2024"]}
     first = kn.read_table({**EDGES, "weight": ["1,5"]}, nodes)
     assert first.adjacency[0, 1] == 1.5
-    later = {"id": ["a", "b"], "x": ["1.234", "13,5"], "d": ["1/2/2024", "31/1/2024"]}
+    later = {"id": ["a", "b"], "x": ["1.234,0", "13,5"], "d": ["1/2/2024", "31/1/2024"]}
     again = kn.read_table({**EDGES, "weight": ["2,500"]}, later, like=first)
     assert again.encoding == first.encoding
     assert again.adjacency[0, 1] == 2.5
@@ -208,6 +220,5 @@ def test_wrong_options_are_refused(option):
 
 @pytest.mark.parametrize(("said", "first"), [("dmy", 4), ("mdy", 3)])
 def test_the_order_that_the_user_says_counts_before_what_a_date_shows(said, first):
-    texts = pa.array(["3/4/2024"] * 20 + ["13/4/2024"])
-    found = find_notation("x", texts, None, Clues("t", dates=said))
-    assert found.plain(texts)[0].as_py() == f"2024-{first:02}-{7 - first:02}"
+    _, days = find_notation(["3/4/2024"] * 20 + ["13/4/2024"], dates=said)
+    assert days[0] == (date(2024, first, 7 - first) - date(1970, 1, 1)).days

@@ -8,6 +8,7 @@ import pytest
 
 import kernode as kn
 from kernode.errors import InputError
+from refusals import refused
 
 N = 60
 NAMES = [f"n{i}" for i in range(N)]
@@ -59,6 +60,9 @@ def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(desk):
 def test_two_stray_marks_are_said(desk, separator):
     """Paul has two of them in a TSV: the rows between are one cell."""
     desk.write("e.tsv", lines(separator, row8='"big', row107='"small'))
+    with refused("damaged-file"):
+        kn.read_table("e.tsv")
+    desk.write("e.tsv", lines(separator, row8='"big', row107='small"'))
     with pytest.warns(kn.KernodeWarning, match=r"e\.tsv, row 8: a quotation mark makes one row of 100 lines"):
         assert kn.read_table("e.tsv").n_edges == 81
 

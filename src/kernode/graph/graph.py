@@ -131,6 +131,16 @@ class Graph:
         return getattr(self.origin, "encoding", None)
 
     @property
+    def columns(self) -> Any:
+        """Values of the tables' columns by name, n each; None for a graph that is not from tables."""
+        return getattr(self.origin, "values", None)
+
+    @property
+    def listed(self) -> np.ndarray | None:
+        """Which nodes the tables of nodes list: n booleans; None where all of them."""
+        return getattr(self.origin, "listed", None)
+
+    @property
     def repairs(self) -> tuple[Any, ...]:
         """Rows of tables that were dropped or changed."""
         return getattr(self.origin, "repairs", ())

@@ -16,7 +16,7 @@ from kernode.io.split_file import read_split
 from kernode.io.store import Store, is_store, write_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 from kernode.io.tables import extend, is_table, read_table
-from kernode.io.tables.files import SUFFIXES
+from kernode.io.tables.source import SUFFIXES
 
 __all__ = [
     "DataSet",

@@ -13,8 +13,7 @@ from scipy import sparse
 from kernode.errors import InputError, MissingExtraError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.io.tables import read_table
-from kernode.io.tables.arrow import pa
-from kernode.io.tables.columns.encoding import Features
+from kernode.io.tables.encoding import Features
 
 # What turns the things of another library into a graph, by the package that their classes are of.
 _CONVERTERS = {
@@ -97,19 +96,12 @@ def from_networkx(
     attributes = {str(name): None for _, values in graph.nodes(data=True) for name in values}
     nodes: dict[str, Any] = {"(node)": names}
     for attribute in attributes:
-        values = [graph.nodes[node].get(attribute) for node in graph.nodes]
-        try:
-            nodes[attribute] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types, or too large
-            nodes[attribute] = pa.array([None if value is None else str(value) for value in values])
+        nodes[attribute] = [graph.nodes[node].get(attribute) for node in graph.nodes]
     ends = [(str(u), str(v)) for u, v in graph.edges()]
-    edges: dict[str, Any] = {
-        "source": pa.array([u for u, _ in ends], pa.string()),
-        "target": pa.array([v for _, v in ends], pa.string()),
-    }
+    edges: dict[str, Any] = {"source": [u for u, _ in ends], "target": [v for _, v in ends]}
     weights = [values.get(weight) for _, _, values in graph.edges(data=True)]
     if any(value is not None for value in weights):
-        edges["weight"] = pa.array(["1" if value is None else str(value) for value in weights])
+        edges["weight"] = ["1" if value is None else str(value) for value in weights]
     name = str(graph.name or "networkx").lower().replace(" ", "_").replace("'s", "")
     return read_table(edges, nodes, id="(node)", label=label, features=features, name=name)
 

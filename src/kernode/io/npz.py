@@ -23,8 +23,9 @@ from kernode.graph import Graph, typed_names
 from kernode.graph.adjacency import from_upper
 from kernode.io.archive import Archive, checked_csr, open_archive, write_archive
 from kernode.io.exchange import from_scipy
-from kernode.io.tables.columns import Encoding
-from kernode.io.tables.table import Repair, TableOrigin
+from kernode.io.tables.encoding import Encoding
+from kernode.io.tables.read import TableOrigin
+from kernode.io.tables.repairs import Repair
 from kernode.storage import complete, damaged
 
 MARK = "kernode"  # the array that tells this layout from others

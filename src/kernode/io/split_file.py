@@ -15,9 +15,8 @@ from kernode.graph import Graph, positions
 from kernode.io.archive import open_archive
 from kernode.io.node_split import Split
 from kernode.io.tables import is_table
-from kernode.io.tables.arrow import pa
-from kernode.io.tables.files import IDS, read
-from kernode.io.tables.table import choose, coded_ids
+from kernode.io.tables.read import id_sql
+from kernode.io.tables.source import IDS, Reading, choose, database, open_table
 from kernode.storage import damaged, missing
 
 # What the parts are called elsewhere: PyG's train_mask, OGB's valid, and the like.
@@ -130,20 +129,22 @@ def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
 
 
 def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
-    table = read(path, "split")
-    names = table.column_names
-    part_column = choose(table, None, "part", _COLUMNS) or (names[1] if len(names) == 2 else None)
-    node_column = choose(table, None, "node", IDS) or (names[0] if len(names) == 2 else None)
-    if part_column is None or node_column is None or part_column == node_column:
-        raise _wrong(path, "call the column of the nodes 'node' and that of the parts 'part'", "missing")
-    codes, ids = coded_ids(table, [node_column])
-    if (codes < 0).any():
-        row = table.rows[np.flatnonzero(codes[:, 0] < 0)[0]]
-        raise _wrong(path, f"row {row} has no node in {node_column!r}. Fill the gap", "missing")
-    nodes = np.array(ids.to_pylist(), str)[codes[:, 0]]
-    words = [str(word or "").strip() for word in table[part_column].cast(pa.large_string()).to_pylist()]
+    with database() as con:
+        table = open_table(con, path, "split", Reading())
+        names = table.columns
+        part_column = choose(table, None, "part", _COLUMNS) or (names[1] if len(names) == 2 else None)
+        node_column = choose(table, None, "node", IDS) or (names[0] if len(names) == 2 else None)
+        if part_column is None or node_column is None or part_column == node_column:
+            raise _wrong(path, "call the column of the nodes 'node' and that of the parts 'part'", "missing")
+        ids = table.values(id_sql(table, [node_column])[0])
+        words = [str(word or "").strip() for word in table.values(f"{table.sql(part_column)}::VARCHAR")]
+    rows = table.numbers(np.arange(len(ids)))
+    lacking = [row for row, id in zip(rows, ids, strict=True) if id is None]
+    if lacking:
+        raise _wrong(path, f"row {lacking[0]} has no node in {node_column!r}. Fill the gap", "missing")
+    nodes = np.array(ids, str)
     parts = np.array([_part_of(word) or "" for word in words], str)
-    for row, word, part in zip(table.rows, words, parts, strict=True):
+    for row, word, part in zip(rows, words, parts, strict=True):
         if word and not part:  # a gap is a node in no part
             raise _wrong(
                 path,

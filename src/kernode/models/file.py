@@ -13,7 +13,7 @@ from kernode.compute.stack import part
 from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io.npz import graph_from_tensors, graph_to_tensors
-from kernode.io.tables.columns import Encoding
+from kernode.io.tables.encoding import Encoding
 from kernode.maps.former import current_parameters
 from kernode.models.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors

@@ -24,7 +24,7 @@ from kernode.graph.lookup import as_nodes
 from kernode.graph.share import require_whole
 from kernode.io import load_graph
 from kernode.io.registry import is_registered
-from kernode.io.tables.columns import Encoding
+from kernode.io.tables.encoding import Encoding
 from kernode.kernels import NodeKernel
 from kernode.training.loop import Trained
 from kernode.training.run import Run

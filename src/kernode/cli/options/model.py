@@ -168,27 +168,25 @@ class ModelOptions(LinkModelOptions):
         """Tables of nodes that arrive at the model's graph, or of a graph of their own."""
         from kernode.estimators.load import as_estimator
         from kernode.io import read_table
-        from kernode.io.tables.files import read_like
         from kernode.io.tables.growth import Overlap
 
         own, encoding, data = model.graph, model.encoding, str(self.data)
         assert encoding is not None
-        edges = read_like(data, "edges", encoding, self.encoding)
-        nodes = None if self.nodes is None else read_like(self.nodes, "nodes", encoding, self.encoding)
-        shared = Overlap.of(own, edges, nodes, encoding)
+        edges, nodes = data, self.nodes
+        shared = Overlap.of(own, edges, nodes, encoding, self.encoding)
         extend = shlex.join(
             ["kernode", "extend", str(self.model), "--nodes", str(self.nodes), "--edges", data]
         )
         mentions = own is not None and shared.only_mentioned > 0 and not self.whole
         if own is not None and mentions and nodes is not None and not shared.listed_again:
-            opened = Opened.extended(as_estimator(model, own, device), nodes, edges)
+            opened = Opened.extended(as_estimator(model, own, device), nodes, edges, self.encoding)
             sentence = (
                 f"{len(opened.nodes):,} nodes arrived at the {own.n_nodes:,} of {own.name!r}, the graph that "
                 f"the model learned from, as edges mention {shared.only_mentioned:,} of those; answers are "
                 "about the nodes that arrived (--whole takes the tables as a graph of their own)"
             )
             return replace(opened, notes=(sentence, *opened.notes))
-        graph = read_table(edges, nodes, like=encoding, name=Path(data).name.split(".")[0] or "edges")
+        graph = read_table(edges, nodes, like=encoding, encoding=self.encoding)
         sentence = ""
         if self.whole or model.is_own(graph):
             pass

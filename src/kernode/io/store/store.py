@@ -15,8 +15,9 @@ from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io.store.header import FILE, Header, PartEntry
 from kernode.io.store.part import OpenPart, Part, joined, opened
-from kernode.io.tables.columns import Encoding
-from kernode.io.tables.table import Repair, TableOrigin
+from kernode.io.tables.encoding import Encoding
+from kernode.io.tables.read import TableOrigin
+from kernode.io.tables.repairs import Repair
 from kernode.progress import tell
 from kernode.storage import damaged
 

@@ -13,16 +13,23 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
 from kernode.graph.edits import extended, with_edges
-from kernode.io.tables.arrow import pa, pc
-from kernode.io.tables.columns import Encoding
-from kernode.io.tables.columns.encoding import UnknownLabels
-from kernode.io.tables.columns.find_notation import new_categories, require_notation
-from kernode.io.tables.edges import read_edges_like
-from kernode.io.tables.files import read_like
-from kernode.io.tables.labels import Labels, read_labels
-from kernode.io.tables.nodes import Listed, aligned, said_added
-from kernode.io.tables.table import Table, TableOrigin, places
-from kernode.io.tables.to_graph import require_columns, unreadable
+from kernode.io.tables.encoding import Encoding, UnknownLabels
+from kernode.io.tables.labels import read_labels
+from kernode.io.tables.read import (
+    TableOrigin,
+    added_note,
+    aligned,
+    column_tables,
+    edges_like,
+    first_rows,
+    id_sql,
+    number_ids,
+    places,
+    read_like,
+    with_ids,
+    without_repeats,
+)
+from kernode.io.tables.source import first, Reading, database, open_table, require_encoding
 
 
 def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Graph:
@@ -49,7 +56,7 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
     if graph.encoding is None:
         return extended(graph, nodes, _indices(graph, edges, names), node_names=names)
     for what, table in (("nodes", nodes), ("edges", edges)):
-        if table is not None and not _is_table(table):
+        if table is not None and not _is_table(table, what):
             raise InputError(
                 f"{graph.name!r} was read from tables. Give new {what} as a table with the same columns.",
                 "setting",
@@ -61,103 +68,119 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
 
 
 def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> Graph:
-    assert graph.node_names is not None
-    known = pa.array(graph.node_names.tolist(), pa.large_string())
-    written = _listed(encoding, nodes, codec)
-    listed = written
-    if written.table is not None:  # numbers and dates as programs write them
-        plain = encoding.plain(written.table.columns)
-        listed = replace(written, table=replace(written.table, columns=plain))
-    _require_new(listed, known)
-    of_listed = _labels(graph, encoding, listed)
-    ids = pa.concat_arrays([known, listed.ids])
-    notes, repairs = listed.notes, listed.repairs
-    if of_listed is not None:
-        notes = (*notes, *of_listed.notes)
-    if written.table is not None and listed.table is not None:
-        repairs = (*repairs, *unreadable(encoding, written.table, listed.table.columns, later=True))
-        notes = (*notes, *new_categories(written.table.name, listed.table.columns, encoding.columns))
-    ends, weights = np.empty((0, 2), np.int64), None
-    if edges is not None:
-        pairs = read_edges_like(read_like(edges, "edges", encoding, codec), encoding)
-        mentioned = pairs.ids.take(np.unique(pairs.ends))
-        added = pc.unique(mentioned.filter(pa.array(places(mentioned, ids) < 0)))
-        ids = pa.concat_arrays([ids, added])
-        ends, weights = places(pairs.ids, ids)[pairs.ends], pairs.weights
-        repairs, notes = (*repairs, *pairs.repairs), (*notes, *pairs.notes, *said_added(added))
-    arrived = len(ids) - graph.n_nodes
-    labels = None if of_listed is None else np.full(arrived, -1)
-    if of_listed is not None and labels is not None:
-        labels[: len(of_listed.numbers)] = of_listed.numbers
+    n = graph.n_nodes
+    with _joined(graph.node_names, nodes, edges, encoding, codec) as (con, listed, ids, ends):
+        names = np.array([row[0] for row in con.execute("SELECT id FROM ids ORDER BY pos").fetchall()], str)
+        placed = [places(con, table, id) for table, id in zip(listed, ids, strict=True)]
+        for table, place in zip(listed, placed, strict=True):
+            known = np.flatnonzero((place >= 0) & (place < n))
+            if len(known):
+                name = str(names[place[known[0]]])
+                raise InputError(
+                    f"{table.name}, row {table.numbers(known[:1])[0]}: {name!r} is in the graph already. Leave it "
+                    "out: nodes that are there keep their features.",
+                    "duplicate",
+                    name=name,
+                )
+        listed = [without_repeats(table, place) for table, place in zip(listed, placed, strict=True)]
+        of = column_tables(listed, ids)
+        values, notes, repairs, labels = {}, [], [], None
+        if listed:
+            _, values, repairs, notes = read_like(listed, of, encoding)
+        arrived = len(names) - n
+        rows = [first_rows(place, len(names))[n:] for place in placed]
+        values = {
+            one.name: aligned(values.get(one.name), rows[of[one.name]] if rows else None, arrived)
+            for one in encoding.columns
+        }
+        if encoding.label in of:
+            at = of[encoding.label]
+            labels, said = _labels(graph, encoding, listed[at], placed[at], names)
+            notes = [*notes, *said]
+        pairs = con.execute("SELECT * FROM pair").fetchnumpy()
+        tables = [*listed, *([] if ends is None else [ends.table])]
+        repairs = (*(one for table in tables for one in table.repairs), *repairs)
+        count_listed = (
+            len({*np.concatenate([place[place >= 0] for place in placed]).tolist()}) if placed else 0
+        )
+        notes = (
+            *(note for table in tables for note in table.notes),
+            *added_note(names[n + count_listed :].tolist()),
+            *notes,
+        )
+    features = None
+    if arrived:
+        own = encoding.of_columns(values, arrived)
+        later = sparse.csr_array((arrived, graph.n_features - own.shape[1]), dtype=np.float32)
+        features = sparse.hstack([own, later], format="csr")
+    ends_of = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64)
     larger = extended(
         graph,
-        _features(graph, encoding, listed.table, arrived),
-        ends,
-        weights=weights,
+        features,
+        ends_of,
+        weights=pairs.get("w"),
         labels=labels,
-        node_names=np.array(ids.to_pylist(), dtype=str)[graph.n_nodes :],
+        node_names=names[n:] if arrived else None,
     )
-    notes = (*larger.notes, *notes, *map(str, repairs))
-    larger = replace(larger, origin=TableOrigin(encoding, (*graph.repairs, *repairs)), notes=notes)
+    origin = TableOrigin(encoding, (*graph.repairs, *repairs), *_grown(graph, values, arrived, count_listed))
+    larger = replace(larger, origin=origin, notes=(*larger.notes, *notes, *map(str, repairs)))
     return with_edges(larger, larger.adjacency)
 
 
-def _listed(encoding: Encoding, nodes: Any, codec: str | None) -> Listed:
-    """New nodes, their columns as they are written."""
-    if nodes is None:
-        return Listed.of(None, None)
-    listed = Listed.of(read_like(nodes, "nodes", encoding, codec), encoding.id)
-    require_columns(listed.table, encoding)
-    assert listed.table is not None
-    require_notation(listed.table.name, listed.table.columns, encoding.all_notations)
-    return listed
-
-
-def _require_new(listed: Listed, known: Any) -> None:
-    there = places(listed.ids, known) >= 0
-    if there.any():
-        assert listed.table is not None
-        row = int(np.flatnonzero(there)[0])
-        raise InputError(
-            f"{listed.table.name}, row {listed.table.rows[row]}: {listed.ids[row].as_py()!r} is in the graph "
-            "already. Leave it out: nodes that are there keep their features.",
-            "duplicate",
-            name=listed.ids[row].as_py(),
+def _grown(graph: Graph, values: Mapping[str, np.ndarray], arrived: int, listed: int) -> tuple[Any, Any]:
+    """Values of the columns and the mask of listed nodes, of the larger graph."""
+    before: TableOrigin = graph.origin  # type: ignore[assignment]
+    kept = None
+    if before.values is not None:
+        kept = {name: np.concatenate([column, values[name]]) for name, column in before.values.items()}
+    mask = before.listed
+    if mask is not None or listed < arrived:
+        mask = np.concatenate(
+            [np.ones(graph.n_nodes, bool) if mask is None else mask, np.arange(arrived) < listed]
         )
+    return kept, mask
 
 
-def _features(graph: Graph, encoding: Encoding, table: Table | None, arrived: int) -> Any:
-    """Rows for the new nodes; their place in the graph is filled in when there is one."""
-    if not arrived:
-        return None
-    columns = None
-    if table is not None:
-        columns = aligned(table, arrived).columns
-    elif encoding.columns:
-        columns = {column.name: _nothing(arrived) for column in encoding.columns}
-    rows = encoding.of_columns(columns, arrived)
-    later = sparse.csr_array((arrived, graph.n_features - rows.shape[1]), dtype=np.float32)
-    return sparse.hstack([rows, later], format="csr")
+def _joined(names: Any, nodes: Any, edges: Any, encoding: Encoding, codec: str | None) -> Any:
+    """Tables that are read as an encoding says, numbered after the known names."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def opened() -> Any:
+        if codec is not None:
+            require_encoding(codec)
+        several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
+        columns = frozenset(
+            filter(None, (encoding.id, encoding.label, *(one.name for one in encoding.columns)))
+        )
+        with database() as con:
+            known = open_table(con, {"id": np.asarray(names, object)}, "known", Reading())
+            listed = [
+                open_table(con, one, "nodes", Reading(codec, None, columns, encoding.id)) for one in several
+            ]
+            listed, ids = with_ids(listed, encoding.id)
+            ends = None if edges is None else edges_like(con, edges, encoding, codec)
+            number_ids(con, [known, *listed], ["id", *ids], ends)
+            yield con, listed, ids, ends
+
+    return opened()
 
 
-def _nothing(n: int) -> Any:
-    return pa.nulls(n, pa.large_string())
-
-
-def _labels(graph: Graph, encoding: Encoding, listed: Listed) -> Labels | None:
-    """Classes of new nodes where their table knows them; a class that the graph does not have is unknown."""
-    table, column = listed.table, encoding.label
-    if table is None or column is None or column not in table.column_names:
-        return None
+def _labels(
+    graph: Graph, encoding: Encoding, table: Any, place: np.ndarray, names: np.ndarray
+) -> tuple[Any, tuple[str, ...]]:
+    """Classes of new nodes; a class that the graph does not have is unknown."""
     unknown = encoding.unknown or UnknownLabels.usual()
-    labels = read_labels(listed, column, len(listed.ids), unknown, graph.class_names)
+    labels = read_labels(table, str(encoding.label), place, names, unknown, graph.class_names)
     new = labels.names[graph.n_classes :]
-    if not new:
-        return labels
-    shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
-    note = f"{table.name}: took {shown} in column {column!r} as not known, for the graph has no such class"
+    note: tuple[str, ...] = ()
+    if new:
+        shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
+        note = (
+            f"{table.name}: took {shown} in column {encoding.label!r} as not known, for the graph has no such class",
+        )
     numbers = np.where(labels.numbers < graph.n_classes, labels.numbers, -1)
-    return replace(labels, numbers=numbers, notes=(*labels.notes, note))
+    return numbers[graph.n_nodes :], (*labels.notes, *note)
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:
@@ -183,8 +206,10 @@ def _indices(graph: Graph, edges: Any, names: Any) -> Any:
         ) from None
 
 
-def _is_table(value: Any) -> bool:
-    known = isinstance(value, str | os.PathLike | Mapping | Table)
+def _is_table(value: Any, what: str) -> bool:
+    known = isinstance(value, str | os.PathLike | Mapping)
+    if what == "nodes" and isinstance(value, list | tuple):
+        return all(_is_table(one, "") for one in value)
     return known or hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
 
 
@@ -197,13 +222,22 @@ class Overlap:
     only_mentioned: int  # of the graph, that it does not list, and edges mention
 
     @classmethod
-    def of(cls, graph: Graph | None, edges: Table, nodes: Table | None, encoding: Encoding) -> Overlap:
+    def of(
+        cls, graph: Graph | None, edges: Any, nodes: Any, encoding: Encoding, codec: str | None
+    ) -> Overlap:
         """Of tables that are read as the encoding says; without a graph, only what they are in themselves."""
-        empty = pa.array([], pa.large_string())
-        listed = Listed.of(nodes, encoding.id).ids
-        pairs = read_edges_like(edges, encoding)
-        mentioned = pairs.ids.take(np.unique(pairs.ends)).unique()
-        unlisted = mentioned.filter(pa.array(places(mentioned, listed) < 0))
-        names: Any = None if graph is None else graph.node_names
-        known = empty if names is None else pa.array(names.tolist(), pa.large_string())
-        return cls(len(unlisted), *(int((places(ids, known) >= 0).sum()) for ids in (listed, unlisted)))
+        names = [] if graph is None or graph.node_names is None else graph.node_names
+        with _joined(names, nodes, edges, encoding, codec) as (con, listed, ids, _):
+            rows = " UNION ".join(
+                f"SELECT {id_sql(t, [id])[0]} AS id FROM {t.view}" for t, id in zip(listed, ids, strict=True)
+            )
+            con.execute(f"CREATE TABLE again AS {rows or 'SELECT NULL::VARCHAR AS id'}")
+            con.execute(
+                "CREATE TABLE mentioned AS SELECT DISTINCT id, pos FROM ids SEMI JOIN (SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair) USING (pos)"
+            )
+            n = len(names)
+            counts = first(con.execute(
+                f"SELECT (SELECT count(*) FROM mentioned ANTI JOIN again USING (id)), (SELECT count(*) FROM ids SEMI JOIN "
+                f"again USING (id) WHERE pos < {n}), (SELECT count(*) FROM mentioned ANTI JOIN again USING (id) WHERE pos < {n})"
+            ))
+            return cls(*counts)

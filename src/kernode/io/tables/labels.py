@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,20 +10,19 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.graph.lookup import warn_of_similar_labels
-from kernode.io.tables.arrow import pa, pc
-from kernode.io.tables.columns.encoding import UnknownLabels
-from kernode.io.tables.columns.notation import looks_like_floats
-from kernode.io.tables.columns.values import alike, numbers, one_array
-from kernode.io.tables.nodes import Listed
-from kernode.io.tables.table import Table
+from kernode.io.tables.encoding import UnknownLabels
+from kernode.io.tables.kinds import alike, is_list, is_text
+from kernode.io.tables.notation import Look, trimmed
+from kernode.io.tables.source import Table
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
+_EACH = 20  # nodes of each of many different integers, on average, if these are classes
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
 
 
-class NoClassesError(InputError):
+class NotClassesError(InputError):
     """A column holds numbers or ids instead of classes."""
 
 
@@ -37,63 +37,65 @@ class Labels:
 
 
 def read_labels(
-    listed: Listed, column: str, n: int, unknown: UnknownLabels | None, known: tuple[str, ...] | None = None
+    table: Table,
+    column: str,
+    node: np.ndarray,
+    nodes: np.ndarray,
+    unknown: UnknownLabels | None,
+    known: tuple[str, ...] | None = None,
 ) -> Labels:
-    """Classes of n nodes, of which the first are listed; no other node has one.
+    """Classes of nodes; ``node``: the position of each row's, −1 for none, among the names ``nodes``.
 
     ``unknown``: the texts that mean there is none; None to guess them. ``known``: classes of another table,
     which come first, in their order; None where this table is the first, and its classes are checked. Others
     are sorted, integers by value.
     """
-    table, node = listed.every_row, listed.node
-    assert table is not None
-    assert node is not None
-    raw = _as_text(table[column])
+    raw = _as_text(table, column)
     unknown = unknown or _guess_unknown(table, column, raw)
     written = unknown.without(alike(unknown.without(raw)))
     notes = _unknown_notes(table, column, raw, written, unknown)
+    found = list(dict.fromkeys(one for one in written if one is not None))
     if known is None:
-        _require_classes(table, column, written)
-    found = pc.unique(written.drop_null()).to_pylist()
+        _require_classes(table, column, written, found)
     new = set(found) - set(known or ())
     names = (*(known or ()), *sorted(new, key=_by_value(found)))
     warn_of_similar_labels(f"column {column!r}", names, new)
-    codes = pc.index_in(written, value_set=pa.array(names, pa.large_string())).fill_null(-1)
-    classes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    labels = np.full(n, -1, np.int64)
-    there = np.flatnonzero(classes >= 0)[::-1]  # the last assignment stays, which is of the first row
+    place: dict[Any, int] = {name: at for at, name in enumerate(names)}
+    classes = np.array([place.get(one, -1) for one in written], np.int64)
+    labels = np.full(len(nodes), -1, np.int64)
+    there = np.flatnonzero((classes >= 0) & (node >= 0))[
+        ::-1
+    ]  # the last assignment stays, which is of the first row
     labels[node[there]] = classes[there]
-    _refuse_two_classes(listed, labels, classes, names)
+    other = [at for at in there[::-1] if classes[at] != labels[node[at]]]
+    if other:
+        second = other[0]
+        first = next(at for at in there[::-1] if node[at] == node[second])
+        one, two = (f"{names[classes[at]]!r} in row {table.numbers([at])[0]}" for at in (first, second))
+        name = str(nodes[node[second]])
+        sentence = f"{table.name}: {name!r} has the class {one} and {two}. Give it one."
+        raise InputError(sentence, "conflict", name=name)
     return Labels(labels, names, unknown, notes)
 
 
-def _as_text(values: Any) -> Any:
-    """Values as text without blanks around it, null where the cell is empty."""
-    try:
-        values = one_array(values)
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        if pa.types.is_floating(values.type):
-            x, _ = numbers(values)
-            gaps = np.isnan(x)
-            if (x[~gaps] == np.floor(x[~gaps])).all() and (abs(x[~gaps]) < 2**53).all():
-                values = pa.array(np.where(gaps, 0, x).astype(np.int64), mask=gaps)
-            else:
-                values = pc.if_else(pa.array(gaps), pa.scalar(None, values.type), values)
-        text = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
-    except (ValueError, NotImplementedError, TypeError) as error:  # pyarrow's are among them
-        raise InputError(
-            f"the column of the label holds {values.type}, which cannot be classes. Name another.",
-            "unsupported",
-            setting="label",
-        ) from error
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
+def _as_text(table: Table, column: str) -> np.ndarray:
+    """Values as text without blanks around it, None where the cell is empty."""
+    cell, type_ = table.sql(column), table.types[column]
+    if is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB")):
+        sentence = f"the column of the label holds {type_}, which cannot be classes. Name another."
+        raise InputError(sentence, "unsupported", setting="label")
+    if type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL"):
+        cell = f"CASE WHEN isfinite({cell}::DOUBLE) THEN {cell} END"
+        if table.one(f"bool_and(floor({cell}) = {cell} AND abs({cell}) < 9007199254740992)")[0]:
+            cell = f"{cell}::BIGINT"
+        cell = f"regexp_replace({cell}::VARCHAR, '\\.0$', '')"
+    return table.values(f"nullif({trimmed(f'{cell}::VARCHAR')}, '')").astype(object)
 
 
-def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
+def _guess_unknown(table: Table, column: str, raw: np.ndarray) -> UnknownLabels:
     """Words for not known, and −1 among integers from 0 up to 2 or more."""
     unknown = UnknownLabels.by_words()
-    found = pc.unique(alike(unknown.without(raw)).drop_null()).to_pylist()
+    found = {one for one in alike(unknown.without(raw)) if one is not None}
     if "-1" not in found:
         return unknown
     try:
@@ -113,57 +115,54 @@ def _guess_unknown(table: Table, column: str, raw: Any) -> UnknownLabels:
 
 
 def _unknown_notes(
-    table: Table, column: str, raw: Any, written: Any, unknown: UnknownLabels
+    table: Table, column: str, raw: np.ndarray, written: np.ndarray, unknown: UnknownLabels
 ) -> tuple[str, ...]:
     """What was taken as not known, other than empty cells."""
-    taken = raw.filter(pc.and_(raw.is_valid(), written.is_null()))
-    if not len(taken):
+    taken = Counter(one for one, left in zip(raw, written, strict=True) if one is not None and left is None)
+    if not taken:
         return ()
-    shown = ", ".join(repr(text) for text in pc.unique(taken).to_pylist()[:_SHOWN])
-    count = f"{len(taken):,} row{'s' * (len(taken) > 1)}"
+    shown = ", ".join(map(repr, list(taken)[:_SHOWN]))
+    count = f"{taken.total():,} row{'s' * (taken.total() > 1)}"
     said = f"{table.name}: took {shown} in column {column!r} as not known ({count})"
     return (said if unknown.exact else f"{said}; to keep it as a class, say which texts mean not known",)
 
 
-def _require_classes(table: Table, column: str, written: Any) -> None:
+def _require_classes(table: Table, column: str, written: np.ndarray, distinct: list[str]) -> None:
     """Raise where a column holds numbers or ids."""
-    there = written.drop_null()
-    distinct = pc.unique(there)
-    where = f"{table.name}: column {column!r}"
-    many = 2 * len(distinct) > len(there)
-    if looks_like_floats(distinct):
-        if len(distinct) > _MANY or many:
-            raise NoClassesError(
-                f"{where} looks like a number: regression is not offered. Name a column of classes, or write "
-                "ranges as text.",
-                "setting",
-                setting="label",
-            )
-    elif many and len(there) >= _FEW_ROWS:
-        raise NoClassesError(
-            f"{where} looks like an id, with {len(distinct):,} different values in {len(there):,} rows. "
-            "Name a column of classes.",
+    there = sum(one is not None for one in written)
+    where, counted = (
+        f"{table.name}: column {column!r}",
+        f"{len(distinct):,} different values in {there:,} rows",
+    )
+    many = 2 * len(distinct) > there
+    numbers, fractions = _are_numbers(table, column, distinct)
+    if numbers and fractions:
+        is_number = len(distinct) > _MANY or many
+    else:
+        is_number = numbers and len(distinct) > _MANY and _EACH * len(distinct) > there and not many
+    if is_number:
+        raise NotClassesError(
+            f"{where} looks like a number: regression is not offered ({counted}). Name a column of classes, or "
+            "write ranges as text.",
             "setting",
             setting="label",
         )
+    if many and not (numbers and fractions) and there >= _FEW_ROWS:
+        raise NotClassesError(
+            f"{where} looks like an id, with {counted}. Name a column of classes.", "setting", setting="label"
+        )
 
 
-def _refuse_two_classes(
-    listed: Listed, labels: np.ndarray, classes: np.ndarray, names: tuple[str, ...]
-) -> None:
-    table, node = listed.every_row, listed.node
-    assert table is not None
-    assert node is not None
-    other = np.flatnonzero((classes >= 0) & (classes != labels[node]))
-    if not len(other):
-        return
-    second = other[0]
-    first = np.flatnonzero((node == node[second]) & (classes >= 0))[0]
-    name = listed.ids[int(node[second])].as_py()
-    one, two = (f"{names[classes[at]]!r} in row {table.rows[at]}" for at in (first, second))
-    raise InputError(
-        f"{table.name}: {name!r} has the class {one} and {two}. Give it one.", "conflict", name=name
-    )
+def _are_numbers(table: Table, column: str, distinct: list[str]) -> tuple[bool, bool]:
+    """Whether all values are numbers, in whatever notation, and whether some of them have decimals."""
+    if not is_text(table.types[column]):
+        try:
+            numbers = [float(one) for one in distinct]
+        except ValueError:
+            return False, False
+        return bool(numbers), any(one % 1 for one in numbers)
+    look = Look.of(table, column)
+    return 0 < look.numbers and max(look.point, look.comma) == look.there, look.fractions > 0
 
 
 def _by_value(names: list[str]) -> Any:

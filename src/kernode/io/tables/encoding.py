@@ -1,0 +1,373 @@
+"""All that is done to a node table's columns, learned once, stored with the model, repeated on others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernode.config import LATER, Config
+from kernode.errors import InputError, bad_setting, warn
+from kernode.io.tables.kinds import (
+    KINDS,
+    Category,
+    Column,
+    Date,
+    Flag,
+    LogNumber,
+    Number,
+    Text,
+    Tokens,
+    Vector,
+    is_list,
+    is_skewed,
+    is_text,
+)
+from kernode.io.tables.notation import (
+    MISSING,
+    Clues,
+    DateNotation,
+    Look,
+    Notation,
+    NumberNotation,
+    date_notation,
+    number_notation,
+    plain_text,
+)
+from kernode.io.tables.repairs import Repair
+from kernode.io.tables.source import Table
+from kernode.io.tables.structure import Structure
+from kernode.progress import tell
+
+# A class may well be called "none" or "-".
+_USUAL = tuple(text for text in MISSING if text not in ("none", "-", "?", ""))
+_WORDS = ("unknown", "unlabeled", "unlabelled", "not known")
+_FEW_VALUES = 50  # a column with so few is a category, however long they are
+_SHORT = 3.0  # words: longer values are text, where there are many different ones
+_SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
+_ID_ROWS = 20  # from which on different integers of one long length are ids
+_ID_NAME = re.compile(r"(^|[_ ])(id|key|uuid|guid|nr|no)$", re.IGNORECASE)
+_SHOWN = 3  # values in a sentence
+Features = Sequence[str] | Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class UnknownLabels(Config):
+    """Texts that mean a class is not known; an empty cell always means it.
+
+    >>> UnknownLabels.by_words().without(np.array(["tea", "Unknown", "NA", "?"], object)).tolist()
+    ['tea', None, None, '?']
+    """
+
+    texts: tuple[str, ...]
+    exact: bool = False  # as they are written; else in either case
+
+    @classmethod
+    def usual(cls) -> UnknownLabels:
+        """What pandas and R write for a missing value."""
+        return cls(_USUAL)
+
+    @classmethod
+    def by_words(cls) -> UnknownLabels:
+        """The same, and words that people write."""
+        return cls((*_USUAL, *_WORDS))
+
+    @classmethod
+    def given(cls, texts: Any) -> UnknownLabels:
+        """What a user says: a text, or several."""
+        several = [texts] if isinstance(texts, str | int | float) else texts
+        if not isinstance(several, Iterable) or isinstance(several, bytes):
+            raise bad_setting("unknown", "a text or a list of texts", texts)
+        return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
+
+    def without(self, written: np.ndarray) -> np.ndarray:
+        """Texts with None in place of these."""
+        unknown = {None, *self.texts}
+        fold = (lambda text: text) if self.exact else str.lower
+        return np.array([None if one is None or fold(one) in unknown else one for one in written], object)
+
+
+@dataclass(frozen=True)
+class Encoding(Config):
+    """Columns of tables by their roles, and what the feature columns become.
+
+    X holds a constant 1 before all else: maps have no bias and may scale rows, and with a constant
+    neither loses what a number says.
+    """
+
+    columns: tuple[Column, ...]
+    structure: Structure | None
+    id: str | None
+    source: str
+    target: str
+    weight: str | None
+    label: str | None
+    classes: tuple[str, ...] = ()  # of the label column, in the order of their numbers
+    left_out: tuple[str, ...] = ()  # columns that say nothing or less than they might, with the reason
+    notations: tuple[Notation, ...] = ()  # how numbers and dates are written, where not as programs do
+    weight_notation: NumberNotation | None = None
+    unknown: UnknownLabels | None = None  # what in the label column means not known; None: as files before it
+    prefixes: tuple[str, ...] = field(default=("", ""), metadata=LATER)  # of ids of both ends
+    negative: str | None = field(default=None, metadata=LATER)  # what is done to weights below 0
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for every column of X."""
+        of_columns = (name for column in self.columns for name in column.feature_names)
+        return ("constant", *of_columns, *(self.structure.feature_names if self.structure else ()))
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """What the numbers in every column of X are, in words."""
+        of_columns = (unit for column in self.columns for unit in column.feature_units)
+        return ("always 1", *of_columns, *(self.structure.feature_units if self.structure else ()))
+
+    @property
+    def feature_bounds(self) -> tuple[float, ...]:
+        """How far from 0 numbers in every column of X get."""
+        of_columns = (column.furthest for column in self.columns for _ in column.feature_names)
+        place = len(self.structure.feature_names) if self.structure else 0
+        return (1.0, *of_columns, *[np.inf] * place)
+
+    def describe(self) -> tuple[str, ...]:
+        """A line for every column."""
+        structure = (str(self.structure),) if self.structure else ()
+        written = map(str, (*self.notations, *([self.weight_notation] if self.weight_notation else [])))
+        return (*written, *(str(column) for column in self.columns), *structure, *self.left_out)
+
+    def notation(self, column: Column) -> Notation | None:
+        """How a column of numbers or dates is written."""
+        found = next((one for one in self.notations if one.column == column.name), None)
+        usual = DateNotation if isinstance(column, Date) else NumberNotation
+        return found or (usual(column.name) if isinstance(column, Number) else None)
+
+    def features(
+        self, values: Mapping[str, np.ndarray], adjacency: sparse.csr_array, names: np.ndarray
+    ) -> Any:
+        """X of n nodes from their values and a graph: n × f in float32, sparse where most of it is zero."""
+        n = len(names)
+        parts = self._parts(values, n)
+        if self.structure is not None:
+            parts.append(self.structure.encode(adjacency, names))
+        entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
+        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
+            stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+            return sparse.csr_array(stacked.astype(np.float32))
+        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        return np.hstack([part.astype(np.float32, copy=False) for part in dense])
+
+    def placed(self, x: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
+        """X with the places of nodes in a graph computed anew, and all else as it is."""
+        if self.structure is None:
+            return x
+        own = x[:, : x.shape[1] - len(self.structure.feature_names)]
+        place = self.structure.encode(adjacency, names)
+        if sparse.issparse(x):
+            return sparse.csr_array(sparse.hstack([own, sparse.csr_array(place)], format="csr"))
+        return np.hstack([own, place])
+
+    def of_columns(self, values: Mapping[str, np.ndarray], n: int) -> sparse.csr_array:
+        """The part of X that n nodes of a table have by themselves, without their place in a graph."""
+        stacked = sparse.hstack([sparse.csr_array(part) for part in self._parts(values, n)], format="csr")
+        return sparse.csr_array(stacked.astype(np.float32))
+
+    def _parts(self, values: Mapping[str, np.ndarray], n: int) -> list[Any]:
+        return [np.ones((n, 1), np.float32), *(column.encode(values[column.name]) for column in self.columns)]
+
+
+def read_values(table: Table, column: Column, notation: Notation | None) -> np.ndarray:
+    """A column's values in row order, as its kind reads them."""
+    return table.values(_sql(table, type(column), column.name, notation))
+
+
+def _sql(table: Table, kind: type[Column], name: str, notation: Notation | None) -> str:
+    try:
+        return kind.sql(table.sql(name), table.types[name], notation)
+    except TypeError:
+        raise InputError(
+            f"column {name!r} holds {table.types[name]}, which cannot be read as a {kind.kind}. "
+            "Choose another kind, or leave it out of features.",
+            "setting",
+            setting="features",
+            column=name,
+        ) from None
+
+
+def unreadable(table: Table, column: Column, notation: Notation | None, *, later: bool) -> tuple[Repair, ...]:
+    """Values that are not of their column's kind, named as missing.
+
+    ``later``: whether the kind is that of an earlier table; then most values must be of it.
+    """
+    if not isinstance(column, Number | Flag):
+        return ()
+    cell = table.sql(column.name)
+    there = plain_text(cell) if is_text(table.types[column.name]) else cell
+    if table.types[column.name] in ("FLOAT", "DOUBLE"):
+        there = f"nullif({cell}, 'nan'::DOUBLE)"
+    bad = f"{there} IS NOT NULL AND {_sql(table, type(column), column.name, notation)} IS NULL"
+    found = table.ask(f"{table.row}, {cell}::VARCHAR", f"WHERE {bad} ORDER BY {table.row}").fetchall()
+    if not found:
+        return ()
+    first = found[0][1].strip()
+    shown = f"{first!r}{', …' if len({value for _, value in found}) > 1 else ''}"
+    count = table.one(f"count({there})")[0]
+    if later and 2 * len(found) > count:
+        raise InputError(
+            f"{table.name}: column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} values but "
+            f"{shown}. Write it as in the first table.", "conflict", column=column.name,
+        )  # fmt: skip
+    what = f"had no {column.kind} there but {shown}"
+    return Repair.of(
+        table.name, what, f"took {column.name!r} as missing in", table.numbers([row for row, _ in found])
+    )
+
+
+def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
+    """How columns of text read."""
+    return {name: Look.of(table, name) for name in columns if is_text(table.types[name])}
+
+
+def learn_columns(
+    table: Table, features: Features, clues: Clues, looks: Mapping[str, Look]
+) -> tuple[list[Column], list[str], list[Notation]]:
+    """Columns of a table as features, those that say nothing with the reason, and how they are written.
+
+    ``features`` names the columns, or maps each to a kind (None: as it looks).
+    """
+    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    columns: list[Column] = []
+    left_out: list[str] = []
+    notations: list[Notation] = []
+    for done, (name, kind) in enumerate(kinds.items()):
+        tell("columns", done, len(kinds))
+        if kind is not None and kind not in KINDS:
+            raise bad_setting("features", f"columns with kinds among {', '.join(KINDS)}", f"{name}:{kind}")
+        notation = None
+        if name in looks and kind in (None, "number", "log", "date"):
+            finders = {"number": number_notation, "log": number_notation, "date": date_notation}
+            tried = [finders[kind]] if kind else [number_notation, date_notation]
+            found = (find(table, name, looks[name], clues, sure=bool(kind)) for find in tried)
+            notation = next(filter(None, found), None)
+        wanted = KINDS[kind] if kind else _guessed(table, name, looks.get(name), notation)
+        if not issubclass(wanted, Number):
+            notation = None
+        values = table.values(_sql(table, wanted, name, notation))
+        if kind is None and wanted is Number and is_skewed(values):
+            wanted = LogNumber
+        if kind and values.dtype.kind == "f" and np.isnan(values).all() and table.one(f"count({table.sql(name)})")[0]:
+            sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
+            raise InputError(sentence, "setting", setting="features", column=name)
+        column = wanted.learn(name, values)
+        reason = _says_nothing(column, values)
+        if reason is None and kind is None and wanted in (Number, LogNumber) and _are_ids(name, values):
+            reason = f"it looks like an id: {len(values):,} different integers (name it among the features to keep it)"
+        if reason:
+            left_out.append(f"{name}: left out, {reason}")
+            continue
+        columns.append(column)
+        if notation is not None and not notation.is_plain:
+            notations.append(notation)
+    return columns, left_out, notations
+
+
+def _guessed(table: Table, name: str, look: Look | None, notation: Notation | None) -> type[Column]:
+    """The kind of a column, by its type in the table and, for text, by what is written there."""
+    type_ = table.types[name]
+    if notation is not None:
+        return Number if isinstance(notation, NumberNotation) else Date
+    if look is not None:
+        if look.there and look.flags == look.there:
+            return Flag
+        if look.there == 0 or look.distinct <= min(_FEW_VALUES, look.there // 2):
+            return Category
+        return Category if look.distinct <= look.there / 10 and look.words <= _SHORT else Text
+    if is_list(type_):
+        lengths, numeric = table.one(
+            f"count(DISTINCT len({table.sql(name)})), {type_.startswith(('VARCHAR', 'BOOLEAN'))}"
+        )
+        return Vector if lengths <= 1 and not numeric else Tokens
+    if type_ == "BOOLEAN":
+        return Flag
+    if type_ == "DATE" or type_.startswith("TIMESTAMP"):
+        return Date
+    if type_.startswith("ENUM"):
+        return Category
+    try:
+        Number.sql("x", type_, None)
+    except TypeError:
+        raise InputError(
+            f"column {name!r} holds {type_}, which cannot become a feature. Name the features without it.",
+            "unsupported",
+            setting="features",
+            column=name,
+        ) from None
+    return Number
+
+
+def _says_nothing(column: Column, values: np.ndarray) -> str | None:
+    floats = values.dtype.kind == "f"
+    if (np.isnan(values).all() if floats else all(value is None for value in values)) and not isinstance(
+        column, Number | Flag
+    ):
+        return "every value is missing"
+    if floats and np.isnan(values).all():
+        return "every value is missing"
+    if isinstance(column, Text) and column.words:
+        return None
+    if not column.feature_names:
+        return "no word is left: each is in one text only, or in more than half of them"
+    encoded = column.encode(values)
+    if sparse.issparse(encoded):
+        same = encoded.shape[1] == 1 and encoded.nnz == len(values)
+    else:
+        same = bool((encoded == encoded[0]).all())
+    return "every value is the same" if same else None
+
+
+def _are_ids(name: str, values: np.ndarray) -> bool:
+    """Whether all values are different integers, of one long length or under the name of an id."""
+    if len(values) < _ID_ROWS or np.isnan(values).any() or (values != np.floor(values)).any():
+        return False
+    if len(np.unique(values)) < len(values):
+        return False
+    long = values.min() >= 1e8 and np.floor(np.log10(values.min())) == np.floor(np.log10(values.max()))
+    return bool(long) or _ID_NAME.search(name) is not None
+
+
+def new_categories(table: Table, column: Column, values: np.ndarray) -> tuple[str, ...]:
+    """A note on values of a category that the first table did not have; a warning where most are new."""
+    if not isinstance(column, Category):
+        return ()
+    there = [at for at, value in enumerate(values) if value is not None]
+    unseen = np.diff(column.encode(values).indptr) == 0
+    new = [values[at] for at in there if unseen[at]]
+    if not new:
+        return ()
+    distinct = list(dict.fromkeys(new))
+    some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
+    note = f"{table.name}: {column.name}: new values in {len(new):,} of {len(there):,} rows, taken as none: {some}"
+    if 2 * len(new) > len(there):
+        warn(f"{note}. Write them as in the first table.")
+    return (note,)
+
+
+def require_order(table: Table, notation: Notation | None) -> None:
+    """Raise where dates of a later table have the month first and those of the first the day."""
+    if (
+        not isinstance(notation, DateNotation)
+        or notation.is_plain
+        or not is_text(table.types[notation.column])
+    ):
+        return
+    order = Look.of(table, notation.column).order
+    if order not in (None, notation.order):
+        raise InputError(
+            f"{table.name}: column {notation.column!r} has dates in the order {order}, and the first table had "
+            f"{notation.order}. Write it as there.",
+            "conflict",
+            column=notation.column,
+        )

@@ -1,0 +1,441 @@
+"""Kinds of columns: how each is learned from a table, and how it then turns values into numbers.
+
+A column is a frozen recipe. ``sql`` says how DuckDB reads the values of any table, ``learn`` looks at those of
+the first one, and ``encode`` turns them into numbers, so that what was learned can be stored in a model. A
+value that is missing, or that a column has never seen, becomes zeros. To add a kind, write these.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from kernode.config import Config
+from kernode.errors import InputError
+from kernode.io.tables.notation import (
+    LARGEST,
+    NO,
+    YES,
+    DateNotation,
+    Notation,
+    NumberNotation,
+    plain_text,
+    texts,
+)
+
+MOST_CATEGORIES = 1000  # the commonest values of a column that get a column of their own
+MOST_WORDS = 5000
+_FURTHEST = 5.0  # standard deviations: a value beyond would drown its row
+_SAME = 1e-12  # of the mean: deviations below are rounding
+_MANY = 50  # texts from which on a word that only one of them has is left out
+_SKEWED = 5.0  # skewness from which on the logarithm of numbers is taken
+_MISSING = "1 where the value is missing"
+_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "U")
+
+
+def is_text(type_: str) -> bool:
+    """Whether a type of DuckDB is text."""
+    return type_ in ("VARCHAR", '"NULL"')
+
+
+def is_list(type_: str) -> bool:
+    """Whether a type of DuckDB is a list."""
+    return type_.endswith("]")
+
+
+@dataclass(frozen=True)
+class Column(Config):
+    """A column of the table by its name."""
+
+    kind: ClassVar[str] = ""  # what users call it
+    furthest: ClassVar[float] = np.inf  # that its numbers get from 0
+    name: str
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """SQL of the values: text, NULL where it is missing."""
+        if is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB")):
+            raise TypeError
+        return plain_text(column) if is_text(type_) else f"nullif({column}::VARCHAR, '')"
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """Look at the values of the table that is read first."""
+
+    @abstractmethod
+    def encode(self, values: np.ndarray) -> Any:
+        """Numbers for n values: n × width, dense or CSR."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for each number."""
+
+    @property
+    @abstractmethod
+    def feature_units(self) -> tuple[str, ...]:
+        """What each number means, in words."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Number(Column):
+    """(x − mean) / scale, cut at ±5; a second number marks missing values where there were any."""
+
+    kind: ClassVar[str] = "number"
+    furthest: ClassVar[float] = _FURTHEST
+    mean: float
+    scale: float
+    marks_missing: bool
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """Read a number, NULL where it is none or immense."""
+        if is_text(type_):
+            read = (notation or NumberNotation(column)).sql(column)
+        elif not is_list(type_) and type_.startswith((*_NUMERIC, "BOOLEAN")):
+            read = f"{column}::DOUBLE"
+        else:
+            raise TypeError
+        return f"(SELECT CASE WHEN abs(y) <= {LARGEST} THEN y END FROM (SELECT {read} AS y))"
+
+    @classmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """Mean and standard deviation of what is there."""
+        there = cls._scaled(values[~np.isnan(values)])
+        mean = float(there.mean()) if len(there) else 0.0
+        scale = float(there.std()) if len(there) else 0.0
+        return cls(name, mean, scale if scale > _SAME * abs(mean) else 1.0, len(there) < len(values))
+
+    @classmethod
+    def _scaled(cls, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        """n × 1 or n × 2."""
+        x = (self._scaled(values.astype(np.float64, copy=False)) - self.mean) / self.scale
+        missing = np.isnan(x)
+        x = np.where(missing, 0, np.clip(x, -_FURTHEST, _FURTHEST))
+        return np.column_stack([x, missing] if self.marks_missing else [x])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The column's, and one for missing values."""
+        return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Mean and deviation, which give the value in the table."""
+        standardised = f"standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
+        return (standardised, _MISSING)[: 1 + self.marks_missing]
+
+    def __str__(self) -> str:
+        gaps = ", missing values marked" if self.marks_missing else ""
+        about = f"standardised (mean {self.mean:.4g}, deviation {self.scale:.4g})"
+        return f"{self.name}: {self.kind}, {about}{gaps}"
+
+
+@dataclass(frozen=True)
+class LogNumber(Number):
+    """sign(x) log(1 + |x|) as a number: for sizes, counts and prices, of which few are far above the others."""
+
+    kind: ClassVar[str] = "log"
+
+    @classmethod
+    def _scaled(cls, x: np.ndarray) -> np.ndarray:
+        return np.sign(x) * np.log1p(np.abs(x))
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Of logarithms."""
+        first, *rest = super().feature_units
+        return (f"log(1 + x), {first}", *rest)
+
+
+def is_skewed(values: np.ndarray) -> bool:
+    """Whether the logarithm of numbers says more: none is below 0, and a few are far above the others."""
+    there = values[~np.isnan(values)]
+    if len(there) < _MANY or there.min() < 0:
+        return False
+    skewness = [float((((x - x.mean()) / (x.std() or 1)) ** 3).mean()) for x in (there, np.log1p(there))]
+    return skewness[0] > _SKEWED and abs(skewness[1]) < skewness[0] / 2
+
+
+@dataclass(frozen=True)
+class Date(Number):
+    """Days since 1970 as a number."""
+
+    kind: ClassVar[str] = "date"
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """Read days since 1970."""
+        if is_text(type_):
+            return (notation or DateNotation(column)).sql(column)
+        if type_ == "DATE" or type_.startswith("TIMESTAMP"):
+            return f"epoch({column}::DATE) / 86400"
+        raise TypeError
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Of days."""
+        first, *rest = super().feature_units
+        return (f"days since 1970, {first}", *rest)
+
+
+@dataclass(frozen=True)
+class Flag(Column):
+    """1 for yes, 0 for no; a second number marks missing values where there were any."""
+
+    kind: ClassVar[str] = "flag"
+    marks_missing: bool
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """Read 1 or 0."""
+        if is_list(type_):
+            raise TypeError
+        if type_.startswith(_NUMERIC):
+            return f"CASE WHEN {column} IN (0, 1) THEN {column}::DOUBLE END"
+        return f"CASE WHEN lower({column}) IN {texts(*YES)} THEN 1.0 WHEN lower({column}) IN {texts(*NO)} THEN 0.0 END::DOUBLE".replace(
+            f"lower({column})", f"lower({plain_text(f'{column}::VARCHAR')})"
+        )
+
+    @classmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """Whether values are missing."""
+        return cls(name, bool(np.isnan(values).any()))
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        """n × 1 or n × 2."""
+        values = values.astype(np.float64, copy=False)
+        parts = [np.nan_to_num(values), np.isnan(values)]
+        return np.column_stack(parts[: 1 + self.marks_missing])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The column's, and one for missing values."""
+        return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Yes or no."""
+        return ("1 for yes, 0 for no", _MISSING)[: 1 + self.marks_missing]
+
+    def __str__(self) -> str:
+        return f"{self.name}: yes or no{', missing values marked' if self.marks_missing else ''}"
+
+
+def alike(values: np.ndarray) -> np.ndarray:
+    """Texts in one way of writing: 2 for 2.0 and true for True, where all of them are such."""
+    distinct = {value for value in values if value is not None}
+    if distinct and all(value.removeprefix("-").partition(".")[0].isdigit() for value in distinct):
+        whole = {value: value.partition(".")[0] for value in distinct}
+        if all(value.partition(".")[2].strip("0") == "" for value in distinct):
+            return np.array([whole.get(value) for value in values], object)
+    if distinct and {value.lower() for value in distinct} <= {"true", "false"}:
+        return np.array([None if value is None else value.lower() for value in values], object)
+    return values
+
+
+@dataclass(frozen=True)
+class Category(Column):
+    """One number per value, 1 where the node has it (one-hot)."""
+
+    kind: ClassVar[str] = "category"
+    values: tuple[str, ...]
+    others: int = 0  # rarer values, which become zeros
+
+    @classmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """The commonest values, by number of nodes."""
+        counted = Counter(value for value in alike(values) if value is not None)
+        commonest = sorted(counted, key=lambda value: (-counted[value], value))[:MOST_CATEGORIES]
+        return cls(name, tuple(sorted(commonest)), len(counted) - len(commonest))
+
+    def encode(self, values: np.ndarray) -> sparse.csr_array:
+        """n × (number of values)."""
+        place = {value: at for at, value in enumerate(self.values)}
+        # Either way of writing: another table may have other values in the column.
+        found = [
+            place.get(one, place.get(other, -1)) for one, other in zip(alike(values), values, strict=True)
+        ]
+        return _one_hot(np.array(found, np.int64), len(self.values))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """column=value."""
+        return tuple(f"{self.name}={value}" for value in self.values)
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Whether the node has the value."""
+        return ("1 where it has this value",) * len(self.values)
+
+    def __str__(self) -> str:
+        rarer = f", {self.others:,} rarer ones left out" if self.others else ""
+        return f"{self.name}: category, one-hot ({len(self.values):,} values{rarer})"
+
+
+def _one_hot(columns: np.ndarray, width: int) -> sparse.csr_array:
+    known = columns >= 0
+    indptr = np.concatenate([[0], np.cumsum(known)])
+    return sparse.csr_array((np.ones(known.sum()), columns[known], indptr), shape=(len(columns), width))
+
+
+@dataclass(frozen=True)
+class Text(Column):
+    """TF-IDF of words: (1 + log count) · idf, rows of length 1."""
+
+    kind: ClassVar[str] = "text"
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+
+    @classmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """The commonest words, without those of a single text or of more than half of them."""
+        there = [value for value in values if value is not None]
+        many = len(there) >= _MANY
+        vectorizer = cls._new(max_features=MOST_WORDS, min_df=2 if many else 1, max_df=0.5 if many else 1.0)
+        try:
+            vectorizer.fit(there)
+        except ValueError:  # no word is left: names, codes, or nothing but stop words
+            return cls(name, (), ())
+        words = vectorizer.get_feature_names_out().tolist()
+        return cls(name, tuple(words), tuple(float(value) for value in vectorizer.idf_))
+
+    @classmethod
+    def _new(cls, **settings: Any) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        return TfidfVectorizer(sublinear_tf=True, **settings)
+
+    @cached_property
+    def _vectorizer(self) -> Any:
+        vectorizer = self._new(vocabulary=list(self.words))
+        vectorizer.idf_ = np.array(self.idf)
+        return vectorizer
+
+    def encode(self, values: np.ndarray) -> sparse.csr_array:
+        """n × (number of words)."""
+        empty = "" if self.kind == "text" else ()
+        return sparse.csr_array(self._vectorizer.transform([empty if one is None else one for one in values]))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """column: word."""
+        return tuple(f"{self.name}: {word}" for word in self.words)
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """Not how often a word occurs."""
+        return ("TF-IDF, in rows of length 1",) * len(self.words)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind}, TF-IDF of {len(self.words):,} word{'s' * (len(self.words) != 1)}"
+
+
+def _tokens(values: Iterable[Any]) -> list[str]:
+    return [str(value) for value in values if value is not None]
+
+
+@dataclass(frozen=True)
+class Tokens(Text):
+    """A list of tokens in each cell, of any length: TF-IDF of tokens."""
+
+    kind: ClassVar[str] = "tokens"
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """Read a list of texts."""
+        if not is_list(type_):
+            raise TypeError
+        return f"{column}::VARCHAR[]"
+
+    @classmethod
+    def _new(cls, **settings: Any) -> Any:
+        return super()._new(analyzer=_tokens, **settings)
+
+
+@dataclass(frozen=True)
+class Vector(Column):
+    """A list of numbers in each cell, each standardised as if it were a column of its own."""
+
+    kind: ClassVar[str] = "vector"
+    furthest: ClassVar[float] = _FURTHEST
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @classmethod
+    def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
+        """Read a list of numbers."""
+        if not is_list(type_) and type_ != '"NULL"':
+            raise TypeError
+        return f"TRY_CAST({column} AS DOUBLE[])"
+
+    @classmethod
+    def learn(cls, name: str, values: np.ndarray) -> Self:
+        """Mean and standard deviation at every place."""
+        x = _matrix(name, values)
+        there = x[~np.isnan(x).any(axis=1)]
+        if not len(there):
+            return cls(name, (), ())
+        mean, scale = there.mean(axis=0), there.std(axis=0)
+        scale = np.where(scale > _SAME * abs(mean), scale, 1)
+        return cls(name, tuple(mean.tolist()), tuple(scale.tolist()))
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        """n × (length of the lists)."""
+        x = (_matrix(self.name, values, len(self.mean)) - np.array(self.mean)) / np.array(self.scale)
+        return np.clip(np.nan_to_num(x), -_FURTHEST, _FURTHEST)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """column[place]."""
+        return tuple(f"{self.name}[{at}]" for at in range(len(self.mean)))
+
+    @property
+    def feature_units(self) -> tuple[str, ...]:
+        """As of a number at every place."""
+        pairs = zip(self.mean, self.scale, strict=True)
+        return tuple(f"standardised: mean {mean:.4g}, deviation {scale:.4g}" for mean, scale in pairs)
+
+    def __str__(self) -> str:
+        return f"{self.name}: vectors of {len(self.mean):,} numbers, standardised"
+
+
+def _matrix(name: str, values: np.ndarray, width: int | None = None) -> np.ndarray:
+    """Lists of numbers as n × width, rows of NaN where there is none; all must have one length."""
+    there = [at for at, value in enumerate(values) if value is not None]
+    width = width if width is not None or not there else len(values[there[0]])
+    other = next((at for at in there if len(values[at]) != width), None)
+    if other is not None or (there and not width):
+        has = (
+            f"value {other} from 0: {len(values[other])} numbers where others have {width}"
+            if other is not None
+            else "its lists are empty"
+        )
+        raise InputError(
+            f"column {name!r}, {has}. Give all lists one length, or leave the column out of features.",
+            "shape" if other is not None else "too-few",
+            column=name,
+        )
+    x = np.full((len(values), width or 0), np.nan)
+    for at in there:
+        x[at] = np.ma.filled(values[at], np.nan) if isinstance(values[at], np.ma.MaskedArray) else values[at]
+    return np.where((np.abs(x) <= LARGEST).all(axis=1, keepdims=True), x, np.nan)
+
+
+KINDS: dict[str, type[Column]] = {
+    kind.kind: kind for kind in (Number, LogNumber, Flag, Date, Category, Text, Tokens, Vector)
+}

@@ -1,0 +1,352 @@
+"""How people write numbers and dates (1.234,50 €, 31.12.2024), as DuckDB expressions that read them.
+
+A column of text is looked at once (:class:`Look`). What is found is stored, and other tables are read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kernode.config import Config
+from kernode.errors import InputError, bad_setting
+from kernode.io.tables.source import first, BLANKS, Table
+
+MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
+LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation
+YES, NO = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
+# Missing values as pandas, R and spreadsheets write them.
+MISSING = (
+    "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "",
+    "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!",
+)  # fmt: skip
+_FEW = 3  # values like 1.073: fewer may have three decimals by chance
+
+_BLANK = r"[ \t\x{a0}\x{2009}\x{202f}]"
+_APOSTROPHE = r"['\x{2019}]"
+_SIGN = r"[+\x{2212}-]"
+_UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
+_POWER = "(?:[eE][+-]?[0-9]+)?"
+_INNER = r"[0-9.,'\x{2019} \t\x{a0}\x{2009}\x{202f}]"
+_VALUE = (
+    f"^({_SIGN}?){_BLANK}*({_UNIT}?){_BLANK}*({_SIGN}?){_BLANK}*"
+    f"([0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER}){_BLANK}*({_UNIT}?)$"
+)
+_DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
+_YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
+_FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
+
+
+def text(value: str) -> str:
+    """A value as SQL text."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def texts(*values: str) -> str:
+    """Values as a list for SQL's IN."""
+    return f"({', '.join(map(text, values))})"
+
+
+def trimmed(column: str) -> str:
+    """SQL: a text without blanks around it."""
+    return f"trim({column}, {text(BLANKS)})"
+
+
+def plain_text(column: str) -> str:
+    """SQL: a text without blanks around it, NULL where it is missing."""
+    return f"CASE WHEN lower({trimmed(column)}) IN {texts(*MISSING)} THEN NULL ELSE {trimmed(column)} END"
+
+
+def _body(decimal: str, group: str = ",.") -> str:
+    """Digits with a decimal sign, and marks between thousands: blanks, apostrophes, or what ``group`` has."""
+    marks = [_BLANK, _APOSTROPHE, *(f"[{mark}]" for mark in group if mark != decimal)]
+    grouped = "|".join(f"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+" for mark in marks)
+    after = r"(?:\.[0-9]*)?" if decimal == "." else "(?:,[0-9]+)?"
+    return f"(?:[0-9]+|{grouped})?{after}{_POWER}"
+
+
+def _parts(column: str) -> str:
+    """SQL: sign, unit and digits of a number as people write it, in a row ``p``."""
+    names = "['s', 'before', 'inner', 'body', 'after']"
+    return f"regexp_extract({column}, {text(_VALUE)}, {names})"
+
+
+@dataclass(frozen=True)
+class Notation(Config):
+    """How the values of a column are written."""
+
+    column: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is how programs write."""
+        raise NotImplementedError
+
+    def sql(self, column: str) -> str:
+        """SQL that reads a text: DOUBLE, NULL where it does not fit."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NumberNotation(Notation):
+    """The decimal sign, what stands between thousands, and a currency or percent sign."""
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is how programs write."""
+        return (self.decimal, self.thousands, self.unit) == (".", "", "")
+
+    def sql(self, column: str) -> str:
+        """Digits with a decimal point, cast."""
+        p = _parts(plain_text(column))
+        digits = f"regexp_replace({p}.body, {text(f'{_BLANK}|{_APOSTROPHE}')}, '', 'g')"
+        digits = f"replace(replace({digits}, '{'.' if self.decimal == ',' else ','}', ''), ',', '.')"
+        sign = f"replace({p}.s || {p}.inner, '\u2212', '-')"
+        units = ("%",) if self.unit == "%" else ("", self.unit.lower())
+        # 1,234.50 can be nothing else, though the first table had no such mark.
+        both = f"{p}.body LIKE '%.%' AND {p}.body LIKE '%,%' AND regexp_full_match({p}.body, {text(_body(self.decimal))})"
+        fits = f"(regexp_full_match({p}.body, {text(_body(self.decimal, self.thousands))}) OR ({both}))"
+        of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
+        return f"CASE WHEN {p}.body <> '' AND {fits} AND {of_unit} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+
+    def __str__(self) -> str:
+        parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
+        between = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
+        parts += [f"{between[self.thousands]} between thousands"] if self.thousands else []
+        parts += [self.unit] if self.unit else []
+        return f"{self.column}: numbers with {' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))}"
+
+
+@dataclass(frozen=True)
+class DateNotation(Notation):
+    """Whether the day comes first (dmy), the month (mdy) or the year (ymd, which is always read)."""
+
+    order: str = "ymd"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is how programs write."""
+        return self.order == "ymd"
+
+    def sql(self, column: str) -> str:
+        """Days since 1970."""
+        written = plain_text(column)
+        part = lambda pattern, at: f"regexp_extract({written}, {text(pattern)}, {at})"  # noqa: E731
+        date = lambda pattern, *at: " || '-' || ".join(part(pattern, one) for one in at)  # noqa: E731
+        found = [f"TRY_CAST({date(_YEAR_FIRST, 1, 2, 3)} AS DATE)"]
+        if self.order != "ymd":
+            month, day = (3, 1) if self.order == "dmy" else (1, 3)
+            found.append(f"TRY_CAST({date(_DATE, 4, month, day)} AS DATE)")
+        return f"epoch(coalesce({', '.join(found)})) / 86400"
+
+    def __str__(self) -> str:
+        return f"{self.column}: dates with the {_FIRST[self.order]} first"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the values of a column of text read: counts, and examples as they are written."""
+
+    there: int  # values that are not missing
+    distinct: int
+    words: float  # on average
+    size: int  # bytes
+    point: int  # numbers with a decimal point, or none
+    comma: int
+    numbers: int  # in either reading
+    only_point: int  # numbers with a decimal point, and in no other way
+    only_comma: int
+    signed: int  # numbers that have a point or a comma
+    doubtful: int  # that mean one number with a decimal point and another with a comma
+    small: int  # whole numbers up to 999
+    marks: tuple[str, ...]  # between thousands: what can stand there
+    units: tuple[str, ...]
+    flags: int
+    whole: int  # integers, also written 2.0
+    fractions: int  # numbers with decimals that are not 0
+    year_first: int  # dates
+    dated: int  # dates with the year last
+    day_first: int  # of them, those that can only have the day first
+    month_first: int
+    dotted: bool
+    doubtful_number: str | None
+    doubtful_date: str | None
+    first_date: str | None
+    first_point: str | None
+    first_comma: str | None
+
+    @classmethod
+    def of(cls, table: Table, column: str) -> Look:
+        """Look at a column of text, in one query."""
+        number = f"p.body <> '' AND regexp_full_match(p.body, {text(_body('.'))})"
+        comma = f"p.body <> '' AND regexp_full_match(p.body, {text(_body(','))})"
+        matches = lambda what, pattern: f"regexp_matches({what}, {text(pattern)})"  # noqa: E731
+        date = lambda at: f"TRY_CAST(regexp_extract(x, {text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
+        counts = {
+            "there": "count(x)", "distinct": "count(DISTINCT x)",
+            "words": r"coalesce(avg(len(string_split_regex(x, '\s+'))), 0)", "size": "coalesce(sum(strlen(x)), 0)",
+            "point": "count_if(point)", "comma": "count_if(comma)", "numbers": "count_if(point OR comma)",
+            "only_point": "count_if(point AND NOT comma)", "only_comma": "count_if(comma AND NOT point)",
+            "signed": "count_if((point OR comma) AND signed)",
+            "doubtful": "count_if(point AND comma AND signed)",
+            "small": "count_if(regexp_full_match(p.body, '[0-9]{1,3}'))",
+            "marks": f"list_filter(['.', ',', ' ', ''''], lambda m: list_contains(list(DISTINCT CASE "
+                     f"WHEN NOT (point OR comma) THEN '' WHEN {matches('p.body', _BLANK)} THEN ' ' "
+                     f"WHEN {matches('p.body', _APOSTROPHE)} THEN '''' WHEN p.body LIKE '%.%,%' THEN '.' "
+                     f"WHEN p.body LIKE '%,%.%' THEN ',' WHEN comma AND NOT point AND p.body NOT LIKE '%,%' "
+                     f"AND p.body LIKE '%.%' THEN '.' WHEN point AND NOT comma AND p.body NOT LIKE '%.%' "
+                     f"AND p.body LIKE '%,%' THEN ',' ELSE '' END), m))",
+            "units": "list(DISTINCT replace(lower(p.before || p.after), 'kr.', 'kr')) FILTER (point OR comma)",
+            "flags": f"count_if(lower(x) IN {texts(*YES, *NO)})",
+            "whole": r"count_if(regexp_full_match(x, '-?[0-9]+(\.0+)?'))",
+            "fractions": r"count_if((point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-'))",
+            "year_first": f"count_if({matches('x', _YEAR_FIRST)})",
+            "dated": "count_if(d1 IS NOT NULL)",
+            "day_first": "count_if(d1 > 12 AND d2 <= 12)", "month_first": "count_if(d2 > 12 AND d1 <= 12)",
+            "dotted": f"coalesce(bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL), false)",
+            "doubtful_number": "first(x) FILTER (point AND comma AND signed)",
+            "doubtful_date": "first(x) FILTER (d1 <= 12 AND d2 <= 12)",
+            "first_date": "first(x) FILTER (d1 IS NOT NULL)",
+            "first_point": "first(x) FILTER (point AND NOT comma)",
+            "first_comma": "first(x) FILTER (comma AND NOT point)",
+        }  # fmt: skip
+        sql = f"""
+            WITH texts AS (SELECT {plain_text(table.sql(column))} AS x FROM {table.view}),
+            parts AS (SELECT x, {_parts("x")} AS p, {date(1)} AS d1, {date(3)} AS d2 FROM texts),
+            looks AS (SELECT *, {number} AS point, {comma} AS comma, p.body SIMILAR TO '.*[.,].*' AS signed FROM parts)
+            SELECT {", ".join(counts.values())} FROM looks"""
+        row = first(table.con.execute(sql))
+        values = dict(zip(counts, row, strict=True))
+        return cls(**values | {name: tuple(sorted(values[name] or ())) for name in ("marks", "units")})
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal sign that the column itself shows; None where it shows none."""
+        if bool(self.only_point) == bool(self.only_comma):
+            return None
+        return "." if self.only_point else ","
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether half of the signs show it: one slip says little about the others."""
+        return 2 * (self.only_point + self.only_comma) >= self.signed
+
+    @property
+    def order(self) -> str | None:
+        """The order of dates that the column itself shows."""
+        if bool(self.day_first) == bool(self.month_first):
+            return None
+        return "dmy" if self.day_first else "mdy"
+
+
+@dataclass(frozen=True)
+class Clues:
+    """What else tells how a table's numbers and dates are written."""
+
+    decimal: str | None = None  # what the user says
+    dates: str | None = None
+    looks: Mapping[str, Look] = field(default_factory=dict)  # columns of text that hold no ids
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ",", "."):
+            raise bad_setting("decimal", "a comma or a point", self.decimal)
+        if self.dates not in (None, "dmy", "mdy"):
+            raise bad_setting("dates", "dmy or mdy", self.dates)
+
+
+def number_notation(
+    table: Table, name: str, look: Look, clues: Clues, *, sure: bool
+) -> NumberNotation | None:
+    """How a column of numbers is written; None where it holds other text. ``sure``: it is to hold numbers."""
+    if not look.numbers or (not sure and look.numbers < MOSTLY * look.there):
+        return None
+    decimal = _decimal(table, name, look, clues)
+    fitting = look.point if decimal == "." else look.comma
+    if not sure and fitting < MOSTLY * look.there:
+        if clues.decimal:
+            example = look.first_point if decimal == "," else look.first_comma
+            raise _conflict(
+                table, name, f"has values like {example}, which the decimal sign {decimal!r} does not fit", "decimal"
+            )
+        signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
+        raise _conflict(table, name, signs)
+    signs = sorted({*look.units} - {""})
+    if len(signs) > 1 or {*look.units} == {"", "%"}:
+        shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
+        raise _conflict(table, name, f"has numbers with {shown}")
+    other = "," if decimal == "." else "."
+    marks = [mark for mark in look.marks if mark != decimal]
+    if other not in marks and look.doubtful and not (look.decimal == decimal and look.is_sure):
+        marks = [other, *marks] if f"{look.doubtful_number}".count(other) else marks
+    unit = signs[0].upper() if signs and len(signs[0]) == 3 else "".join(signs)
+    return NumberNotation(name, decimal, marks[0] if marks else "", unit)
+
+
+def _conflict(table: Table, name: str, what: str, setting: str | None = None) -> InputError:
+    sentence = f"{table.name}: column {name!r} {what}. Write them alike, or leave the column out of features."
+    if setting:
+        return InputError(sentence, "setting", setting=setting, column=name)
+    return InputError(sentence, "conflict", column=name)
+
+
+def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
+    """The decimal sign: as the user says, as most values show, as the table's other columns have it."""
+    if said := clues.decimal:
+        # A column in which nothing is written as the user says can be about another country.
+        fits = look.only_point + look.doubtful if said == "." else look.only_comma + look.doubtful
+        return said if look.decimal is None or fits else look.decimal
+    if look.decimal and look.is_sure:
+        return look.decimal
+    if not look.doubtful:
+        return "." if look.point >= look.comma else ","
+    seen = {
+        one.decimal for one in clues.looks.values() if one.numbers >= MOSTLY * one.there and one.is_sure
+    } - {None}
+    found = seen.pop() if len(seen) == 1 else "," if not seen and table.delimiter == ";" else None
+    commas = "," in (look.doubtful_number or "")
+    # As programs write. Files with points between thousands have no commas between cells.
+    if found is None and not commas:
+        thousands = look.doubtful >= _FEW and look.doubtful + look.small == look.point
+        found = "." if look.decimal == "." or table.delimiter == "," or not thousands else None
+    if found and look.decimal in (None, found):
+        return found
+    raise InputError(
+        f"{table.name}: in column {name!r} the {'comma' if commas else 'point'} of {look.doubtful_number} may stand "
+        "before decimals or between thousands. Say which sign stands before decimals, a comma or a point.",
+        "ambiguous",
+        setting="decimal",
+        column=name,
+    )
+
+
+def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bool) -> DateNotation | None:
+    """How a column of dates is written; None where it holds other text."""
+    if not sure and (not look.there or look.dated + look.year_first < MOSTLY * look.there):
+        return None
+    if not look.dated:
+        return DateNotation(name)
+    if clues.dates:
+        wrong = look.month_first if clues.dates == "dmy" else look.day_first
+        if not sure and look.dated - wrong + look.year_first < MOSTLY * look.there:
+            raise _conflict(table, name, f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} does not fit", "dates")
+        return DateNotation(name, clues.dates)
+    if look.order and 2 * (look.day_first + look.month_first) >= look.dated:
+        return DateNotation(name, look.order)
+    if look.day_first and look.month_first:
+        for order, wrong in (("dmy", look.month_first), ("mdy", look.day_first)):
+            if look.dated - wrong >= MOSTLY * look.there and 2 * wrong < look.day_first + look.month_first:
+                return DateNotation(name, order)
+        raise _conflict(table, name, "has dates with the day first and dates with the month first")
+    if look.dotted and look.order in (None, "dmy"):  # points are not used with the month first
+        return DateNotation(name, "dmy")
+    raise InputError(
+        f"{table.name}: in column {name!r} dates like {look.doubtful_date} may have the day or the month first. "
+        "Say which order it is: dmy or mdy.",
+        "ambiguous",
+        setting="dates",
+        column=name,
+    )
