@@ -84,7 +84,7 @@ def test_utf_8_is_utf_8_by_any_name(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
-@pytest.mark.parametrize("comment", ["", "# " + "ä" * 70_000 + "\n"])
+@pytest.mark.parametrize("comment", ["", "# " + "anä" * 25_000 + "\n"])
 def test_a_header_is_read_to_its_end(tmp_path, encoding, comment):
     names = [f"{at} {'anü' * 700}" for at in range(40)]
     text = f"{comment}id,{','.join(names)}\n" + "".join(f"n{at}{',7' * 39},{at}\n" for at in range(3))
