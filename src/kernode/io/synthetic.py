@@ -7,16 +7,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import torch
 
 from kernode.compute.chunks import chunks, row_chunks
+from kernode.compute.draws import Draws
 from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
 
-_STEP = 0x9E3779B97F4A7C15
-_MULTIPLY_1 = 0xBF58476D1CE4E5B9
-_MULTIPLY_2 = 0x94D049BB133111EB
-_MASK = 2**64 - 1
 _LANES = 0x0000FFFF0000FFFF  # the lower 16 bits of either half
 
 
@@ -26,14 +24,8 @@ def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
     >>> random_words(7, 2000, 0, 6)[3:].tolist() == random_words(7, 2000, 3, 6).tolist()
     True
     """
-    x = np.arange(start, stop, dtype=np.uint64)
-    x *= np.uint64(_STEP)
-    x += np.uint64(_key(seed, stream))
-    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
-        x ^= x >> np.uint64(shift)
-        x *= np.uint64(factor)
-    x ^= x >> np.uint64(31)
-    return x
+    words = Draws(torch.tensor([seed])).words(stream, torch.arange(start, stop))
+    return words[:, 0].numpy().view(np.uint64)
 
 
 def below(words: np.ndarray, bounds: np.ndarray | int) -> np.ndarray:
@@ -53,16 +45,6 @@ def bell(words: np.ndarray) -> np.ndarray:
 def permutation(seed: int, stream: int, n: int) -> np.ndarray:
     """The numbers 0 … n−1 in random order: int64."""
     return np.argsort(random_words(seed, stream, 0, n), kind="stable")
-
-
-def _key(seed: int, stream: int) -> int:
-    return _mix((_mix((seed + _STEP) & _MASK) + stream) & _MASK)
-
-
-def _mix(x: int) -> int:
-    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
-        x = ((x ^ (x >> shift)) * factor) & _MASK
-    return x ^ (x >> 31)
 
 
 _PLACES, _RANKS, _EDGES, _CENTRES, _NOISE = range(1, 6)  # streams of random words
@@ -118,7 +100,7 @@ class BlockModel:
             # So many and not one more: then it does not matter in which portions they are drawn.
             pairs = self._pairs(drawn, drawn + lacking)
             drawn += lacking
-            later = np.union1d(later, pairs[~_among(pairs, first)])
+            later = np.union1d(later, pairs[~is_among(pairs, first)])
         edges = np.concatenate([first, later])
         edges.sort()
         return edges
@@ -137,19 +119,14 @@ class BlockModel:
         """Draws number start to stop as low · n + high, or −1 for a loop."""
         words = random_words(self.seed, _EDGES, 2 * start, 2 * stop)
         total = self.reach[-1]
-        one = self._place(below(words[0::2], total))
-        own = np.searchsorted(self.classes, one, side="right")
+        place = np.searchsorted(self.reach, below(words[0::2], total), side="right") - 1
+        own = np.searchsorted(self.classes, place, side="right")
         low, high = self.reach[self.classes[own - 1]], self.reach[self.classes[own]]
         # `below` leaves the lower 11 bits of a word alone, and 2048 is 2¹¹.
         inside = (words[1::2] & np.uint64(2047)).astype(np.int64) < self.inside
-        other = self._place(
-            np.where(inside, low, 0) + below(words[1::2], np.where(inside, high - low, total))
-        )
-        one, other = self.nodes[one], self.nodes[other]
+        second = np.where(inside, low, 0) + below(words[1::2], np.where(inside, high - low, total))
+        one, other = self.nodes[place], self.nodes[np.searchsorted(self.reach, second, side="right") - 1]
         return np.where(one == other, -1, np.minimum(one, other) * len(self.nodes) + np.maximum(one, other))
-
-    def _place(self, position: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.reach, position, side="right") - 1
 
 
 def class_affinity(degree: int) -> float:
@@ -192,12 +169,11 @@ def draw_features(labels: np.ndarray, classes: int, width: int, seed: int) -> np
     return features
 
 
-def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Which keys are among others."""
-    at = np.searchsorted(ascending, keys)
-    found = at < len(ascending)
-    found[found] = ascending[at[found]] == keys[found]
-    return found
+def is_among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Whether each key is among others."""
+    if not len(ascending):
+        return np.zeros(len(keys), bool)
+    return ascending.take(np.searchsorted(ascending, keys), mode="clip") == keys
 
 
 _PREFIX = "synthetic"
@@ -219,17 +195,13 @@ class Synthetic:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._require("nodes", 2, MAX_NODES)
+        n = self.nodes if isinstance(self.nodes, int) else 0
         # Up to half of all pairs can be drawn one by one; beyond that most draws would be repeats.
-        self._require("degree", 1, self.nodes // 2)
-        self._require("classes", 1, self.nodes)
-        self._require("features", 1, 2**31)
-        self._require("seed", 0, 2**63 - 1)
-
-    def _require(self, name: str, least: int, most: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise bad_setting(name, f"an integer from {least:,} to {most:,} in a synthetic graph", value)
+        bounds = {"nodes": (2, MAX_NODES), "degree": (1, n // 2), "classes": (1, n), "features": (1, 2**31)}
+        for name, (least, most) in (bounds | {"seed": (0, 2**63 - 1)}).items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise bad_setting(name, f"an integer from {least:,} to {most:,} in a synthetic graph", value)
 
     @classmethod
     def parse(cls, name: str) -> Synthetic:
@@ -241,7 +213,8 @@ class Synthetic:
             known = [field.name for field in fields(cls)]
             if key not in known or key in values:
                 raise bad_setting("data", f"a name with any of {', '.join(known)}, each once", name)
-            values[key] = _number(number)
+            digits = number.replace("_", "")
+            values[key] = int(digits) if digits.isascii() and digits.isdecimal() else number
         return cls(**values)
 
     @property
@@ -276,8 +249,3 @@ def is_synthetic(name: str) -> bool:
     (True, True, False)
     """
     return name.partition(":")[0].lower() == _PREFIX
-
-
-def _number(text: str) -> int | str:
-    digits = text.replace("_", "")
-    return int(digits) if digits.isascii() and digits.isdecimal() else text
