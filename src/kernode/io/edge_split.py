@@ -15,6 +15,7 @@ from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
 from kernode.graph.adjacency import from_upper
 from kernode.graph.edits import with_edges
+from kernode.io.node_split import seeded
 from kernode.io.synthetic import is_among
 
 _PARTS = ("validation", "validation_negatives", "test", "test_negatives")
@@ -71,14 +72,11 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     >>> split_edges(load_graph("cora"), seed=0)
     EdgeSplit(4,488 training, 263 validation, 527 test edges; 263 validation, 527 test negatives)
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise bad_setting("seed", "an integer ≥ 0", seed)
+    random = seeded(seed)
     n_validation, n_test = _counts(graph, validation=validation, test=test)
     held_out = n_validation + n_test
     upper = sparse.triu(graph.adjacency, format="coo")  # every edge once, u < v, in the order of (u, v)
     edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
-    # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
-    random = np.random.Generator(np.random.PCG64(int(seed)))
     order = random.permutation(len(edges))
     negatives = draw_non_edges(graph, edges, held_out, random)
     kept = order[held_out:]
@@ -155,12 +153,11 @@ def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.rando
     n = graph.n_nodes
     available = n * (n - 1) // 2 - len(edges)
     if available < count:
-        raise InputError(
+        sentence = (
             f"The graph '{graph.name}' has {available:,} pairs without an edge, and the split needs "
-            f"{count:,} of them as negatives. Lower validation or test.",
-            "too-few",
-            setting="test",
+            f"{count:,} of them as negatives. Lower validation or test."
         )
+        raise InputError(sentence, "too-few", setting="test")
     first = np.cumsum(n - np.arange(n, dtype=np.int64)) - n  # the rank of (u, u + 1), for each u
     edge_ranks = first[edges[:, 0]] + edges[:, 1] - edges[:, 0] - 1  # ascending, as the edges are
     drawn = random.choice(available, size=count, replace=False)

@@ -171,10 +171,9 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
     if x.layout == torch.strided:
         features = x.numpy()
     else:
-        csr = x.to_sparse_csr()
-        index = torch.int32 if max(*x.shape, csr.values().numel()) < 2**31 else torch.int64
-        parts = [csr.values(), csr.col_indices().to(index), csr.crow_indices().to(index)]
-        features = sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(x.shape))
+        coo = x.to_sparse_coo().coalesce()
+        row, column = coo.indices().int().numpy()
+        features = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
     graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, labels, weights=weights, name=name)
     return replace(graph, notes=(*notes, *graph.notes))
 

@@ -205,10 +205,8 @@ def _read_benchmark(archive: Archive) -> Graph:
         raise InputError(sentence, "missing", setting="features")
     adjacency = _benchmark_csr(archive, "adj")
     features = archive.read("attr_matrix") if dense else _benchmark_csr(archive, "attr")
-    try:
+    with complete(path):
         return from_scipy(adjacency, features, archive.read("labels"), name=path.stem)
-    except InputError as error:
-        raise InputError(f"{path}: {error}", error.code, **error.fields) from error
 
 
 def _benchmark_csr(archive: Archive, what: str) -> sparse.csr_array:
