@@ -66,9 +66,8 @@ class DataSet:
 
 
 def _entry(values: dict[str, Any]) -> DataSet:
-    return DataSet(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    )
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return DataSet(**values)
 
 
 _FACTS = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text("utf-8"))
