@@ -36,11 +36,8 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     how = missing if graph is None else _converter(graph)
     if isinstance(graph, str | tuple):
         how = "graph, split = kernode.load(name)"
-    raise InputError(
-        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}.",
-        "missing" if graph is None else "setting",
-        setting="graph",
-    )
+    sentence = f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}."
+    raise InputError(sentence, "missing" if graph is None else "setting", setting="graph")
 
 
 def is_foreign_graph(thing: Any) -> bool:
@@ -100,11 +97,10 @@ def from_networkx(
             nodes[str(attribute)] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types, or too large
             nodes[str(attribute)] = pa.array([None if value is None else str(value) for value in values])
-    source, target, weights = zip(*graph.edges(data=weight), strict=True) if graph.edges else ((), (), ())
-    edges: dict[str, Any] = {
-        "source": pa.array([str(node) for node in source], pa.string()),
-        "target": pa.array([str(node) for node in target], pa.string()),
-    }
+    ends = [(str(u), str(v)) for u, v in graph.edges()]
+    columns = (("source", 0), ("target", 1))
+    edges: dict[str, Any] = {name: pa.array([pair[i] for pair in ends], pa.string()) for name, i in columns}
+    weights = [values.get(weight) for _, _, values in graph.edges(data=True)]
     if any(value is not None for value in weights):
         edges["weight"] = pa.array(["1" if value is None else str(value) for value in weights])
     name = str(graph.name or "networkx").lower().replace(" ", "_").replace("'s", "")
@@ -142,18 +138,15 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
     whole = all(isinstance(getattr(data, part, None), torch.Tensor) for part in ("x", "edge_index"))
     if not whole or isinstance(data, torch.utils.data.Dataset):
-        one = (
-            "a Data of PyTorch Geometric with x and edge_index, such as dataset[0] or hetero.to_homogeneous()"
-        )
+        one = "a Data of PyTorch Geometric with x and edge_index: dataset[0], hetero.to_homogeneous()"
         raise bad_setting("data", one, type(data).__name__)
     y = getattr(data, "y", None)
     if y is not None and y.dim() > 1 and y.shape[-1] > 1:
-        raise InputError(
+        sentence = (
             f"y has {y.shape[-1]} columns, and a node has one class here. Set data.y to one of them, "
-            "or to data.y.argmax(dim=1) where each row has a single 1.",
-            "shape",
-            setting="y",
+            "or to data.y.argmax(dim=1) where each row has a single 1."
         )
+        raise InputError(sentence, "shape", setting="y")
     weights, attributes = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
     notes: tuple[str, ...] = ()
     if attributes is not None:

@@ -121,7 +121,7 @@ def decode(name: str, files: Mapping[str, bytes], source: str) -> Graph:
     rows = sparse.vstack([load("allx"), load("tx")], format="coo")
     classes = np.vstack([load("ally"), load("ty")])
     n = int(test_nodes.max()) + 1
-    node = np.concatenate([np.arange(rows.shape[0] - len(test_nodes)), test_nodes])
+    node = np.concatenate([np.arange(rows.shape[0] - len(test_nodes)), test_nodes]).astype(np.int32)
 
     features = sparse.csr_array((rows.data, (node[rows.row], rows.col)), shape=(n, rows.shape[1]))
     labels = np.full(n, -1, dtype=np.int64)

@@ -70,7 +70,7 @@ def _entry(values: dict[str, Any]) -> DataSet:
     return DataSet(**values)
 
 
-_FACTS = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text("utf-8"))
+_FACTS = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text(encoding="utf-8"))
 DIGESTS: dict[str, str] = _FACTS["sha256"]  # of Planetoid's raw files
 _BY_NAME = {values["name"]: _entry(values) for values in _FACTS["datasets"]}
 _MADE: dict[str, Callable[[], Graph]] = {}  # by name: functions that make a graph

@@ -11,7 +11,7 @@ from scipy import sparse
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io import load_graph
-from kernode.io.registry import datasets, identify, is_registered
+from kernode.io.registry import DataSet, datasets, identify, is_registered
 from kernode.io.store import Store, is_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 
@@ -56,15 +56,10 @@ class GraphSizes:
         )
 
     @classmethod
-    def of_synthetic(cls, spec: Synthetic) -> GraphSizes:
-        """Return the sizes that a synthetic graph's name states."""
-        return cls(
-            name=spec.name,
-            nodes=spec.nodes,
-            entries=2 * spec.edges,
-            features=spec.features,
-            classes=spec.classes,
-        )
+    def stated(cls, source: Synthetic | DataSet | Store, entries: int, **more: Any) -> GraphSizes:
+        """Return the sizes that a synthetic name, a data set or a store states about itself."""
+        sizes = {name: getattr(source, name) for name in ("name", "nodes", "features", "classes")}
+        return cls(**sizes, entries=entries, **more)
 
     def share(self, processes: int) -> GraphSizes:
         """What one of several processes has of it, as far as they have alike."""
@@ -106,30 +101,17 @@ def look_up(data: str) -> GraphSizes:
     10000000
     """
     if is_synthetic(data):
-        return GraphSizes.of_synthetic(Synthetic.parse(data))
+        spec = Synthetic.parse(data)
+        return GraphSizes.stated(spec, 2 * spec.edges)
     if is_store(data) and not is_registered(data):
         store = Store.open(data)
         known = identify(store)
-        filled = sum(part.feature_entries or 0 for part in store.parts)
-        return GraphSizes(
-            name=store.name,
-            known_as=known.name if known else "",
-            nodes=store.nodes,
-            entries=store.entries,
-            features=store.features,
-            filled=filled if store.sparse_features else None,
-            feature_bytes=np.dtype(store.dtype).itemsize,
-            classes=store.classes,
-        )
+        filled = sum(part.feature_entries or 0 for part in store.parts) if store.sparse_features else None
+        size = np.dtype(store.dtype).itemsize
+        name = known.name if known else ""
+        return GraphSizes.stated(store, store.entries, known_as=name, filled=filled, feature_bytes=size)
     for entry in datasets():
         if entry.name == data.lower() and not entry.available:
-            return GraphSizes(
-                name=entry.name,
-                known_as=entry.name,
-                nodes=entry.nodes,
-                entries=2 * entry.edges,
-                features=entry.features,
-                filled=_WORDS * entry.nodes,
-                classes=entry.classes,
-            )
+            filled = _WORDS * entry.nodes
+            return GraphSizes.stated(entry, 2 * entry.edges, known_as=entry.name, filled=filled)
     return GraphSizes.of(load_graph(data))

@@ -15,8 +15,6 @@ from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
 
-_LANES = 0x0000FFFF0000FFFF  # the lower 16 bits of either half
-
 
 def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
     """64 random bits for each index from start to stop: uint64.
@@ -37,7 +35,8 @@ def below(words: np.ndarray, bounds: np.ndarray | int) -> np.ndarray:
 
 def bell(words: np.ndarray) -> np.ndarray:
     """Integers of mean 0 and variance (2³² − 1) / 3, nearly normal: sums of a word's four 16-bit numbers."""
-    pairs = (words & np.uint64(_LANES)) + ((words >> np.uint64(16)) & np.uint64(_LANES))
+    lanes = np.uint64(0x0000FFFF0000FFFF)  # the lower 16 bits of either half
+    pairs = (words & lanes) + ((words >> np.uint64(16)) & lanes)
     sums = pairs + (pairs >> np.uint64(32))
     return sums.astype(np.uint32).astype(np.int32) - np.int32(2 * (2**16 - 1))
 
@@ -49,42 +48,24 @@ def permutation(seed: int, stream: int, n: int) -> np.ndarray:
 
 _PLACES, _RANKS, _EDGES, _CENTRES, _NOISE = range(1, 6)  # streams of random words
 
-# The r-th of the nodes is drawn in proportion to (r + 10)^(−1/2), which makes degrees a power law with
-# exponent 3. Without the 10 the largest degree would be half the square root of n times the mean.
-_HUBS = 10.0
-
 _DRAWS = 2**18  # pairs at a time
-_UNIT = 2**15  # a feature of 1, in integers
 
 
-@dataclass(frozen=True)
 class BlockModel:
     """The nodes side by side, class by class, each as wide as it is likely to be drawn.
 
-    - ``inside``: how likely an edge's second end is drawn from the class of its first, in 2048ths.
-    - ``nodes``: the node at each place, n.
-    - ``classes``: the place where each class begins, c + 1.
-    - ``reach``: the position where each place begins, n + 1.
+    Classes and weights are dealt out at random, so that a node's index says nothing about either.
     """
 
-    seed: int
-    inside: int
-    nodes: np.ndarray
-    classes: np.ndarray
-    reach: np.ndarray
-
-    @classmethod
-    def of(cls, n: int, classes: int, degree: int, seed: int) -> BlockModel:
-        """Deal classes and weights out at random, so that a node's index says nothing about either."""
-        ranks = permutation(seed, _RANKS, n)
-        widths = (2.0**20 / np.sqrt(ranks + _HUBS)).astype(np.int64)
-        return cls(
-            seed,
-            int(2048 * class_affinity(degree)),
-            permutation(seed, _PLACES, n),
-            class_bounds(n, classes),
-            np.append(0, np.cumsum(widths)),
-        )
+    def __init__(self, n: int, classes: int, degree: int, seed: int) -> None:
+        self.seed = seed
+        self.inside = int(2048 * class_affinity(degree))  # in 2048ths
+        self.nodes = permutation(seed, _PLACES, n)  # the node at each place, n
+        self.classes = class_bounds(n, classes)  # the place where each class begins, c + 1
+        # The r-th of the nodes is drawn in proportion to (r + 10)^(−1/2), which makes degrees a power law
+        # with exponent 3. Without the 10 the largest degree would be half of √n times the mean.
+        widths = (2.0**20 / np.sqrt(permutation(seed, _RANKS, n) + 10.0)).astype(np.int64)
+        self.reach = np.append(0, np.cumsum(widths))  # the position where each place begins, n + 1
 
     def labels(self) -> np.ndarray:
         """Every node's class: n."""
@@ -161,11 +142,11 @@ def draw_features(labels: np.ndarray, classes: int, width: int, seed: int) -> np
     centres = ((drawn * int(1024 * distance)) >> 10).astype(np.int32).reshape(classes, width)
     features = np.empty((len(labels), width), np.float32)
     for rows in row_chunks(features):
-        noise = bell(random_words(seed, _NOISE, rows.start * width, rows.stop * width))
-        values = noise.reshape(-1, width)
+        words = random_words(seed, _NOISE, rows.start * width, rows.stop * width)
+        values = bell(words).reshape(-1, width)
         values += centres[labels[rows]]
         features[rows] = values  # exact, below 2²⁴
-        features[rows] *= np.float32(1 / _UNIT)
+        features[rows] *= np.float32(2.0**-15)
     return features
 
 
@@ -174,9 +155,6 @@ def is_among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     if not len(ascending):
         return np.zeros(len(keys), bool)
     return ascending.take(np.searchsorted(ascending, keys), mode="clip") == keys
-
-
-_PREFIX = "synthetic"
 
 
 @dataclass(frozen=True)
@@ -226,7 +204,7 @@ class Synthetic:
     def name(self) -> str:
         """The name with all settings, in one order."""
         settings = ",".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
-        return f"{_PREFIX}:{settings}"
+        return f"synthetic:{settings}"
 
     def graph(self) -> Graph:
         """Make the graph: the same bits each time and everywhere.
@@ -235,7 +213,7 @@ class Synthetic:
         Graph('synthetic:nodes=100,degree=10,classes=8,features=64,seed=0':
               100 nodes, 500 edges, 64 features, 8 classes)
         """
-        model = BlockModel.of(self.nodes, self.classes, self.degree, self.seed)
+        model = BlockModel(self.nodes, self.classes, self.degree, self.seed)
         adjacency = from_keys(model.edges(self.edges), self.nodes)
         labels = model.labels()
         features = draw_features(labels, self.classes, self.features, self.seed)
@@ -248,4 +226,4 @@ def is_synthetic(name: str) -> bool:
     >>> is_synthetic("synthetic"), is_synthetic("synthetic:nodes=1"), is_synthetic("cora")
     (True, True, False)
     """
-    return name.partition(":")[0].lower() == _PREFIX
+    return name.partition(":")[0].lower() == "synthetic"
