@@ -99,6 +99,8 @@ def _read_lists(path: Path, graph: Graph) -> dict[str, np.ndarray]:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise missing(path) from error
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder. Give a file.", "wrong-file", setting="split") from None
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, "cannot be read as JSON") from error
     if not isinstance(content, dict):
