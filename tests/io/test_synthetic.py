@@ -126,7 +126,7 @@ def test_a_graph_is_as_large_as_its_name_says(spec):
 
 @given(specs(), st.sampled_from([1, 7, 2**18]))
 def test_edges_are_the_first_different_pairs_that_are_drawn(spec, portion):
-    model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
+    model = BlockModel(spec.nodes, spec.classes, spec.degree, spec.seed)
     before, synthetic._DRAWS = synthetic._DRAWS, portion
     try:
         edges = model.edges(spec.edges)
@@ -148,7 +148,7 @@ def test_edges_are_the_first_different_pairs_that_are_drawn(spec, portion):
 @given(specs(most=30))
 def test_a_draw_is_what_its_words_say(spec):
     """One draw after the other, with Python's integers and a walk along the places."""
-    model = BlockModel.of(spec.nodes, spec.classes, spec.degree, spec.seed)
+    model = BlockModel(spec.nodes, spec.classes, spec.degree, spec.seed)
     words = synthetic.random_words(spec.seed, synthetic._EDGES, 0, 40).tolist()
     widths = np.diff(model.reach).tolist()
     labels = model.labels()

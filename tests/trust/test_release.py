@@ -68,7 +68,7 @@ def test_wheel_and_sdist_hold_what_is_tracked_and_no_path_of_this_machine(tmp_pa
     )
     assert checked.returncode == 0, checked.stdout
     held = build_release.content(wheel)
-    for name in ("py.typed", "io/cora.npz", "viz/explorer/static/index.html"):
+    for name in ("py.typed", "io/cora.npz", "io/datasets.toml", "viz/explorer/static/index.html"):
         assert f"kernode/{name}" in held
     # A file that is missing, and one that nobody tracks, would be found.
     assert build_release.faults(sdist, wheel, files | {"src/kernode/new.py"}) == [

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
-from kernode.io.fetch import fetch as _fetch
 from kernode.io.fetch import read_fetched
 from kernode.io.node_split import Split, check_split, random_split, split_nodes
 from kernode.io.npz import read_npz, write_npz
@@ -71,33 +70,21 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
         return data
     if not isinstance(data, str | os.PathLike):
         raise bad_setting("data", "a data set's name, a file's path or a Graph", type(data).__name__)
-    if isinstance(data, str) and is_synthetic(data):
-        return Synthetic.parse(data).graph()
-    if _is_path(data):
-        return _read_path(Path(data))
-    if (graph := made(os.fspath(data))) is not None:
-        return graph
-    entry = find(os.fspath(data))
-    if not entry.is_here:
-        _fetch(entry.name)
-    return read_fetched(entry)
-
-
-def _is_path(data: str | os.PathLike[str]) -> bool:
-    named = isinstance(data, str) and Path(data).suffix == "" and Path(data).name == data
-    return not named or (not is_registered(os.fspath(data)) and is_store(data))
-
-
-def _read_path(path: Path) -> Graph:
+    name, path = os.fspath(data), Path(data)
+    if isinstance(data, str) and is_synthetic(name):
+        return Synthetic.parse(name).graph()
+    is_name = isinstance(data, str) and not path.suffix and path.name == name
+    if is_name and (is_registered(name) or not is_store(path)):
+        graph = made(name)
+        return read_fetched(find(name)) if graph is None else graph
     if is_table(path) and not is_store(path):
         return read_table(path)
     if path.is_dir():
         return Store.open(path).whole()
-    if path.suffix.lower() != ".npz":
-        raise InputError(
-            f"{path} is neither an .npz graph, a table of edges ({', '.join(SUFFIXES)}) nor a store. "
-            "Convert it, or build the graph with Graph.from_edges.",
-            "wrong-file",
-            path=str(path),
-        )
-    return read_npz(path)
+    if path.suffix.lower() == ".npz":
+        return read_npz(path)
+    sentence = (
+        f"{path} is neither an .npz graph, a table of edges ({', '.join(SUFFIXES)}) nor a store. "
+        "Convert it, or build the graph with Graph.from_edges."
+    )
+    raise InputError(sentence, "wrong-file", path=str(path))

@@ -22,7 +22,7 @@ from kernode.storage import damaged, missing, writing_whole
 def checked_csr(
     path: Path, what: str, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any
 ) -> sparse.csr_array:
-    """Build a CSR matrix from its parts, or say that the file is damaged.
+    """Build a CSR matrix, with 32-bit indices where they fit, or say that the file is damaged.
 
     >>> parts = np.ones(1), np.array([7]), np.array([0, 1])
     >>> checked_csr(Path("x.npz"), "adj", *parts, shape=(1, 3))
@@ -31,35 +31,24 @@ def checked_csr(
     """
     try:
         rows, columns = (int(size) for size in shape)
-        _require_kind("indices", indices, "iu")
-        _require_kind("indptr", indptr, "iu")
-        _require_kind("values", values, "fiub")
-        _require_pointers(indptr, len(indices))
-        parts = (values, _signed(indices), _signed(indptr))
+        for part, array in {"indices": indices, "indptr": indptr, "values": values}.items():
+            if array.ndim != 1 or array.dtype.kind not in ("fiub" if part == "values" else "iu"):
+                raise ValueError(f"{part} are {array.dtype} of shape {array.shape}")
+        # scipy checks pointers only if the last one is above 0, and would follow [0, 500, 0] out of its
+        # memory. As int64 a pointer beyond 2⁶³ turns negative, and is caught too.
+        steps = np.diff(indptr.astype(np.int64), prepend=0, append=len(indices))
+        if indptr[:1].any() or steps.min() < 0 or steps[-1]:
+            raise ValueError("indptr must rise from 0 to the number of entries")
+        if len(indices) and not (indices.min() >= 0 and indices.max() < columns):
+            raise ValueError(f"indices must be from 0 to {columns - 1}")
+        index = np.int32 if max(columns, len(indices)) < 2**31 else np.int64
+        parts = (values, indices.astype(index, copy=False), indptr.astype(index, copy=False))
         matrix = sparse.csr_array(parts, shape=(rows, columns))
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise damaged(path, f"holds '{what}', which is not a valid CSR matrix ({reason})") from error
     return matrix
-
-
-def _require_kind(part: str, array: np.ndarray, kinds: str) -> None:
-    if array.ndim != 1 or array.dtype.kind not in kinds:
-        raise ValueError(f"{part} are {array.dtype} of shape {array.shape}")
-
-
-def _signed(integers: np.ndarray) -> np.ndarray:
-    """As scipy takes them: an unsigned one beyond 2⁶³ turns negative, and is found."""
-    return integers if integers.dtype in (np.int32, np.int64) else integers.astype(np.int64)
-
-
-def _require_pointers(indptr: np.ndarray, entries: int) -> None:
-    # scipy looks at the pointers only if the last one is above 0, and would follow [0, 500, 0] out of
-    # its memory. As int64 a pointer beyond 2⁶³ turns negative, and is caught here too.
-    steps = np.diff(np.append(np.append(0, indptr.astype(np.int64)), entries))
-    if indptr[:1].any() or steps.min() < 0 or steps[-1]:
-        raise ValueError("indptr must rise from 0 to the number of entries")
 
 
 # What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
@@ -70,7 +59,7 @@ _DAMAGED = (
 )
 
 _PIECE = 2**22  # bytes that are read at a time
-_DEFLATED_MOST = 1032  # bytes that one byte of DEFLATE can stand for
+_LARGEST_RATIO = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one byte can stand for
 
 MAP_FROM = 64 * 2**20  # bytes of an array, stored as it is, that is left in the file and mapped
 
@@ -78,10 +67,6 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip entry: how long the name and
 _ZIP64 = struct.Struct("<HHQQ")  # the extra field that zipfile adds: number, length, two sizes
 _PADDING = struct.Struct("<HHH")  # an extra field as zipalign writes it: number, length, alignment
 _ALIGNMENT = 64  # bytes, as numpy aligns the content of an .npy file
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 class Archive:
@@ -95,61 +80,47 @@ class Archive:
     def read(self, name: str) -> np.ndarray:
         """Read or map one array; Python objects are refused unopened."""
         try:
-            entry = self._zipped.getinfo(f"{name}.npy")
-            _require_possible(entry)
-            if entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
-                return self._map(entry)
-            with self._zipped.open(entry) as content:
-                shape, _, dtype = _read_header(content, entry.file_size)
-                self._require_room(name, math.prod(shape) * dtype.itemsize)
-            with self._zipped.open(entry) as content:
-                array = np.lib.format.read_array(content, allow_pickle=False)
-                _compare_crc(content)
-            return array
+            return self._read(self._zipped.getinfo(f"{name}.npy"))
         except FileError:
             raise
         except _DAMAGED as error:
             what = f"holds the array '{name}', which is damaged or holds Python objects, never unpickled"
             raise damaged(self.path, what, "Write it again with plain arrays") from error
 
-    def _require_room(self, name: str, size: int) -> None:
-        """Raise where an array that was compressed unfolds to more than there is memory."""
+    def _read(self, entry: zipfile.ZipInfo) -> np.ndarray:
+        # An entry that claims to unfold to more than its bytes can is a bomb, or damaged.
+        if entry.file_size > _LARGEST_RATIO.get(entry.compress_type, 0) * entry.compress_size:
+            raise ValueError("it cannot unfold to what it promises")
+        with self._zipped.open(entry) as content:
+            shape, fortran, dtype = read_header(content, entry.file_size)
+            start, size = content.tell(), math.prod(shape) * dtype.itemsize
+            if stored := entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
+                _compare_crc(content)
+        if stored:
+            with self.path.open("rb") as file:
+                file.seek(entry.header_offset)
+                start += entry.header_offset + _LOCAL_HEADER.size
+                start += sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size)))
+            return np.memmap(self.path, dtype, "r", start, shape, order="F" if fortran else "C")
         if size > MAP_FROM and size > (free := free_bytes()):
             raise FileError(
-                f"{self.path}: the array '{name}' takes {readable(size)} of memory, and {readable(free)} are "
-                "free. Write it uncompressed, so that it can stay in the file, or use a larger machine.",
+                f"{self.path}: the array '{entry.filename}' takes {readable(size)} of memory, and "
+                f"{readable(free)} are free. Write it uncompressed, so that it can stay in the file.",
                 "too-large",
                 need=size,
                 free=free,
             )
-
-    def _map(self, entry: zipfile.ZipInfo) -> np.ndarray:
         with self._zipped.open(entry) as content:
-            shape, fortran, dtype = _read_header(content, entry.file_size)
-            start = content.tell()
+            array = np.lib.format.read_array(content, allow_pickle=False)
             _compare_crc(content)
-        with self.path.open("rb") as file:
-            file.seek(entry.header_offset)
-            name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-        offset = entry.header_offset + _LOCAL_HEADER.size + name + extra + start
-        return np.memmap(self.path, dtype, "r", offset, shape, order="F" if fortran else "C")
+        return array
 
 
-def _require_possible(entry: zipfile.ZipInfo) -> None:
-    """Raise where an entry says that it unfolds to more than its bytes can: then it is a bomb, or damaged."""
-    most = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _DEFLATED_MOST}.get(entry.compress_type)
-    if most is None:
-        raise ValueError("it is compressed in a way that numpy does not write")
-    if entry.file_size > most * entry.compress_size:
-        raise ValueError("it cannot unfold to what it promises")
-
-
-def _read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+def read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, order and type of an array in so many bytes, before memory is taken for what they promise."""
-    read_header = _HEADERS.get(np.lib.format.read_magic(content))
-    if read_header is None:
+    if np.lib.format.read_magic(content) != (1, 0):
         raise ValueError("it is in a version of the format that only tables of named columns need")
-    shape, fortran, dtype = read_header(content)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(content)
     # Of a type without bytes any number fits, and each costs memory as soon as it is looked at.
     if dtype.hasobject or not dtype.itemsize or min(shape, default=0) < 0:
         raise ValueError("it holds Python objects, or nothing")
@@ -191,14 +162,9 @@ def write_archive(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
             entry.create_system = 3  # Unix, wherever it is written
             entry.external_attr = 0o644 << 16
             zip64 = array.nbytes > 2**30
-            if array.nbytes > MAP_FROM:
-                header = _LOCAL_HEADER.size + len(entry.filename) + zip64 * _ZIP64.size
-                entry.extra = _padding(file.tell() + header)
+            if array.nbytes > MAP_FROM:  # padded, so that it begins at a multiple of the alignment
+                header = _LOCAL_HEADER.size + len(entry.filename) + zip64 * _ZIP64.size + _PADDING.size
+                length = -(file.tell() + header) % _ALIGNMENT
+                entry.extra = _PADDING.pack(0xD935, 2 + length, _ALIGNMENT) + bytes(length)
             with zipped.open(entry, "w", force_zip64=zip64) as content:
                 np.lib.format.write_array(content, array, allow_pickle=False)
-
-
-def _padding(at: int) -> bytes:
-    """An extra field so long that what would have begun ``at`` begins at a multiple of the alignment."""
-    length = -(at + _PADDING.size) % _ALIGNMENT
-    return _PADDING.pack(0xD935, 2 + length, _ALIGNMENT) + bytes(length)

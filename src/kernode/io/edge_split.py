@@ -15,6 +15,8 @@ from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
 from kernode.graph.adjacency import from_upper
 from kernode.graph.edits import with_edges
+from kernode.io.node_split import seeded
+from kernode.io.synthetic import is_among
 
 _PARTS = ("validation", "validation_negatives", "test", "test_negatives")
 
@@ -42,19 +44,21 @@ class EdgeSplit:
 
     def __post_init__(self) -> None:
         for part in _PARTS:
-            pairs = np.sort(_checked_pairs(getattr(self, part), self.graph.n_nodes, part), axis=1)
-            pairs = positions(pairs)
+            pairs = positions(np.sort(_checked_pairs(getattr(self, part), self.graph.n_nodes, part), axis=1))
             pairs.setflags(write=False)
             object.__setattr__(self, part, pairs)
-        _require_held_out(self)
+            _refuse(pairs[pairs[:, 0] == pairs[:, 1]], f"split.{part}", "joins a node with itself. Drop it.")
+            known = pairs[is_edge(self.graph.adjacency, pairs)]
+            _refuse(known, f"split.{part}", "is an edge of the training graph. Remove it from one of them.")
+        together = np.concatenate([getattr(self, part) for part in _PARTS])
+        distinct, counts = np.unique(together, axis=0, return_counts=True)
+        _refuse(distinct[counts > 1], "split", "is held out more than once. Keep it in one part, once.")
 
     def __repr__(self) -> str:
-        validation, validation_negatives, test, test_negatives = (
-            f"{len(getattr(self, part)):,}" for part in _PARTS
-        )
         return (
-            f"EdgeSplit({self.graph.n_edges:,} training, {validation} validation, {test} test edges; "
-            f"{validation_negatives} validation, {test_negatives} test negatives)"
+            f"EdgeSplit({self.graph.n_edges:,} training, {len(self.validation):,} validation, "
+            f"{len(self.test):,} test edges; {len(self.validation_negatives):,} validation, "
+            f"{len(self.test_negatives):,} test negatives)"
         )
 
 
@@ -68,18 +72,17 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     >>> split_edges(load_graph("cora"), seed=0)
     EdgeSplit(4,488 training, 263 validation, 527 test edges; 263 validation, 527 test negatives)
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise bad_setting("seed", "an integer ≥ 0", seed)
-    n_validation, n_test = _counts(graph, validation, test)
+    random = seeded(seed)
+    n_validation, n_test = _counts(graph, validation=validation, test=test)
     held_out = n_validation + n_test
-    edges, weights = _undirected_edges(graph.adjacency)
-    # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
-    random = np.random.Generator(np.random.PCG64(int(seed)))
+    upper = sparse.triu(graph.adjacency, format="coo")  # every edge once, u < v, in the order of (u, v)
+    edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
     order = random.permutation(len(edges))
     negatives = draw_non_edges(graph, edges, held_out, random)
     kept = order[held_out:]
+    training = sparse.csr_array((upper.data[kept], tuple(edges[kept].T)), shape=upper.shape)
     return EdgeSplit(
-        graph=with_edges(graph, _adjacency(edges[kept], weights[kept], graph.n_nodes)),
+        graph=with_edges(graph, from_upper(training)),
         validation=edges[order[:n_validation]],
         validation_negatives=negatives[:n_validation],
         test=edges[order[n_validation:held_out]],
@@ -98,12 +101,7 @@ def is_edge(adjacency: sparse.csr_array, pairs: Any) -> np.ndarray:
     source, target = _checked_pairs(pairs, n, "pairs").T
     rows, columns = adjacency.nonzero()
     # stable: linear where the keys come sorted, as those of a Graph do
-    keys = np.sort(rows.astype(np.int64) * n + columns, kind="stable")
-    wanted = source * n + target
-    at = np.searchsorted(keys, wanted)
-    found = at < len(keys)
-    found[found] = keys[at[found]] == wanted[found]
-    return found
+    return is_among(source * n + target, np.sort(rows.astype(np.int64) * n + columns, kind="stable"))
 
 
 def _checked_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
@@ -111,29 +109,12 @@ def _checked_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        got = f"{pairs.dtype} of shape {pairs.shape}"
-        raise bad_setting(what, "an m × 2 array of node indices", got)
+        raise bad_setting(what, "an m × 2 array of node indices", f"{pairs.dtype} of shape {pairs.shape}")
     outside = pairs[(pairs < 0) | (pairs >= n)]
     if outside.size:
-        raise InputError(
-            f"{what}: node {outside[0]} is not in the graph; nodes run from 0 to {n - 1}.",
-            "unknown",
-            what="node",
-            name=int(outside[0]),
-        )
+        sentence = f"{what}: node {outside[0]} is not in the graph; nodes run from 0 to {n - 1}."
+        raise InputError(sentence, "unknown", what="node", name=int(outside[0]))
     return pairs.astype(np.int64)
-
-
-def _require_held_out(split: EdgeSplit) -> None:
-    for part in _PARTS:
-        pairs = getattr(split, part)
-        _refuse(pairs[pairs[:, 0] == pairs[:, 1]], f"split.{part}", "joins a node with itself. Drop it.")
-        known = pairs[is_edge(split.graph.adjacency, pairs)]
-        _refuse(known, f"split.{part}", "is an edge of the training graph. Remove it from one of them.")
-    pairs, counts = np.unique(
-        np.concatenate([getattr(split, part) for part in _PARTS]), axis=0, return_counts=True
-    )
-    _refuse(pairs[counts > 1], "split", "is held out more than once. Keep it in one part, once.")
 
 
 def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
@@ -141,8 +122,8 @@ def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
         raise InputError(f"{where}: the pair ({pairs[0, 0]}, {pairs[0, 1]}) {why}", "conflict")
 
 
-def _counts(graph: Graph, validation: float, test: float) -> tuple[int, int]:
-    fractions = {"validation": validation, "test": test}
+def _counts(graph: Graph, **fractions: float) -> list[int]:
+    """How many edges each part holds out."""
     for part, value in fractions.items():
         if not isinstance(value, Real) or not 0 < value < 1:
             raise bad_setting(part, "a fraction between 0 and 1, both excluded", value)
@@ -150,29 +131,16 @@ def _counts(graph: Graph, validation: float, test: float) -> tuple[int, int]:
     exact = {part: Fraction(str(float(value))) for part, value in fractions.items()}
     if sum(exact.values()) >= 1:
         must_be = "together with test less than 1, to leave edges for training"
-        raise bad_setting("validation", must_be, validation)
+        raise bad_setting("validation", must_be, fractions["validation"])
     m = graph.n_edges
-    counts = {part: math.floor(share * m) for part, share in exact.items()}
-    for part, count in counts.items():
-        if count == 0:
-            raise InputError(
+    for part, share in exact.items():
+        if share * m < 1:
+            sentence = (
                 f"The graph '{graph.name}' has {m:,} edges, and {part}={fractions[part]} of them is not one. "
-                f"Raise {part}, or use a graph with at least {math.ceil(1 / exact[part]):,} edges.",
-                "too-few",
-                setting=part,
+                f"Raise {part}, or use a graph with at least {math.ceil(1 / share):,} edges."
             )
-    return counts["validation"], counts["test"]
-
-
-def _undirected_edges(adjacency: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Every edge once, u < v, in the order of (u, v): m × 2, and its m weights."""
-    both = adjacency.tocoo()
-    once = both.row < both.col
-    return np.column_stack([both.row[once], both.col[once]]).astype(np.int64), both.data[once]
-
-
-def _adjacency(edges: np.ndarray, weights: np.ndarray, n: int) -> sparse.csr_array:
-    return from_upper(sparse.csr_array((weights, (edges[:, 0], edges[:, 1])), shape=(n, n)))
+            raise InputError(sentence, "too-few", setting=part)
+    return [math.floor(share * m) for share in exact.values()]
 
 
 def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
@@ -185,12 +153,11 @@ def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.rando
     n = graph.n_nodes
     available = n * (n - 1) // 2 - len(edges)
     if available < count:
-        raise InputError(
+        sentence = (
             f"The graph '{graph.name}' has {available:,} pairs without an edge, and the split needs "
-            f"{count:,} of them as negatives. Lower validation or test.",
-            "too-few",
-            setting="test",
+            f"{count:,} of them as negatives. Lower validation or test."
         )
+        raise InputError(sentence, "too-few", setting="test")
     first = np.cumsum(n - np.arange(n, dtype=np.int64)) - n  # the rank of (u, u + 1), for each u
     edge_ranks = first[edges[:, 0]] + edges[:, 1] - edges[:, 0] - 1  # ascending, as the edges are
     drawn = random.choice(available, size=count, replace=False)

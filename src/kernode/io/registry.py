@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +40,7 @@ class DataSet:
     fastgcn: Sizes
     paper_fastgcn: Sizes
     jk: Sizes
-    paper_jk: Sizes | None
+    paper_jk: Sizes | None = None
     fingerprint: str  # of the graph, so that another one of the same name is not taken for it
     packaged: bool = False
     available: bool = False  # in the package or in the cache; set by datasets()
@@ -64,77 +65,14 @@ class DataSet:
             return False
 
 
-# Planetoid numbers the classes. Cora's names were matched through LINQS's file, node by node. For the
-# other two no file with names was at hand to match, so the numbers stay.
-_ENTRIES = (
-    DataSet(
-        name="cora",
-        title="Cora",
-        origin="McCallum et al. 2000, LINQS (Sen et al. 2008), Planetoid's order (Yang et al. 2016)",
-        nodes=2_708,
-        edges=5_278,
-        paper_edges=5_429,
-        self_loops=0,
-        features=1_433,
-        class_names=(
-            "Theory",
-            "Reinforcement_Learning",
-            "Genetic_Algorithms",
-            "Neural_Networks",
-            "Probabilistic_Methods",
-            "Case_Based",
-            "Rule_Learning",
-        ),
-        unlabelled=0,
-        public_training=140,
-        before_test=1_708,
-        fastgcn=(1_208, 500, 1_000),
-        paper_fastgcn=(1_208, 500, 1_000),
-        jk=(1_624, 542, 542),
-        paper_jk=(1_624, 542, 542),
-        fingerprint="08a688831a328941d4562409d8ddcea53ad348ec21e4bdaeab4e2db577beeccb",
-        packaged=True,
-    ),
-    DataSet(
-        name="citeseer",
-        title="Citeseer",
-        origin="Giles et al. 1998, LINQS (Sen et al. 2008), Planetoid's files (Yang et al. 2016)",
-        nodes=3_327,
-        edges=4_552,
-        paper_edges=4_732,
-        self_loops=124,
-        features=3_703,
-        class_names=("0", "1", "2", "3", "4", "5"),
-        unlabelled=15,
-        public_training=120,
-        before_test=2_312,
-        fastgcn=(1_812, 500, 1_000),
-        paper_fastgcn=(1_827, 500, 1_000),  # counts the 15 nodes without label
-        jk=(1_988, 662, 662),
-        paper_jk=(1_997, 665, 665),  # these too
-        fingerprint="a235f1365fed04604e0fd714d5a6f6d176fa832f59039a3ac35b84ef1a44461d",
-    ),
-    DataSet(
-        name="pubmed",
-        title="Pubmed",
-        origin="LINQS (Sen et al. 2008), Planetoid's files (Yang et al. 2016)",
-        nodes=19_717,
-        edges=44_324,
-        paper_edges=44_338,
-        self_loops=3,
-        features=500,
-        class_names=("0", "1", "2"),
-        unlabelled=0,
-        public_training=60,
-        before_test=18_717,
-        fastgcn=(18_217, 500, 1_000),
-        paper_fastgcn=(18_217, 500, 1_000),
-        jk=(11_831, 3_943, 3_943),
-        paper_jk=None,
-        fingerprint="bf77ad6dd776ec243118a2a3a54709984aa7e5c56f9c258fa75e32480e5c01e7",
-    ),
-)
-_BY_NAME = {entry.name: entry for entry in _ENTRIES}
+def _entry(values: dict[str, Any]) -> DataSet:
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return DataSet(**values)
+
+
+_FACTS = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text(encoding="utf-8"))
+DIGESTS: dict[str, str] = _FACTS["sha256"]  # of Planetoid's raw files
+_BY_NAME = {values["name"]: _entry(values) for values in _FACTS["datasets"]}
 _MADE: dict[str, Callable[[], Graph]] = {}  # by name: functions that make a graph
 
 
@@ -169,7 +107,7 @@ def datasets() -> tuple[DataSet, ...]:
     >>> [(entry.title, entry.nodes, entry.edges, entry.classes) for entry in datasets()]
     [('Cora', 2708, 5278, 7), ('Citeseer', 3327, 4552, 6), ('Pubmed', 19717, 44324, 3)]
     """
-    return tuple(replace(entry, available=entry.is_here) for entry in _ENTRIES)
+    return tuple(replace(entry, available=entry.is_here) for entry in _BY_NAME.values())
 
 
 def is_registered(name: str) -> bool:
@@ -195,13 +133,11 @@ def find(name: str) -> DataSet:
     known = [*_BY_NAME, *_MADE]
     close = difflib.get_close_matches(name.lower().partition(":")[0], [*known, "synthetic"], n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
-    raise InputError(
+    sentence = (
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10.",
-        "unknown",
-        what="data set",
-        name=name,
+        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
     )
+    raise InputError(sentence, "unknown", what="data set", name=name)
 
 
 def identify(graph: Any) -> DataSet | None:

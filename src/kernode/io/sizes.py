@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io import load_graph
-from kernode.io.registry import DataSet, find, identify, is_registered
+from kernode.io.registry import DataSet, datasets, identify, is_registered
 from kernode.io.store import Store, is_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 
@@ -36,7 +35,7 @@ class GraphSizes:
 
     @classmethod
     def of(cls, graph: Graph) -> GraphSizes:
-        """Count.
+        """Return the sizes of a graph at hand.
 
         >>> GraphSizes.of(load_graph("cora")).entries
         10556
@@ -57,44 +56,10 @@ class GraphSizes:
         )
 
     @classmethod
-    def of_synthetic(cls, spec: Synthetic) -> GraphSizes:
-        """Read them off the name."""
-        return cls(
-            name=spec.name,
-            nodes=spec.nodes,
-            entries=2 * spec.edges,
-            features=spec.features,
-            classes=spec.classes,
-        )
-
-    @classmethod
-    def of_data_set(cls, entry: DataSet) -> GraphSizes:
-        """Take what is known about a data set that has not been fetched."""
-        return cls(
-            name=entry.name,
-            known_as=entry.name,
-            nodes=entry.nodes,
-            entries=2 * entry.edges,
-            features=entry.features,
-            filled=_WORDS * entry.nodes,
-            classes=entry.classes,
-        )
-
-    @classmethod
-    def of_store(cls, store: Store) -> GraphSizes:
-        """Take what a store says about itself."""
-        entry = identify(store)
-        filled = sum(part.feature_entries or 0 for part in store.parts)
-        return cls(
-            name=store.name,
-            known_as=entry.name if entry else "",
-            nodes=store.nodes,
-            entries=store.entries,
-            features=store.features,
-            filled=filled if store.sparse_features else None,
-            feature_bytes=np.dtype(store.dtype).itemsize,
-            classes=store.classes,
-        )
+    def stated(cls, source: Synthetic | DataSet | Store, entries: int, **more: Any) -> GraphSizes:
+        """Return the sizes that a synthetic name, a data set or a store states about itself."""
+        sizes = {name: getattr(source, name) for name in ("name", "nodes", "features", "classes")}
+        return cls(**sizes, entries=entries, **more)
 
     def share(self, processes: int) -> GraphSizes:
         """What one of several processes has of it, as far as they have alike."""
@@ -136,11 +101,17 @@ def look_up(data: str) -> GraphSizes:
     10000000
     """
     if is_synthetic(data):
-        return GraphSizes.of_synthetic(Synthetic.parse(data))
+        spec = Synthetic.parse(data)
+        return GraphSizes.stated(spec, 2 * spec.edges)
     if is_store(data) and not is_registered(data):
-        return GraphSizes.of_store(Store.open(data))
-    if not Path(data).suffix and Path(data).name == data:
-        entry = find(data)
-        if not entry.is_here:
-            return GraphSizes.of_data_set(entry)
+        store = Store.open(data)
+        known = identify(store)
+        filled = sum(part.feature_entries or 0 for part in store.parts) if store.sparse_features else None
+        size = np.dtype(store.dtype).itemsize
+        name = known.name if known else ""
+        return GraphSizes.stated(store, store.entries, known_as=name, filled=filled, feature_bytes=size)
+    for entry in datasets():
+        if entry.name == data.lower() and not entry.available:
+            filled = _WORDS * entry.nodes
+            return GraphSizes.stated(entry, 2 * entry.edges, known_as=entry.name, filled=filled)
     return GraphSizes.of(load_graph(data))

@@ -13,22 +13,20 @@ import numpy as np
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.io.archive import open_archive
-from kernode.io.node_split import Split
+from kernode.io.node_split import PARTS, Split
 from kernode.io.tables import is_table
 from kernode.io.tables.read import id_sql
 from kernode.io.tables.source import IDS, Reading, choose, database, open_table
-from kernode.storage import damaged, missing
+from kernode.storage import complete, damaged, missing
 
 # What the parts are called elsewhere: PyG's train_mask, OGB's valid, and the like.
-_PARTS = {
+_WORDS = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test", "testing"),
 }
 _ENDINGS = ("_mask", "_masks", "_idx", "_index", "_indices", "_nodes", "_ids", "_set")
 _COLUMNS = ("part", "split", "set", "subset")  # usual names of a table's column of parts
-
-Columns = list[np.ndarray]  # positions of a part's nodes: one array for all seeds, or one for each
 
 
 def is_split_file(how: Any) -> bool:
@@ -56,42 +54,37 @@ def read_splits(path: str | os.PathLike[str], graph: Graph, seeds: Iterable[int]
     """Read the split of every seed: the same object for all, unless the file has masks of several columns."""
     path, seeds = Path(path), list(seeds)
     if path.suffix.lower() == ".npz":
-        parts = _of_arrays(path, graph)
+        with open_archive(path) as archive:
+            arrays = {part: archive.read(name) for part, name in _part_names(path, archive.names).items()}
     elif path.suffix.lower() == ".json":
-        parts = _of_lists(path, graph)
+        arrays = _read_lists(path, graph)
     elif is_table(path):
-        parts = _of_table(path, graph)
+        arrays = _read_parts(path, graph)
     else:
-        raise InputError(
-            f"{path} is not a split. Give an .npz or .json file, or a table such as .csv.",
-            "wrong-file",
-            path=str(path),
-        )
-    widths = {len(columns) for columns in parts.values()} - {1}
-    if not widths:
-        return [_checked(path, graph, {part: columns[0] for part, columns in parts.items()})] * len(seeds)
-    count = widths.pop()
-    if widths:
+        sentence = f"{path} is not a split. Give an .npz or .json file, or a table such as .csv."
+        raise InputError(sentence, "wrong-file", path=str(path))
+    parts = {part: _columns(path, part, array, graph) for part, array in arrays.items()}
+    count = max(len(columns) for columns in parts.values())
+    if any(len(columns) not in (1, count) for columns in parts.values()):
         raise _wrong(path, "its masks have different numbers of columns. Give all of them as many", "shape")
+    if count == 1:
+        return [_checked(path, graph, {part: columns[0] for part, columns in parts.items()})] * len(seeds)
     if max(seeds, default=0) >= count:
-        raise InputError(
+        sentence = (
             f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {max(seeds)}. "
-            "Train fewer runs, or start from a smaller seed.",
-            "too-few",
-            setting="random_state",
+            "Train fewer runs, or start from a smaller seed."
         )
+        raise InputError(sentence, "too-few", setting="random_state")
     splits = [
         _checked(path, graph, {part: columns[seed % len(columns)] for part, columns in parts.items()})
         for seed in seeds
     ]
-    for part in _PARTS:
+    for part in PARTS:
         if len({len(getattr(split, part)) for split in splits}) > 1:
-            raise _wrong(
-                path,
-                f"the {part} parts of its splits differ in size, and runs that train together need equally "
-                "many nodes. Train one at a time, with its column as the seed",
-                "shape",
+            what = (
+                f"the {part} parts of its splits differ in size. Train one at a time, its column as the seed"
             )
+            raise _wrong(path, what, "shape")
     return splits
 
 
@@ -99,13 +92,8 @@ def _wrong(path: Path, what: str, code: str = "wrong-file") -> InputError:
     return InputError(f"{path.name}: {what}.", code, path=str(path))
 
 
-def _of_arrays(path: Path, graph: Graph) -> dict[str, Columns]:
-    with open_archive(path) as archive:
-        names = _part_names(path, archive.names)
-        return {part: _columns(path, name, archive.read(name), graph) for part, name in names.items()}
-
-
-def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
+def _read_lists(path: Path, graph: Graph) -> dict[str, np.ndarray]:
+    """Read the parts of a JSON file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
@@ -116,19 +104,21 @@ def _of_lists(path: Path, graph: Graph) -> dict[str, Columns]:
         raise damaged(path, "cannot be read as JSON") from error
     if not isinstance(content, dict):
         raise _wrong(path, "it must hold an object with the lists train, validation and test")
-    lists = {part: content[name] for part, name in _part_names(path, tuple(content)).items()}
-    for part, nodes in lists.items():
+    arrays = {}
+    for part, name in _part_names(path, tuple(content)).items():
+        nodes = content[name]
         kinds = {type(node) for node in nodes} if isinstance(nodes, list) else {dict}
         if not any(kinds <= {kind} for kind in (str, int, bool)):
-            raise _wrong(path, f"{part} must be a list of names, positions or booleans, all of a kind")
+            raise _wrong(path, f"{name} must be a list of names, positions or booleans, all of a kind")
         if int in kinds and graph.lookup.has_integer_names:
             what = "its integers may be names or positions. Write names as text, or positions as .npz"
             raise _wrong(path, what, "ambiguous")
-    arrays = {part: np.array(nodes or [], None if nodes else np.int64) for part, nodes in lists.items()}
-    return {part: _columns(path, part, array, graph) for part, array in arrays.items()}
+        arrays[part] = np.array(nodes or [], None if nodes else np.int64)
+    return arrays
 
 
-def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
+def _read_parts(path: Path, graph: Graph) -> dict[str, np.ndarray]:
+    """Read the parts of a table."""
     with database() as con:
         table = open_table(con, path, "split", Reading())
         names = table.columns
@@ -146,19 +136,16 @@ def _of_table(path: Path, graph: Graph) -> dict[str, Columns]:
     parts = np.array([_part_of(word) or "" for word in words], str)
     for row, word, part in zip(rows, words, parts, strict=True):
         if word and not part:  # a gap is a node in no part
-            raise _wrong(
-                path,
-                f"row {row} has {word!r} as the part. Write train, validation or test, or leave it empty",
-                "unknown",
-            )
+            what = f"row {row} has {word!r} as the part. Write train, validation or test, or leave it empty"
+            raise _wrong(path, what, "unknown")
     if graph.node_names is None:
         try:
-            nodes = positions(nodes.astype(np.int64))
+            nodes = nodes.astype(np.int64)
         except ValueError:
             raise _wrong(path, "the graph's nodes have no names. Write integers from 0", "unknown") from None
     if "test" not in parts:
         raise _wrong(path, "no row says test. Add the nodes to test on", "missing")
-    return {part: [_find(path, part, nodes[parts == part], graph)] for part in _PARTS}
+    return {part: nodes[parts == part] for part in PARTS}
 
 
 def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
@@ -170,13 +157,12 @@ def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
             raise _wrong(path, f"it has both {found[part]} and {name}. Keep one of them", "duplicate")
         if part is not None:
             found[part] = name
-    for part in _PARTS:
+    for part in PARTS:
         if part not in found:
-            has = f"It has {', '.join(names)}" if names else "It is empty"
-            raise _wrong(
-                path, f"it has no {part} nodes. {has}. Leave the list empty if there are none", "missing"
-            )
-    return {part: found[part] for part in _PARTS}
+            has = f"It has {', '.join(names) or 'nothing'}"
+            what = f"it has no {part} nodes. {has}. Leave the list empty if there are none"
+            raise _wrong(path, what, "missing")
+    return {part: found[part] for part in PARTS}
 
 
 def _part_of(name: str) -> str | None:
@@ -188,11 +174,11 @@ def _part_of(name: str) -> str | None:
     word = name.lower().strip()
     for ending in _ENDINGS:
         word = word.removesuffix(ending)
-    return next((part for part, usual in _PARTS.items() if word in usual), None)
+    return next((part for part, usual in _WORDS.items() if word in usual), None)
 
 
-def _columns(path: Path, name: str, array: np.ndarray, graph: Graph) -> Columns:
-    """Positions of a part, in a file as positions, names, a mask of n booleans or n × k of them."""
+def _columns(path: Path, part: str, array: np.ndarray, graph: Graph) -> list[np.ndarray]:
+    """Return positions of a part given as positions, names, a mask of n booleans or n × k of them: 1 or k."""
     n = graph.n_nodes
     integers = array.dtype.kind in "iu"
     if integers and array.ndim and len(array) == n > 2 and set(np.unique(array)) <= {0, 1}:
@@ -200,37 +186,23 @@ def _columns(path: Path, name: str, array: np.ndarray, graph: Graph) -> Columns:
     if array.dtype == bool and array.ndim in (1, 2) and len(array) == n:
         return [positions(column) for column in array.reshape(n, -1).T]
     if array.dtype == bool or array.ndim != 1:
-        raise _wrong(
-            path,
-            f"{name} has the shape {array.shape}. Give a list of nodes, or a mask of {n:,} booleans, or of "
-            "several columns of them",
-            "shape",
-        )
-    return [_find(path, name, positions(array) if integers else array, graph)]
-
-
-def _find(path: Path, name: str, nodes: np.ndarray, graph: Graph) -> np.ndarray:
+        what = f"{part} has the shape {array.shape}. Give a list of nodes, or a mask of {n:,} (× k) booleans"
+        raise _wrong(path, what, "shape")
     try:
-        return graph.find(nodes if len(nodes) else positions([]))
+        return [graph.find(positions(array) if integers or not len(array) else array)]
     except InputError as error:
-        raise InputError(f"{path.name}, {name}: {error}", error.code, **error.fields) from None
+        raise InputError(f"{path.name}, {part}: {error}", error.code, **error.fields) from None
 
 
 def _checked(path: Path, graph: Graph, parts: dict[str, np.ndarray]) -> Split:
-    try:
+    with complete(path):
         split = Split(**parts)
-    except InputError as error:
-        raise InputError(f"{path.name}: {error}", error.code, **error.fields) from None
-    for part in _PARTS:
+    for part in PARTS:
         nodes = getattr(split, part)
         unknown = nodes[graph.labels[nodes] < 0]
         if len(unknown):
-            raise _wrong(
-                path,
-                f"{len(unknown):,} of {len(nodes):,} {part} nodes have no class, the first is "
-                f"{graph.lookup.name(unknown[0])}. Leave them out",
-                "missing",
-            )
+            first = f"have no class, the first is {graph.lookup.name(unknown[0])}. Leave them out"
+            raise _wrong(path, f"{len(unknown):,} of {len(nodes):,} {part} nodes {first}", "missing")
     if not len(split.train):
         raise _wrong(path, "it has no training nodes. Give at least one of each class", "too-few")
     return split

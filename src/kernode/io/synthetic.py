@@ -7,17 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import torch
 
 from kernode.compute.chunks import chunks, row_chunks
+from kernode.compute.draws import Draws
 from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
-
-_STEP = 0x9E3779B97F4A7C15
-_MULTIPLY_1 = 0xBF58476D1CE4E5B9
-_MULTIPLY_2 = 0x94D049BB133111EB
-_MASK = 2**64 - 1
-_LANES = 0x0000FFFF0000FFFF  # the lower 16 bits of either half
 
 
 def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
@@ -26,14 +22,8 @@ def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
     >>> random_words(7, 2000, 0, 6)[3:].tolist() == random_words(7, 2000, 3, 6).tolist()
     True
     """
-    x = np.arange(start, stop, dtype=np.uint64)
-    x *= np.uint64(_STEP)
-    x += np.uint64(_key(seed, stream))
-    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
-        x ^= x >> np.uint64(shift)
-        x *= np.uint64(factor)
-    x ^= x >> np.uint64(31)
-    return x
+    words = Draws(torch.tensor([seed])).words(stream, torch.arange(start, stop))
+    return words[:, 0].numpy().view(np.uint64)
 
 
 def below(words: np.ndarray, bounds: np.ndarray | int) -> np.ndarray:
@@ -45,7 +35,8 @@ def below(words: np.ndarray, bounds: np.ndarray | int) -> np.ndarray:
 
 def bell(words: np.ndarray) -> np.ndarray:
     """Integers of mean 0 and variance (2³² − 1) / 3, nearly normal: sums of a word's four 16-bit numbers."""
-    pairs = (words & np.uint64(_LANES)) + ((words >> np.uint64(16)) & np.uint64(_LANES))
+    lanes = np.uint64(0x0000FFFF0000FFFF)  # the lower 16 bits of either half
+    pairs = (words & lanes) + ((words >> np.uint64(16)) & lanes)
     sums = pairs + (pairs >> np.uint64(32))
     return sums.astype(np.uint32).astype(np.int32) - np.int32(2 * (2**16 - 1))
 
@@ -55,54 +46,26 @@ def permutation(seed: int, stream: int, n: int) -> np.ndarray:
     return np.argsort(random_words(seed, stream, 0, n), kind="stable")
 
 
-def _key(seed: int, stream: int) -> int:
-    return _mix((_mix((seed + _STEP) & _MASK) + stream) & _MASK)
-
-
-def _mix(x: int) -> int:
-    for shift, factor in ((30, _MULTIPLY_1), (27, _MULTIPLY_2)):
-        x = ((x ^ (x >> shift)) * factor) & _MASK
-    return x ^ (x >> 31)
-
-
 _PLACES, _RANKS, _EDGES, _CENTRES, _NOISE = range(1, 6)  # streams of random words
 
-# The r-th of the nodes is drawn in proportion to (r + 10)^(−1/2), which makes degrees a power law with
-# exponent 3. Without the 10 the largest degree would be half the square root of n times the mean.
-_HUBS = 10.0
-
 _DRAWS = 2**18  # pairs at a time
-_UNIT = 2**15  # a feature of 1, in integers
 
 
-@dataclass(frozen=True)
 class BlockModel:
     """The nodes side by side, class by class, each as wide as it is likely to be drawn.
 
-    - ``inside``: how likely an edge's second end is drawn from the class of its first, in 2048ths.
-    - ``nodes``: the node at each place, n.
-    - ``classes``: the place where each class begins, c + 1.
-    - ``reach``: the position where each place begins, n + 1.
+    Classes and weights are dealt out at random, so that a node's index says nothing about either.
     """
 
-    seed: int
-    inside: int
-    nodes: np.ndarray
-    classes: np.ndarray
-    reach: np.ndarray
-
-    @classmethod
-    def of(cls, n: int, classes: int, degree: int, seed: int) -> BlockModel:
-        """Deal classes and weights out at random, so that a node's index says nothing about either."""
-        ranks = permutation(seed, _RANKS, n)
-        widths = (2.0**20 / np.sqrt(ranks + _HUBS)).astype(np.int64)
-        return cls(
-            seed,
-            int(2048 * class_affinity(degree)),
-            permutation(seed, _PLACES, n),
-            class_bounds(n, classes),
-            np.append(0, np.cumsum(widths)),
-        )
+    def __init__(self, n: int, classes: int, degree: int, seed: int) -> None:
+        self.seed = seed
+        self.inside = int(2048 * class_affinity(degree))  # in 2048ths
+        self.nodes = permutation(seed, _PLACES, n)  # the node at each place, n
+        self.classes = class_bounds(n, classes)  # the place where each class begins, c + 1
+        # The r-th of the nodes is drawn in proportion to (r + 10)^(−1/2), which makes degrees a power law
+        # with exponent 3. Without the 10 the largest degree would be half of √n times the mean.
+        widths = (2.0**20 / np.sqrt(permutation(seed, _RANKS, n) + 10.0)).astype(np.int64)
+        self.reach = np.append(0, np.cumsum(widths))  # the position where each place begins, n + 1
 
     def labels(self) -> np.ndarray:
         """Every node's class: n."""
@@ -118,7 +81,7 @@ class BlockModel:
             # So many and not one more: then it does not matter in which portions they are drawn.
             pairs = self._pairs(drawn, drawn + lacking)
             drawn += lacking
-            later = np.union1d(later, pairs[~_among(pairs, first)])
+            later = np.union1d(later, pairs[~is_among(pairs, first)])
         edges = np.concatenate([first, later])
         edges.sort()
         return edges
@@ -137,19 +100,14 @@ class BlockModel:
         """Draws number start to stop as low · n + high, or −1 for a loop."""
         words = random_words(self.seed, _EDGES, 2 * start, 2 * stop)
         total = self.reach[-1]
-        one = self._place(below(words[0::2], total))
-        own = np.searchsorted(self.classes, one, side="right")
+        place = np.searchsorted(self.reach, below(words[0::2], total), side="right") - 1
+        own = np.searchsorted(self.classes, place, side="right")
         low, high = self.reach[self.classes[own - 1]], self.reach[self.classes[own]]
         # `below` leaves the lower 11 bits of a word alone, and 2048 is 2¹¹.
         inside = (words[1::2] & np.uint64(2047)).astype(np.int64) < self.inside
-        other = self._place(
-            np.where(inside, low, 0) + below(words[1::2], np.where(inside, high - low, total))
-        )
-        one, other = self.nodes[one], self.nodes[other]
+        second = np.where(inside, low, 0) + below(words[1::2], np.where(inside, high - low, total))
+        one, other = self.nodes[place], self.nodes[np.searchsorted(self.reach, second, side="right") - 1]
         return np.where(one == other, -1, np.minimum(one, other) * len(self.nodes) + np.maximum(one, other))
-
-    def _place(self, position: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.reach, position, side="right") - 1
 
 
 def class_affinity(degree: int) -> float:
@@ -184,23 +142,19 @@ def draw_features(labels: np.ndarray, classes: int, width: int, seed: int) -> np
     centres = ((drawn * int(1024 * distance)) >> 10).astype(np.int32).reshape(classes, width)
     features = np.empty((len(labels), width), np.float32)
     for rows in row_chunks(features):
-        noise = bell(random_words(seed, _NOISE, rows.start * width, rows.stop * width))
-        values = noise.reshape(-1, width)
+        words = random_words(seed, _NOISE, rows.start * width, rows.stop * width)
+        values = bell(words).reshape(-1, width)
         values += centres[labels[rows]]
         features[rows] = values  # exact, below 2²⁴
-        features[rows] *= np.float32(1 / _UNIT)
+        features[rows] *= np.float32(2.0**-15)
     return features
 
 
-def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Which keys are among others."""
-    at = np.searchsorted(ascending, keys)
-    found = at < len(ascending)
-    found[found] = ascending[at[found]] == keys[found]
-    return found
-
-
-_PREFIX = "synthetic"
+def is_among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Whether each key is among others."""
+    if not len(ascending):
+        return np.zeros(len(keys), bool)
+    return ascending.take(np.searchsorted(ascending, keys), mode="clip") == keys
 
 
 @dataclass(frozen=True)
@@ -219,17 +173,13 @@ class Synthetic:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._require("nodes", 2, MAX_NODES)
+        n = self.nodes if isinstance(self.nodes, int) else 0
         # Up to half of all pairs can be drawn one by one; beyond that most draws would be repeats.
-        self._require("degree", 1, self.nodes // 2)
-        self._require("classes", 1, self.nodes)
-        self._require("features", 1, 2**31)
-        self._require("seed", 0, 2**63 - 1)
-
-    def _require(self, name: str, least: int, most: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise bad_setting(name, f"an integer from {least:,} to {most:,} in a synthetic graph", value)
+        bounds = {"nodes": (2, MAX_NODES), "degree": (1, n // 2), "classes": (1, n), "features": (1, 2**31)}
+        for name, (least, most) in (bounds | {"seed": (0, 2**63 - 1)}).items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise bad_setting(name, f"an integer from {least:,} to {most:,} in a synthetic graph", value)
 
     @classmethod
     def parse(cls, name: str) -> Synthetic:
@@ -241,7 +191,8 @@ class Synthetic:
             known = [field.name for field in fields(cls)]
             if key not in known or key in values:
                 raise bad_setting("data", f"a name with any of {', '.join(known)}, each once", name)
-            values[key] = _number(number)
+            digits = number.replace("_", "")
+            values[key] = int(digits) if digits.isascii() and digits.isdecimal() else number
         return cls(**values)
 
     @property
@@ -253,7 +204,7 @@ class Synthetic:
     def name(self) -> str:
         """The name with all settings, in one order."""
         settings = ",".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
-        return f"{_PREFIX}:{settings}"
+        return f"synthetic:{settings}"
 
     def graph(self) -> Graph:
         """Make the graph: the same bits each time and everywhere.
@@ -262,7 +213,7 @@ class Synthetic:
         Graph('synthetic:nodes=100,degree=10,classes=8,features=64,seed=0':
               100 nodes, 500 edges, 64 features, 8 classes)
         """
-        model = BlockModel.of(self.nodes, self.classes, self.degree, self.seed)
+        model = BlockModel(self.nodes, self.classes, self.degree, self.seed)
         adjacency = from_keys(model.edges(self.edges), self.nodes)
         labels = model.labels()
         features = draw_features(labels, self.classes, self.features, self.seed)
@@ -275,9 +226,4 @@ def is_synthetic(name: str) -> bool:
     >>> is_synthetic("synthetic"), is_synthetic("synthetic:nodes=1"), is_synthetic("cora")
     (True, True, False)
     """
-    return name.partition(":")[0].lower() == _PREFIX
-
-
-def _number(text: str) -> int | str:
-    digits = text.replace("_", "")
-    return int(digits) if digits.isascii() and digits.isdecimal() else text
+    return name.partition(":")[0].lower() == "synthetic"

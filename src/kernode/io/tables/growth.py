@@ -29,7 +29,7 @@ from kernode.io.tables.read import (
     with_ids,
     without_repeats,
 )
-from kernode.io.tables.source import first, Reading, database, open_table, require_encoding
+from kernode.io.tables.source import Reading, database, first, open_table, require_encoding
 
 
 def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Graph:

@@ -56,6 +56,7 @@ class Column(Config):
 
     kind: ClassVar[str] = ""  # what users call it
     furthest: ClassVar[float] = np.inf  # that its numbers get from 0
+    is_kept: ClassVar[bool] = True  # whether a graph keeps its values
     name: str
 
     @classmethod
@@ -298,6 +299,7 @@ class Text(Column):
     """TF-IDF of words: (1 + log count) · idf, rows of length 1."""
 
     kind: ClassVar[str] = "text"
+    is_kept: ClassVar[bool] = False
     words: tuple[str, ...]
     idf: tuple[float, ...]
 
@@ -372,6 +374,7 @@ class Vector(Column):
     """A list of numbers in each cell, each standardised as if it were a column of its own."""
 
     kind: ClassVar[str] = "vector"
+    is_kept: ClassVar[bool] = False
     furthest: ClassVar[float] = _FURTHEST
     mean: tuple[float, ...]
     scale: tuple[float, ...]

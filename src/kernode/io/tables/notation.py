@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting
-from kernode.io.tables.source import first, BLANKS, Table
+from kernode.io.tables.source import BLANKS, Table, first
 
 MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
 LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation

@@ -31,7 +31,7 @@ from kernode.io.tables.encoding import (
     require_order,
     unreadable,
 )
-from kernode.io.tables.kinds import Column, Text, Vector, is_list, is_text
+from kernode.io.tables.kinds import Column, is_list, is_text
 from kernode.io.tables.labels import LABELS, Labels, NotClassesError, read_labels
 from kernode.io.tables.notation import Clues, NumberNotation, number_notation, text, trimmed
 from kernode.io.tables.repairs import Repair
@@ -202,11 +202,7 @@ class Tables:
 
     def origin(self) -> TableOrigin:
         """What is kept of the tables with the graph."""
-        kept = {
-            column.name: self.values[column.name]
-            for column in self.encoding.columns
-            if not isinstance(column, Text | Vector)
-        }
+        kept = {one.name: self.values[one.name] for one in self.encoding.columns if one.is_kept}
         mask = None
         if self.added and self.listed:
             mask = np.arange(self.n) < self.n - self.added
