@@ -68,7 +68,7 @@ def test_every_command_of_a_graph_takes_the_same_options_about_tables():
     for words in (("fit",), ("links",), ("tune",), ("compare",), ("estimate",), ("data", "info"),
                   ("data", "convert")):  # fmt: skip
         assert shared <= {one.name for one in LEAVES[words].params}, words
-    for words in (("predict",), ("embed",), ("gram",)):
+    for words in (("predict",), ("embed",)):
         assert "nodes" in {one.name for one in LEAVES[words].params}, words
 
 

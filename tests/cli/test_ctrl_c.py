@@ -63,7 +63,7 @@ LONG = {
     "shard": (f"data shard {MORE} --parts 8 -o parts", {"after": 0.3}, NOTHING),
     "estimate": (f"estimate {BIG} --measure", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
-    "gram": ("gram cora.safetensors -o gram.npz", {"after": 0.1}, NOTHING),
+    "gram": ("embed cora.safetensors --gram -o gram.npz", {"after": 0.1}, NOTHING),
     "predict": ("predict cora.safetensors -o p.csv", {"after": 0.05}, NOTHING),
     "explain": ("explain cora.safetensors 35", {"after": 0.05}, NOTHING),
     "what-if": ("what-if cora.safetensors 35 --smallest edges", {"after": 0.5}, NOTHING),

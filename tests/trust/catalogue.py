@@ -332,7 +332,7 @@ MODELS = (
     Command("tune graph.npz --epochs 0", WRONG_USE, ("without an epoch", "--epochs ≥ 1")),
     Command("links graph.npz -o graph.npz", WRONG_USE, ("graph.npz",)),
     *_values(
-        "gram model.safetensors graph.npz",
+        "embed model.safetensors graph.npz --gram",
         ("-o x.csv", "one of .npz, .parquet"),
         ("-o graph.npz", "graph.npz is in use"),
         ("-o x.npz --only 1,900", "node 900 is not in the graph"),

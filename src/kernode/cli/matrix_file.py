@@ -16,7 +16,7 @@ from kernode.compute.machine import readable
 from kernode.errors import InputError
 from kernode.storage import writing_whole
 
-_MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
+_MOST_COLUMNS = 10_000  # of a table: a Parquet footer describes each of them in every row group
 _NUMBERS = 2**22  # in a block of rows
 
 
@@ -40,12 +40,11 @@ def rows_at_a_time(columns: int) -> int:
 def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
     """Write a file by its extension, whole or not at all; return its size in bytes."""
     columns, suffix = len(matrix.columns), path.suffix.lower()
-    if suffix == ".parquet" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
-        raise InputError(
-            f"{path} would have {columns:,} columns, and a Parquet file should have {_MOST_COLUMNS:,} at "
-            "most, none of them called 'node'. Write an .npz file.",
-            "too-large", setting="out",
-        )  # fmt: skip
+    if suffix != ".npz" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
+        sentence = (
+            f"a table has {_MOST_COLUMNS:,} columns at most, and one called 'node'. Write an .npz file."
+        )
+        raise InputError(sentence, "too-large", setting="out")
     need = len(matrix.rows) * columns * matrix.dtype.itemsize
     free = shutil.disk_usage(next(one for one in path.absolute().parents if one.exists())).free
     if need > free:

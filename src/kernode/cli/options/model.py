@@ -31,9 +31,6 @@ _DATA_HELP = (
 OutTableOption = Annotated[
     Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
 ]
-OnlyOption = Annotated[
-    str | None, typer.Option(help="Rows: a,b,c or a file with one per line; all nodes if not given.")
-]
 
 
 @dataclass(frozen=True)
