@@ -75,9 +75,9 @@ def test_every_command_of_a_graph_takes_the_same_options_about_tables():
 def test_one_thing_has_one_name_in_all_commands():
     options = {opt for command in LEAVES.values() for one in command.params for opt in one.opts}
     assert options & {"--runs", "--method", "--methods"} == set()
-    # What a command is for goes to --out; only extend can write a model beside its answers.
+    # What a command is for goes to --out; only predict can write a model beside its answers.
     saving = [words for words, one in LEAVES.items() if any("--save" in given.opts for given in one.params)]
-    assert saving == [("extend",)]
+    assert saving == [("predict",)]
     for command in LEAVES.values():
         names = {one.name: one.opts for one in command.params}
         assert "out" not in names or set(names["out"]) == {"--out", "-o"}

@@ -69,7 +69,7 @@ LONG = {
     "what-if": ("what-if cora.safetensors 35 --smallest edges", {"after": 0.5}, NOTHING),
     "embed": ("embed cora.safetensors -o vectors.csv", {"after": 0.05}, NOTHING),
     "missing": ("missing links.safetensors", {"after": 0.1}, NOTHING),
-    "extend": ("extend tables.safetensors --edges more.csv --all -o e.csv", {"after": 0.1}, NOTHING),
+    "new edges": ("predict tables.safetensors --new-edges more.csv --all -o e.csv", {"after": 0.1}, NOTHING),
     "plot": ("plot cora.safetensors embedding -o pictures", {"after": 1.2}, NOTHING),
     "report": ("report cora.safetensors -o report.html", {"after": 1.2}, NOTHING),
     "serve": ("serve cora.safetensors --port 0", {"after": 1.2}, NOTHING),

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, write_table
+from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
 from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
 from kernode.cli.options.method import MethodOptions, TrainingOptions
 from kernode.cli.options.run import (
@@ -171,11 +171,6 @@ def cpu_threads(report: dict[str, Any]) -> str:
     if report["device"] != "cpu" or report["threads"] is None:
         return ""
     return f", {report['threads']} thread{'s' * (report['threads'] > 1)}"
-
-
-def replaced_file(replaced: bool) -> str:
-    """Whether a file took the place of another, which may have been of other data or methods."""
-    return ", which replaced a file of that name" if replaced else ""
 
 
 def _print_report(report: dict[str, Any], files: list[str]) -> None:

@@ -11,8 +11,8 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import check_apart, check_writable
-from kernode.cli.fit import cpu_threads, log_result, replaced_file, runs_and_seeds, saved_report
+from kernode.cli.files import check_apart, check_writable, replaced_file
+from kernode.cli.fit import cpu_threads, log_result, runs_and_seeds, saved_report
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.method import CommonTrainingOptions, PartOptions
 from kernode.cli.options.run import (
