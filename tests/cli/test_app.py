@@ -65,7 +65,7 @@ def test_markup_of_help_texts_is_whole(words):
 
 def test_every_command_of_a_graph_takes_the_same_options_about_tables():
     shared = {"nodes", "label", "id", "source", "target", "weight", "features", "positions"}
-    for words in (("fit",), ("links",), ("tune",), ("compare",), ("estimate",), ("data", "info"),
+    for words in (("fit",), ("links",), ("tune",), ("compare",), ("data", "info"),
                   ("data", "convert")):  # fmt: skip
         assert shared <= {one.name for one in LEAVES[words].params}, words
     for words in (("predict",), ("embed",)):
@@ -97,7 +97,7 @@ def test_names_with_brackets_are_shown_as_they_are(kernode, tmp_path):
     assert "x[red]y" in kernode("data", "info", path)[1]
     assert "x[red]y" in kernode("fit", path, *QUICK)[1]
     assert "x[red]y" in kernode("compare", path, "--variants", "label-propagation,smoother", "--splits", 2)[1]
-    assert "x[red]y" in kernode("estimate", path)[1]
+    assert "x[red]y" in kernode("fit", path, "--dry-run")[1]
 
 
 def test_notes_about_columns_with_brackets_are_shown_as_they_are(kernode, tmp_path):

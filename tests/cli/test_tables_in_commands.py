@@ -14,7 +14,7 @@ COMMANDS = {
     "tune": ("tune", *SMALL, "--trials", "2", "--variant", "n1"),
     "tune links": ("tune", *SMALL, "--trials", "2", "--metric", "auc"),
     "compare": ("compare", "--variants", "label-propagation,smoother", "--splits", "2", "--device", "cpu"),
-    "estimate": ("estimate", "--device", "cpu"),
+    "dry run": ("fit", "--dry-run", "--device", "cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
     "data shard": ("data", "shard", "--parts", "3", "-o", "store"),

@@ -46,7 +46,7 @@ REPORTS = {
     "explain": ("explain", "MODEL", "3"),
     "what-if": ("what-if", "MODEL", "3", "--smallest", "edges"),
     "info": ("data", "info", "DATA"),
-    "estimate": ("estimate", "DATA"),
+    "estimate": ("fit", "DATA", "--dry-run"),
 }
 
 

@@ -269,7 +269,7 @@ OPTIONS = (
     ),
     Command("links graph.npz --variant k3", WRONG_USE, ("'k3' is not a link variant", "Choose one of")),
     Command("links edgeless.npz", WRONG_USE, ("0 edges", "at least 20 edges")),
-    Command("estimate coar", WRONG_USE, ("no data set 'coar'",)),
+    Command("fit coar --dry-run", WRONG_USE, ("no data set 'coar'",)),
 )
 
 MODELS = (

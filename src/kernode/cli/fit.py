@@ -60,6 +60,9 @@ def fit(
         typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **RUN),
     ] = None,
     with_graph: WithGraphOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say whether it fits and how long it takes, and end.", **RUN)
+    ] = False,
     tensorboard: TensorBoardOption = None,
     checkpoint: CheckpointOptions,
     output: OutputOptions,
@@ -69,6 +72,9 @@ def fit(
     Example: [bold]kernode fit cora --variant k1 --replicas 10 --json[/]
 
     Your own tables: [bold]kernode fit edges.csv --nodes nodes.parquet --label topic --predictions out.csv[/]
+
+    Beforehand: [bold]kernode fit synthetic:nodes=1000000 --dry-run[/]; memory is a lower bound, and time is
+    predicted from two epochs of the training itself, where the graph is at hand.
 
     Your own parts: [bold]kernode fit cora --map "GCN(hidden=(64,))" --kernel rbf --objective joint[/]
     """
@@ -90,6 +96,11 @@ def fit(
     model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=run.device)
     methods = model.methods()  # errors in the options come before a graph is read
     run.seeds()
+    if dry_run:
+        from kernode.cli.dry_run import dry_run as estimate
+
+        estimate(graph, variant, changes, run, output)
+        return
     graph.require_memory(methods, place)
     with run.computing(), progress(graph.name, quiet=output.silent) as begin:
         with checkpoint.opened(checkpoint_parts(methods)) as file:
