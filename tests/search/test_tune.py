@@ -304,8 +304,8 @@ def test_wrong_settings_file_ends_in_one_sentence(kernode, content, word):
 
 
 @pytest.mark.parametrize(("options", "word"), [
-    (("--metric", "loss"), "'loss'"), (("--trials", 0), "trials must be"),
-    (("--folds", -1), "folds must be"), (("--folds", 1), "folds must be"),
+    (("--metric", "loss"), "'loss'"), (("--trials", 0), "--trials"),
+    (("--folds", -1), "--folds"), (("--folds", 1), "folds must be"),
     (("--metric", "auc", "--folds", 2), "folds"), (("--variant", "k9"), "'k9'"),
     (("--variant", "smoother"), "smoother"), (("--split", "60/0/30"), "validation nodes"),
     (("--metric", "auc", "--variant", "k3"), "'k3'"), (("--epochs", 0), "epoch"),

@@ -8,14 +8,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from kernode.cli.options.run import RUN, RepeatableOptions
 from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
-
-BACKENDS = ("loky", "dask", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ class JobOptions(RepeatableOptions):
         ),
     ] = None
     backend: Annotated[
-        str | None,
+        Literal["loky", "dask", "ray"] | None,
         typer.Option(
             help="What runs them, through joblib: loky (processes of this machine), dask (the cluster at "
             "DASK_SCHEDULER_ADDRESS) or ray (at RAY_ADDRESS); without an address they start one here.",
@@ -45,8 +43,6 @@ class JobOptions(RepeatableOptions):
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
             raise bad_setting("jobs", "an integer ≥ 1, or -1 for one per core", self.jobs)
-        if self.backend is not None and self.backend not in BACKENDS:
-            raise bad_setting("backend", f"one of {', '.join(BACKENDS)}", self.backend)
         if self.backend == "loky" and self.jobs is None:
             raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 

@@ -13,7 +13,7 @@ import typer
 from kernode.cli.console import warned
 from kernode.cli.files import check_folder, check_writable
 from kernode.cli.ranks import rank, restarted
-from kernode.errors import InputError, bad_setting, kept
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -145,7 +145,7 @@ class CheckpointOptions:
         Path | None, typer.Option(help="File for interrupted training.", show_default=False, **RUN)
     ] = None
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", **RUN)
+        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", min=1, **RUN)
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from --checkpoint, which must be there.", **RUN)
@@ -183,12 +183,11 @@ class CheckpointOptions:
                     raise InputError(sentence, "missing", setting=(setting, "checkpoint"))
             return None
         check_writable(self.checkpoint)
-        every = 10 if self.checkpoint_every is None else self.checkpoint_every
-        if every < 1:
-            raise bad_setting("checkpoint_every", "an integer ≥ 1", every)
         from kernode.training.checkpoint import Checkpoint
 
-        checkpoint = Checkpoint(self.checkpoint, every, "if there" if restarted() else self.resume)
+        checkpoint = Checkpoint(
+            self.checkpoint, self.checkpoint_every or 10, "if there" if restarted() else self.resume
+        )
         checkpoint.check(parts)
         return checkpoint
 
