@@ -27,10 +27,6 @@ _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
 RUN: Any = {"rich_help_panel": "Run"}
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.", **RUN)]
-SettingsOption = Annotated[
-    Path | None,
-    typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
-]
 ResultsOption = Annotated[
     Path | None,
     typer.Option(help="Folder where results are stored and looked for.", show_default="./results"),
@@ -38,9 +34,6 @@ ResultsOption = Annotated[
 TensorBoardOption = Annotated[
     Path | None,
     typer.Option(help="Folder for TensorBoard. Needs the extra tensorboard.", show_default=False, **RUN),
-]
-WithGraphOption = Annotated[
-    bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.", **RUN)
 ]
 
 
@@ -190,6 +183,24 @@ class CheckpointOptions:
         )
         checkpoint.check(parts)
         return checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(CheckpointOptions, RunOptions):
+    """How a model is trained, watched and saved."""
+
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Model file.", show_default="DATA-VARIANT.safetensors", **RUN),
+    ] = None
+    with_graph: Annotated[
+        bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.", **RUN)
+    ] = False
+    tensorboard: TensorBoardOption = None
 
 
 def check_board(folder: Path | None, *, elsewhere: bool = False) -> TensorBoard | None:
