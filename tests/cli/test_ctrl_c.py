@@ -66,7 +66,7 @@ LONG = {
     "gram": ("embed cora.safetensors --gram -o gram.npz", {"after": 0.1}, NOTHING),
     "predict": ("predict cora.safetensors -o p.csv", {"after": 0.05}, NOTHING),
     "explain": ("explain cora.safetensors 35", {"after": 0.05}, NOTHING),
-    "what-if": ("what-if cora.safetensors 35 --smallest edges", {"after": 0.5}, NOTHING),
+    "what-if": ("explain cora.safetensors 35 --smallest edges", {"after": 0.5}, NOTHING),
     "embed": ("embed cora.safetensors -o vectors.csv", {"after": 0.05}, NOTHING),
     "missing": ("missing links.safetensors", {"after": 0.1}, NOTHING),
     "new edges": ("predict tables.safetensors --new-edges more.csv --all -o e.csv", {"after": 0.1}, NOTHING),

@@ -315,8 +315,7 @@ MODELS = (
         ("1 --class 1 --against 1", "'1' cannot be told from itself", "another class. (--against)"),
     ),
     *_values(
-        "what-if model.safetensors 1 --graph graph.npz",
-        ("", "nothing would change", "--add"),
+        "explain model.safetensors 1 --graph graph.npz",
         ("--add 1", "cannot have an edge with itself"),
         ("--remove 7", "no edge that could be removed"),
         ("--set 1", "FEATURE=NUMBER"),

@@ -27,7 +27,7 @@ from kernode.version import __version__
 
 # In the order of the help; each is a function in a file of its name.
 COMMANDS = (
-    *("fit", "predict", "similar", "explain", "what_if", "embed"),
+    *("fit", "predict", "similar", "explain", "embed"),
     *("plot", "report", "serve", "links", "missing", "tune", "compare"),
 )
 app = typer.Typer(
