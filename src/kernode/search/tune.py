@@ -6,20 +6,16 @@ A file stores the search, so that a later one continues it; several processes ma
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import psutil
 
 from kernode.compute.place import Place
 from kernode.errors import InputError, MissingExtraError
@@ -33,7 +29,7 @@ from kernode.training.loop import TrainingLoop
 
 try:
     import optuna
-    from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
+    from optuna.exceptions import ExperimentalWarning, StorageInternalError
     from optuna.trial import TrialState
     from sqlalchemy.exc import SQLAlchemyError
 except ImportError:
@@ -47,8 +43,6 @@ Progress = Callable[[int, str], None]  # number of trials done, and a note
 # anyway. But a structure counts once for each trial that shares it, and TPE is sure of one too soon: the last
 # structure of a batch is therefore drawn at random.
 MOST_STRUCTURES = 4
-OWNER = "owner"
-_UNOWNED = 60.0  # seconds after which a new trial surely has an owner
 _ATTEMPTS, _PAUSE = 5, 0.2  # to open a file that another process is creating; seconds
 
 
@@ -102,7 +96,6 @@ def search(
     Stacks of a batch are trained under ``joblib.parallel_config``, each with so many ``threads``.
     """
     with open_study(path, problem.facts) as study:
-        _fail_unfinished(study)
         while (left := trials - (found := _found(study)).count) > 0:
             # Seeded by the number of trials: a search in two parts draws what one search draws.
             seed = int(np.random.SeedSequence([problem.seed, len(study.trials)]).generate_state(1)[0])
@@ -115,7 +108,12 @@ def search(
             stacks: dict[str, list[_Drawn]] = {}
             for one in drawn:
                 stacks.setdefault(json.dumps(one.structure), []).append(one)
-            _train(study, problem, list(stacks.values()), place, threads, progress, callbacks)
+            try:
+                _train(study, problem, list(stacks.values()), place, threads, progress, callbacks)
+            finally:  # after an interrupt: failed without a reason, they do not count
+                for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+                    if trial.number in [one.trial.number for one in drawn]:
+                        study.tell(trial.number, state=TrialState.FAIL)
         progress(found.count, found.best)
         return found
 
@@ -134,7 +132,6 @@ def _draw(study: optuna.Study, space: Space, fixed: Settings, given: dict[str, A
     if given:
         study.enqueue_trial(given)
     trial = study.ask()
-    trial.set_user_attr(OWNER, this_process())
     structure = {name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()}
     training = {
         name: trial.suggest_float(name, values.low, values.high, log=values.log)
@@ -174,16 +171,15 @@ def _store(study: optuna.Study, one: _Drawn, outcome: np.ndarray | Failure) -> N
     number = one.trial.number
     if not isinstance(outcome, Failure) and not np.isfinite(outcome).all():
         outcome = Failure("diverged", "its validation value is not a number.")
-    with suppress(UpdateFinishedTrialError):  # another process has ended it: then it is drawn once more
-        if isinstance(outcome, Failure):
-            one.trial.set_user_attr("reason", outcome.sentence)
-            study.tell(one.trial, state=TrialState.FAIL)
-            note("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
-        else:
-            one.trial.set_user_attr("runs", outcome.tolist())
-            value = float(outcome.mean())
-            study.tell(one.trial, value)
-            note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=one.settings)
+    if isinstance(outcome, Failure):
+        one.trial.set_user_attr("reason", outcome.sentence)
+        study.tell(one.trial, state=TrialState.FAIL)
+        note("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
+    else:
+        one.trial.set_user_attr("runs", outcome.tolist())
+        value = float(outcome.mean())
+        study.tell(one.trial, value)
+        note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=one.settings)
 
 
 def measure(
@@ -228,41 +224,6 @@ class _StackProgress(Callback):
         """Report the epoch."""
         text = f"{self.found.best}  {self.size} at once: epoch {loop.epoch} of {loop.epochs}"
         self.progress(self.found.count, text.strip())
-
-
-# Trials belong to a process; those of a process that ended are failed without a reason, and do not count.
-
-
-def this_process() -> dict[str, Any]:
-    """Return what identifies this process."""
-    return {"machine": platform.node(), "process": os.getpid(), "began": _began(os.getpid())}
-
-
-def has_ended(owner: Any) -> bool:
-    """Whether an owner trains no more; unknown, and so False, for processes of other machines."""
-    if not isinstance(owner, dict) or "process" not in owner:
-        return True
-    if owner.get("machine") != platform.node():
-        return False
-    process, began = owner["process"], owner.get("began")
-    now = _began(process)
-    # Numbers of processes are used again. Their start is known to a second or so: the clock may be set.
-    same = now is not None and isinstance(began, float) and abs(now - began) < 10
-    return process == os.getpid() or not same
-
-
-def _began(process: int) -> float | None:
-    try:
-        return float(psutil.Process(process).create_time())
-    except psutil.Error:
-        return None
-
-
-def _fail_unfinished(study: optuna.Study) -> None:
-    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        age = (datetime.now() - (trial.datetime_start or datetime.min)).total_seconds()
-        if (OWNER in trial.user_attrs or age > _UNOWNED) and has_ended(trial.user_attrs.get(OWNER)):
-            study.tell(trial.number, state=TrialState.FAIL)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -115,9 +115,7 @@ class EvaluationData:
     plane: Plane = "tsne"  # how nodes are laid out
 
     @classmethod
-    def of(
-        cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne"
-    ) -> EvaluationData:
+    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> Self:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)

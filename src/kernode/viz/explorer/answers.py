@@ -1,5 +1,6 @@
 """Answers of the explorer: class, similar nodes, explanations; the same for a changed graph.
 
+Parameters after the state are those of an address under /api, which the first line of the docstring sums up.
 Nothing is stored: a graph is a value, and a changed one is dropped after the answer.
 """
 
@@ -8,44 +9,43 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
-from kernode.explain.explanation import Features, Part, Shown
+from kernode.explain.explanation import Features, Shown
 from kernode.explain.similar import restricted
 from kernode.explain.what_if import changed_features, column_of, what_if
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
-from kernode.viz.explorer.state import ExplorerState, search
-
-if TYPE_CHECKING:
-    from kernode.viz.explorer.routes import NewNode, WhatIf
+from kernode.viz.explorer.requests import Class, Limit, Name, NewNode, Part, Similar, Top, WhatIf
+from kernode.viz.explorer.state import ExplorerState
+from kernode.viz.explorer.state import search as search_names
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
 
 
-def nodes(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
-    """Return nodes whose name contains a part."""
-    return {"nodes": [state.node(i) for i in search(state.names, part, limit)]}
+def nodes(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+    """Nodes whose name contains a part."""
+    return {"nodes": [state.node(i) for i in search_names(state.node_names, search, limit)]}
 
 
-def features(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
-    """Return features whose name contains a part."""
+def features(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+    """Features whose name contains a part."""
     names, units = state.feature_names, state.feature_units
-    return {"features": [{"name": names[i], "unit": units[i]} for i in search(names, part, limit)]}
+    return {"features": [{"name": names[i], "unit": units[i]} for i in search_names(names, search, limit)]}
 
 
-def about(state: ExplorerState, name: str) -> dict[str, Any]:
-    """Return a node's class probabilities, neighbours and features."""
+def node(state: ExplorerState, name: Name) -> dict[str, Any]:
+    """A node: the probability of each class, its neighbours and features."""
     at = state.find(name)
-    graph = state.on.graph
+    graph = state.graph
     around = _around(graph, at)
     return {
         **state.node(at),
@@ -66,8 +66,8 @@ def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     return [{"class": classes[i], "chance": float(values[i])} for i in order]
 
 
-def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None) -> dict[str, Any]:
-    """Return the k nodes most similar to one."""
+def similar(state: ExplorerState, name: Name, k: Similar = 10, of_class: Class = None) -> dict[str, Any]:
+    """The nodes most similar to one, by K on vectors of length 1."""
     at = state.find(name)
     among = restricted(state.by_position.graph, None, of_class)
     (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
@@ -78,10 +78,10 @@ def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None
     }
 
 
-def explained(
-    state: ExplorerState, name: str, top: int, of_class: str | None, against: str | None
+def explain(
+    state: ExplorerState, name: Name, top: Top = 10, of_class: Class = None, against: Class = None
 ) -> dict[str, Any]:
-    """Explain a node's class: contributions of neighbours, hops and features to its lead over another."""
+    """Why a node has its class: contributions of neighbours, hops and features to its lead over another."""
     at = state.find(name)
     if of_class is not None and of_class == against:
         raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
@@ -100,12 +100,12 @@ def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None =
         "hops": [_fields(hop, "hops", "value") for hop in found.hops],
         "neighbours": _neighbours(state, found.neighbours),
         "features": _features(found.features),
-        **_paths(state, state.on.graph if graph is None else graph, at, found.neighbours),
+        **_paths(state, state.graph if graph is None else graph, at, found.neighbours),
     }
 
 
-def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any]:
-    """Explain the similarity of two nodes: K(u, v) as a sum over pairs of neighbours."""
+def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[str, Any]:
+    """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
     one, two = state.find(name), state.find(other)
     found = explain_pair(state.by_position, one, two, top)
     pairs = [
@@ -126,8 +126,8 @@ def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any
     }
 
 
-def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
-    """Return K(u, v) alone, which every kernel has."""
+def kernel(state: ExplorerState, name: Name, other: Name) -> dict[str, Any]:
+    """K(u, v) alone, which every kernel has."""
     one, two = state.find(name), state.find(other)
     (value,) = state.by_position.kernel.pairs(positions([one]), positions([two])).tolist()
     return {
@@ -138,9 +138,11 @@ def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
     }
 
 
-def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
-    """Return a node's class probabilities before and after a change of its edges or features."""
-    at, graph = state.find(request.name), state.on.graph
+def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
+    """A node's class if its edges or features were others; nothing is stored."""
+    if state.no_change is not None:
+        raise InputError(state.no_change, "unsupported")
+    at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
     edit = Edit(
@@ -160,10 +162,10 @@ def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
     }
 
 
-def arrived(state: ExplorerState, request: NewNode) -> dict[str, Any]:
-    """Return the class of a new node, the nodes most similar to it, and an explanation."""
-    graph, n, name = state.on.graph, state.on.graph.n_nodes, request.name
-    if name in state.names:
+def new_node(state: ExplorerState, request: NewNode) -> dict[str, Any]:
+    """The class of a node that is not in the graph; nothing is stored."""
+    graph, n, name = state.graph, state.graph.n_nodes, request.name
+    if name in state.node_names:
         sentence = f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
         raise InputError(sentence, "duplicate", name=name)
     ends = [state.find(one) for one in request.edges]
@@ -198,17 +200,17 @@ def _class(state: ExplorerState, name: str | None) -> Any:
         known = ", ".join(state.model_classes)
         sentence = f"the model has no class {name!r}. Choose from {known}."
         raise InputError(sentence, "unknown", what="class", name=name)
-    return state.on.model.classes[state.model_classes.index(name)]
+    return state.model.classes[state.model_classes.index(name)]
 
 
 def _class_name(state: ExplorerState, one: Any) -> str:
     """Return the name of one of the model's classes."""
-    return state.model_classes[state.on.model.classes.index(one)]
+    return state.model_classes[state.model.classes.index(one)]
 
 
 def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
     """The nonzero features of a node, the largest first."""
-    row: Any = state.on.graph.features[[at]]
+    row: Any = state.graph.features[[at]]
     row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
     there = np.flatnonzero(row)
     shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
@@ -220,18 +222,18 @@ def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
 
 
 def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
-    return {
-        "parts": [_neighbour(state, part) for part in shown.parts],
-        **_fields(shown, "rest", "rest_count"),
-    }
+    def described(at: int) -> dict[str, Any]:
+        return state.node(at) if at < len(state.node_names) else {"name": "", "index": None}  # a new node
 
-
-def _neighbour(state: ExplorerState, part: Part) -> dict[str, Any]:
-    at = part.name
-    # A new node is not in the state.
-    node = state.node(at) if at < len(state.names) else {"name": "", "index": None}
-    words = [_fields(word, "name", "value") for word in part.words]
-    return {**node, **_fields(part, "value", "spread", "hops"), "words": words}
+    parts = [
+        {
+            **described(part.name),
+            **_fields(part, "value", "spread", "hops"),
+            "words": [_fields(word, "name", "value") for word in part.words],
+        }
+        for part in shown.parts
+    ]
+    return {"parts": parts, **_fields(shown, "rest", "rest_count")}
 
 
 def _features(features: Features) -> dict[str, Any]:
@@ -314,7 +316,7 @@ def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
 
 
 def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
-    weights = state.on.graph.adjacency.data
+    weights = state.graph.adjacency.data
     if not new_edges or (weights == 1).all():
         return []
     span = f"{weights.min():.4g} to {weights.max():.4g}"

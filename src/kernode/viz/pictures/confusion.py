@@ -82,7 +82,7 @@ def _chart(data: Confusion) -> Chart:
     return {"data": [trace], "layout": layout, **look, "of": data.of}
 
 
-PICTURE = Picture(
+CONFUSION = Picture(
     "confusion",
     "Confusion matrix",
     "Rows are true classes, columns are answers; the shade is the share of the true class, the number counts "

@@ -74,7 +74,7 @@ def _chart(data: Coverage) -> Chart:
     return {"data": [trace], "layout": layout, "height": 360, "of": data.of}
 
 
-PICTURE = Picture(
+COVERAGE = Picture(
     "coverage",
     "Accuracy over coverage",
     "If only the most confident answers are given, how many of them are right.",

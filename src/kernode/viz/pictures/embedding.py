@@ -177,7 +177,7 @@ def _hover(data: Embedding) -> list[str]:
     ]
 
 
-PICTURE = Picture(
+EMBEDDING = Picture(
     "embedding",
     "The plane of all nodes",
     "Similar nodes are near each other: nearness counts, directions and distances do not. Small dots are "

@@ -68,7 +68,7 @@ def _chart(data: dict[str, Any]) -> Chart:
     return {"data": [straight, points], "layout": layout, "height": 360, "of": data["of"]}
 
 
-PICTURE = Picture(
+RELIABILITY = Picture(
     "reliability",
     "Reliability diagram",
     "Each point is a fifteenth of the answers. On the dashed line answers are right as often as they claim; "
