@@ -13,11 +13,10 @@ from graphs import clustered_graph
 from kernode.viz.canvas import GREY, ClassColours, class_label
 from kernode.viz.evaluation import PARTS, EvaluationData
 from kernode.viz.pictures import NAMES, find_picture, write_pictures
+from kernode.viz.pictures.confidence import coverage_data, reliability_data
 from kernode.viz.pictures.confusion import confusion_data
-from kernode.viz.pictures.coverage import coverage_data
 from kernode.viz.pictures.embedding import embedding_data
 from kernode.viz.pictures.gram import gram_data
-from kernode.viz.pictures.reliability import reliability_data
 from refusals import refused
 from tasks import fit_split
 

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import Plane
 
-_MODULES = {
-    "embedding": "embedding", "gram": "gram", "hop-weights": "hop_weights", "losses": "curves",
-    "validation": "curves", "confusion": "confusion", "reliability": "reliability", "coverage": "coverage",
+_MODULES = {  # in the order of the report
+    "embedding": "embedding", "confusion": "confusion", "reliability": "confidence", "coverage": "confidence",
+    "gram": "gram", "hop-weights": "hop_weights", "losses": "curves", "validation": "curves",
 }  # fmt: skip
 NAMES = tuple(_MODULES)
-SECTIONS = ("nodes", "classes", "sure", "kernel", "training")  # of the report that have pictures
 Chart = dict[str, Any]  # data, layout and height for plotly, and optionally of, scale, ratio and square
 _WIDTH = 3.4  # inches: a column of a paper
 _DPI = 300
@@ -43,7 +42,7 @@ class Picture:
     name: str
     title: str
     caption: str  # how to read it
-    section: str  # of the report, one of SECTIONS
+    section: str  # of the report
     height: float  # inches
     data: Callable[..., Any]  # EvaluationData → what is drawn; raises InputError if it does not apply
     draw: Callable[[Axes, Any], None]

@@ -19,7 +19,7 @@ from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
 from kernode.viz.canvas import readable, shortened
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.pictures import NAMES, SECTIONS, Chart, Picture, find_picture
+from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
 
 _LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
@@ -32,11 +32,6 @@ class Contents:
 
     evaluation: EvaluationData
     notes: tuple[str, ...] = ()  # what was done to its tables
-
-    @cached_property
-    def pictures(self) -> list[Picture]:
-        """Every picture, in the order of the report's sections."""
-        return sorted(map(find_picture, NAMES), key=lambda one: SECTIONS.index(one.section))
 
     @cached_property
     def charts(self) -> dict[str, Chart]:
@@ -58,6 +53,11 @@ class Contents:
             except InputError as error:
                 found[one.name] = str(error)
         return found
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """Every picture, in the order of the report."""
+        return [find_picture(name) for name in NAMES]
 
     @cached_property
     def figures(self) -> dict[str, Any] | None:
@@ -83,16 +83,15 @@ class Contents:
         for done, node in enumerate(order.tolist()):
             tell("reasons", done, len(order))
             parts: tuple[Part, ...] = ()
-            if why is None:
-                try:
-                    parts = explain_node(evaluation.on, node, top=12).neighbours.parts
-                except InputError as error:
-                    why = str(error)
+            try:
+                parts = explain_node(evaluation.on, node, top=12).neighbours.parts
+            except InputError as error:
+                why = str(error)
             rows.append(_unsure_node(evaluation, node, parts))
         return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
 
     @property
-    def facts(self) -> list[tuple[str, str]]:
+    def facts(self) -> dict[str, str]:
         """The model and its graph."""
         graph, parts, model = self.evaluation.graph, self.evaluation.parts, self.evaluation.model
         sizes = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
@@ -102,15 +101,13 @@ class Contents:
             lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
         else:
             lines["asked about"] = f"{graph.name}: {sizes}"
-        held = []
-        for name, rows in (("validate", parts.validation), ("test", parts.test)):
-            if rows is not None and rows.shape[1]:
-                held.append(f"{rows.shape[1]:,} {name}")
+        named = {"validate": parts.validation, "test": parts.test}
+        held = [f"{rows.shape[1]:,} {name}" for name, rows in named.items() if rows is not None and rows.size]
         if held:
             lines["held out"] = " and ".join(held) + (" in each run" if parts.own_splits else "")
         described = DESCRIPTIONS.get(model.variant)
         lines["method"] += f": {described}" if described else ""
-        return list(lines.items())
+        return lines
 
     @property
     def headline(self) -> list[tuple[str, str, str]]:
@@ -126,10 +123,10 @@ class Contents:
             together = f"{figures['ensemble_accuracy']:.2f} %"
             found.append(("All runs together", together, "what predict answers"))
         found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
-        chance = f"chance alone gives {self.calibration['by_chance']:.1f} %"
-        remark = f"{self.calibrated_runs}; {chance}" if self.calibrated_runs else chance
-        found.append(("Calibration error", f"{self.calibration['error_mean']:.1f} %", remark))
-        return found
+        calibration = self.calibration
+        remark = f"chance alone gives {calibration['by_chance']:.1f} %"
+        remark = f"{calibration['of']}; {remark}" if calibration["of"] else remark
+        return [*found, ("Calibration error", f"{calibration['error_mean']:.1f} %", remark)]
 
     @property
     def baselines(self) -> list[dict[str, Any]]:
@@ -137,19 +134,10 @@ class Contents:
         figures = self.figures
         if figures is None or not figures["baselines"]:
             return []
-        r = len(self.evaluation.model.seeds)
-        own = {"name": f"this model ({self.evaluation.model.variant})", "own": True, "difference": None}
-        rows = [own | {"said": percent(figures, "accuracy", r), "share": figures["accuracy_mean"]}]
+        rows = [{"name": f"this model ({self.evaluation.model.variant})", **_accuracy(figures)}]
         for name, one in figures["baselines"].items():
-            rows.append(
-                {
-                    "name": BASELINES[name],
-                    "own": False,
-                    "said": percent(one, "accuracy", len(one["runs"])),
-                    "share": one["accuracy_mean"],
-                    "difference": one["accuracy_mean"] - figures["accuracy_mean"],
-                }
-            )
+            difference = one["accuracy_mean"] - figures["accuracy_mean"]
+            rows.append({"name": BASELINES[name], **_accuracy(one), "difference": difference})
         return rows
 
     @property
@@ -173,30 +161,25 @@ class Contents:
 
     @property
     def calibration(self) -> dict[str, Any]:
-        """Calibration on test nodes: of the mean of all runs, as in the charts, or of each run."""
+        """Calibration on test nodes: of the mean of all runs, as in the charts, or of each run.
+
+        ``of``: which runs, if there are several.
+        """
         assert self.figures is not None
         figures: dict[str, Any] = self.figures["calibration"]
-        return figures | (figures["ensemble"] or {})
-
-    @property
-    def calibrated_runs(self) -> str:
-        """The runs that :attr:`calibration` is about, if there are several."""
         r = len(self.evaluation.model.seeds)
-        if r == 1:
-            return ""
-        together = self.figures is not None and self.figures["calibration"]["ensemble"] is not None
-        return f"{r} runs together" if together else f"mean of {r} runs"
+        of = f"{r} runs together" if figures["ensemble"] else f"mean of {r} runs"
+        return figures | (figures["ensemble"] or {}) | {"of": of if r > 1 else ""}
 
     @property
-    def settings(self) -> list[tuple[str, str]]:
+    def settings(self) -> dict[str, str]:
         """Every setting of the method and the training."""
         model = self.evaluation.model
         parts = {name: getattr(model.method, name, None) for name in ("map", "kernel", "loss")}
-        found = [(name, repr(part)) for name, part in parts.items() if part is not None]
-        if not found:
-            found = [("method", repr(model.method))]
-        found += [("training", repr(model.training)), ("precision", f"{model.precision} bits")]
-        return [*found, ("fingerprint of the graph", model.fingerprint)]
+        found = {name: repr(part) for name, part in parts.items() if part is not None}
+        found = found or {"method": repr(model.method)}
+        found |= {"training": repr(model.training), "precision": f"{model.precision} bits"}
+        return found | {"fingerprint of the graph": model.fingerprint}
 
     @property
     def input_notes(self) -> list[str]:
@@ -215,24 +198,27 @@ class Contents:
             "split": model.split,
             "replicas": len(model.seeds),
             "seed": model.seeds[0],
-            "facts": dict(self.facts),
+            "facts": self.facts,
             "test": self.figures,
             "without_test": self.evaluation.parts.without_test or None,
             "validation": model.validated(model.training.select_by) or None,
             "select_by": model.training.select_by,
-            "hop_weights": None if weights is None else [_or_none(w) for w in weights.mean(axis=0).tolist()],
+            "hop_weights": None
+            if weights is None
+            else [None if w != w else round(w, 4) for w in weights.mean(axis=0).tolist()],
             "hop_weights_in_words": self.hops or None,
             **self.unsure,
             "pictures": list(self.charts),
             "left_out": self.left_out,
-            "settings": dict(self.settings),
+            "settings": self.settings,
             "versions": versions(),
             "input": self.input_notes,
         }
 
 
-def _or_none(weight: float) -> float | None:
-    return None if weight != weight else round(weight, 4)
+def _accuracy(figures: dict[str, Any]) -> dict[str, Any]:
+    """Accuracy in words and as a share, of runs."""
+    return {"said": percent(figures, "accuracy", len(figures["runs"])), "share": figures["accuracy_mean"]}
 
 
 def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
