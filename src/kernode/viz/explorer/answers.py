@@ -44,19 +44,23 @@ def features(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict
 
 def node(state: ExplorerState, name: Name) -> dict[str, Any]:
     """A node: the probability of each class, its neighbours and features."""
-    at = state.find(name)
-    graph = state.graph
-    around = _around(graph, at)
+    at, names, units = state.find(name), state.feature_names, state.feature_units
+    around = _around(state.graph, at)
+    row: Any = state.graph.features[[at]]
+    row = (row.toarray() if sparse.issparse(row) else np.asarray(row))[0]
+    there = np.flatnonzero(row)
+    largest = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
     return {
         **state.node(at),
-        "chances": chances(state, state.chances[at]),
+        "chances": _chances(state, state.chances[at]),
         "degree": len(around),
         "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
-        **_own_features(state, at),
+        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in largest],
+        "feature_count": len(there),
     }
 
 
-def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     """Return classes with their probabilities, the most probable first."""
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -87,16 +91,16 @@ def explain(
         raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
     classes = (_class(state, of_class), _class(state, against))
     found = explain_node(state.by_position, at, top, *classes)
-    return {"node": state.node(at), **explanation(state, found, at)}
+    return {"node": state.node(at), **_explanation(state, found, at)}
 
 
-def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
     """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
     return {
         **_fields(found, "lead", "class_bias", "held"),
-        "chances": chances(state, found.probabilities),
-        "of_class": _class_name(state, found.of_class),
-        "against": _class_name(state, found.against),
+        "chances": _chances(state, found.probabilities),
+        "of_class": state.class_name(found.of_class),
+        "against": state.class_name(found.against),
         "hops": [_fields(hop, "hops", "value") for hop in found.hops],
         "neighbours": _neighbours(state, found.neighbours),
         "features": _features(found.features),
@@ -108,19 +112,15 @@ def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[s
     """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
     one, two = state.find(name), state.find(other)
     found = explain_pair(state.by_position, one, two, top)
-    pairs = [
-        {
-            "left": state.node(part.left),
-            "right": state.node(part.right),
-            **_fields(part, "left_hops", "right_hops", "value", "spread"),
-        }
-        for part in found.pairs
-    ]
+    numbers = ("left_hops", "right_hops", "value", "spread")
     return {
         "node": state.node(one),
         "other": state.node(two),
         **_fields(found, "kernel", "similarity", "spread", "rest", "rest_count", "held"),
-        "pairs": pairs,
+        "pairs": [
+            {"left": state.node(part.left), "right": state.node(part.right), **_fields(part, *numbers)}
+            for part in found.pairs
+        ],
         "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
         "features": [_features(features) for features in found.features],
     }
@@ -129,13 +129,10 @@ def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[s
 def kernel(state: ExplorerState, name: Name, other: Name) -> dict[str, Any]:
     """K(u, v) alone, which every kernel has."""
     one, two = state.find(name), state.find(other)
-    (value,) = state.by_position.kernel.pairs(positions([one]), positions([two])).tolist()
-    return {
-        "node": state.node(one),
-        "other": state.node(two),
-        "kernel": repr(state.by_position.kernel.base),
-        "similarity": value,
-    }
+    learned = state.by_position.kernel
+    (value,) = learned.pairs(positions([one]), positions([two])).tolist()
+    ends = {"node": state.node(one), "other": state.node(two)}
+    return {**ends, "kernel": repr(learned.base), "similarity": value}
 
 
 def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
@@ -154,10 +151,10 @@ def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
         found = what_if(state.on, at, edit)
     return {
         "node": state.node(at),
-        "was": _class_name(state, found.was),
-        "becomes": _class_name(state, found.becomes),
-        "before": chances(state, found.before),
-        "after": chances(state, found.after),
+        "was": state.class_name(found.was),
+        "becomes": state.class_name(found.becomes),
+        "before": _chances(state, found.before),
+        "after": _chances(state, found.after),
         "notes": _weight_notes(state, request.add),
     }
 
@@ -172,14 +169,14 @@ def new_node(state: ExplorerState, request: NewNode) -> dict[str, Any]:
     if len(set(ends)) < len(ends):
         raise InputError("a neighbour of the new node is listed twice. List each once.", "duplicate")
     with warnings.catch_warnings(action="ignore"):  # the answer has notes
-        larger = (_with_features if graph.encoding is None else _with_columns)(graph, request, ends)
+        larger = _extended(graph, request, ends)
         on = state.on.extended(larger)
-        likely = chances(state, on.calibrated(np.array([n]))[0])
+        likely = _chances(state, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
         (found,) = bare.kernel.similar(positions([n]), request.k)
         why = None
         if state.no_explanation is None:
-            why = explanation(state, explain_node(bare, n), n, bare.graph)
+            why = _explanation(state, explain_node(bare, n), n, bare.graph)
             for part in why["neighbours"]["parts"]:
                 part["name"] = part["name"] if part["index"] is not None else name
     return {
@@ -201,24 +198,6 @@ def _class(state: ExplorerState, name: str | None) -> Any:
         sentence = f"the model has no class {name!r}. Choose from {known}."
         raise InputError(sentence, "unknown", what="class", name=name)
     return state.model.classes[state.model_classes.index(name)]
-
-
-def _class_name(state: ExplorerState, one: Any) -> str:
-    """Return the name of one of the model's classes."""
-    return state.model_classes[state.model.classes.index(one)]
-
-
-def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
-    """The nonzero features of a node, the largest first."""
-    row: Any = state.graph.features[[at]]
-    row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
-    there = np.flatnonzero(row)
-    shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
-    names, units = state.feature_names, state.feature_units
-    return {
-        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in shown],
-        "feature_count": len(there),
-    }
 
 
 def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
@@ -279,8 +258,10 @@ def _around(graph: Graph, node: int) -> np.ndarray:
     return graph.adjacency.indices[starts[node] : starts[node + 1]]
 
 
-def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
-    """Add a node with feature numbers to a graph that was not read from tables."""
+def _extended(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
+    """The graph with a new node: a row of its tables, or features as numbers."""
+    if graph.encoding is not None:
+        return _with_columns(graph, graph.encoding, new, ends)
     if new.columns:
         sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
         raise InputError(sentence, "no-effect", setting="columns")
@@ -288,14 +269,10 @@ def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     for column, value in new.features.items():
         row[0, column_of(graph, column)] = value
     pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
-    if graph.node_names is None:
-        return extend(graph, row, np.asarray(pairs))
-    return extend(graph, row, pairs, names=[new.name])
+    return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
 
 
-def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
-    """Add a row to a graph that was read from tables."""
-    encoding = graph.encoding
+def _with_columns(graph: Graph, encoding: Any, new: NewNode, ends: list[int]) -> Graph:
     if new.features:
         sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
         raise InputError(sentence, "no-effect", setting="features")
@@ -306,12 +283,9 @@ def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
         raise InputError(sentence, "unknown", what="column", name=unknown)
     assert graph.node_names is not None  # tables have ids
     nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
-    edges: dict[str, list[Any]] = {
-        encoding.source: [new.name] * len(ends),
-        encoding.target: graph.node_names[ends].tolist(),
-    }
-    if encoding.weight is not None:
-        edges[encoding.weight] = [1.0] * len(ends)
+    names = graph.node_names[ends].tolist()
+    edges = {encoding.source: [new.name] * len(ends), encoding.target: names}
+    edges |= {} if encoding.weight is None else {encoding.weight: [1.0] * len(ends)}
     return extend(graph, nodes, edges if ends else None)
 
 

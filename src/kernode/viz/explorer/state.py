@@ -68,6 +68,10 @@ class ExplorerState(EvaluationData):
         """Names of the model's c classes."""
         return self.class_names[: len(self.model.classes)]
 
+    def class_name(self, one: Any) -> str:
+        """Return the name of one of the model's classes."""
+        return self.model_classes[self.model.classes.index(one)]
+
     @cached_property
     def predicted(self) -> np.ndarray:
         """The most probable class of every node: n."""
