@@ -14,7 +14,6 @@ import numpy as np
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.lookup import as_classes, as_nodes, found
-from kernode.metrics.accuracy import class_figures
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -189,14 +188,6 @@ class EvaluationData:
             chances, truth = by_run.reshape(-1, by_run.shape[-1]), self.truth.ravel()
             of = f"{r} runs, each on test nodes of its own"
         return Predictions(truth, chances.argmax(axis=1), chances.max(axis=1).astype(np.float64), of)
-
-    @cached_property
-    def confusion(self) -> tuple[tuple[str, ...], np.ndarray]:
-        """Names of the classes that occur, and their confusion matrix with true classes in the rows."""
-        predictions = self.predictions
-        figures = class_figures([predictions.truth], [predictions.predicted], range(len(self.class_names)))
-        present = [one["class"] for one in figures["classes"]]
-        return tuple(self.class_names[c] for c in present), np.array(figures["confusion"])
 
     @cached_property
     def scores(self) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from kernode.viz.canvas import (
-    GREY,
     INK,
     QUIET,
     Axes,
-    ClassColours,
+    class_groups,
     class_label,
     html_label,
     readable,
@@ -68,19 +67,17 @@ def _draw(axes: Axes, data: Embedding) -> None:
         handles.append(Line2D([], [], linestyle="", **look))
 
     handles: list[Line2D] = []
-    names, colours = data.evaluation.class_names, ClassColours.of(data.classes)
-    for number in colours.coloured:
-        add(colours.colour(number), class_label(names[number]))
-    if colours.others:
-        add(GREY, colours.of_others)
+    colours = np.empty(len(data.nodes), dtype=object)
+    for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
+        colours[here] = colour
+        add(colour, class_label(name))
     columns = 2 if max(len(str(handle.get_label())) for handle in handles) > 12 else 3
-    of_class = np.array([colours.colour(number) for number in range(len(names))])
     scale = float(np.clip(3000 / max(len(data.nodes), 1), 0.15, 1))  # smaller marks for a large graph
     for part, look in _MARKS.items():
         here = data.part == part
         look = look | {"s": look["s"] * scale, "rasterized": True}  # thousands would make the SVG large
         x, y = data.points[here].T
-        axes.scatter(x, y, c=of_class[data.classes[here]], **look)
+        axes.scatter(x, y, c=colours[here], **look)
     for part in (TRAIN, VALIDATION, TEST, OTHER):
         here = data.part == part
         if here.any():
@@ -99,16 +96,13 @@ def _draw(axes: Axes, data: Embedding) -> None:
 
 
 def _chart(data: Embedding) -> Chart:
-    names, colours = data.evaluation.class_names, ClassColours.of(data.classes)
-    groups = [(readable(names[c]), colours.colour(c), data.classes == c) for c in colours.coloured]
-    if colours.others:
-        groups.append((colours.of_others, GREY, ~np.isin(data.classes, colours.coloured)))
     texts = np.array(_hover(data), dtype=object)
     shrink = 0.7 if len(data.nodes) > _MANY else 1
     kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
     traces: list[dict[str, Any]] = []
-    for name, colour, here in groups:
+    for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
         parts = data.part[here].tolist()
+        name = readable(name)
         own = {"mode": "markers", "legendgroup": html_label(name), "name": html_label(name, 28)}
         # The legend would take the shape of the first node: it has its own trace.
         mark: dict[str, Any] = {"color": colour, "size": 9}
