@@ -185,18 +185,6 @@ class KernelEstimator(BaseEstimator):
         given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
         return tags
 
-    def _repr_html_inner(self) -> str:
-        """What was learned, once fitted; scikit-learn's diagram before."""
-        model = getattr(self, "model_", None)
-        if model is not None:
-            return str(model.summary_html(f"{type(self).__name__}, fitted"))
-        return str(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        """The same where notebooks ask for all forms at once."""
-        forms = dict(super()._repr_mimebundle_(**kwargs))
-        return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
-
 
 # Parameters of 0.2 are accepted, and not shown.
 _shown = inspect.signature(KernelEstimator.__init__)

@@ -28,8 +28,6 @@ class KernelMethod(Config):
     kernel: BaseKernel
 
     has_kernel: ClassVar[bool] = True
-    learns_by_gradient: ClassVar[bool] = True
-    trains_itself: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP()")

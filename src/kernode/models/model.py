@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -154,21 +153,8 @@ class Model(ABC):
         found = load_graph(self.dataset)
         return found if found.fingerprint == self.fingerprint else None
 
-    def summary_html(self, title: str) -> str:
-        """The summary for notebooks, with settings to unfold: no script, nothing to load."""
-        rows = "".join(_row(name, words) for name, words in self.summary())
-        settings = {**self.parts, "training": self.training}
-        more = "".join(_row(name, repr(part)) for name, part in settings.items() if part is not None)
-        style = "text-align:left;border-collapse:collapse;font-size:90%"
-        return (
-            f'<div style="line-height:1.4"><strong>{escape(title)}</strong>'
-            f'<table style="{style}">{rows}</table>'
-            f'<details><summary>settings</summary><table style="{style}">{more}</table></details></div>'
-        )
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return self.summary_html(f"kernode {self.kind}")
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<14} {words}" for name, words in self.summary())
 
     def __repr__(self) -> str:
         settings = json.dumps(self.method.to_json())
@@ -204,12 +190,6 @@ def describe_seeds(seeds: tuple[int, ...]) -> str:
     """
     r = len(seeds)
     return f"{r}, seeds {seeds[0]} to {seeds[-1]}" if r > 1 else f"1, seed {seeds[0]}"
-
-
-def _row(name: str, words: str, longest: int = 200) -> str:
-    words = words if len(words) <= longest else f"{words[: longest - 1]}…"
-    cell = 'style="text-align:left;vertical-align:top;padding:1px 12px 1px 0"'
-    return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'
 
 
 def _misfit(found: Parameters, expected: Parameters) -> str | None:

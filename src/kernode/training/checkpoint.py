@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernode.compute.replicas import whole
 from kernode.compute.stack import part
-from kernode.errors import InputError, KernodeError, bad_setting
+from kernode.errors import InputError, bad_setting
 from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
 
@@ -159,20 +159,13 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
         return
     if "nodes" in written and "data" not in written:
         raise InputError(
-            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Finish that "
-            "run with 0.1.0, or give another checkpoint file to start anew.",
+            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Give another.",
             "wrong-file", path=path, version="0.1.0",
         )  # fmt: skip
-    seeds = written.get("seeds") if isinstance(written.get("seeds"), list) else []
-    said = [f"its {', '.join(differing)} differ"]
-    if seeds and len(seeds) != len(facts["seeds"]):
-        said = [f"it has {len(seeds)} replicas, not {len(facts['seeds'])}"]
-    elif seeds and "seeds" in differing:
-        said.append(f"its first seed is {seeds[0]}")
     raise InputError(
-        f"{path} belongs to another run: {' and '.join(said)}. Give the same settings, or another "
-        "checkpoint file.",
-        "wrong-file", path=path, differing=differing, seeds=seeds,
+        f"{path} belongs to another run: its {', '.join(differing)} differ. Its seeds are "
+        f"{written.get('seeds')}. Give the same settings, or another checkpoint file.",
+        "wrong-file", path=path, differing=differing, seeds=written.get("seeds"),
     )  # fmt: skip
 
 
@@ -195,14 +188,5 @@ def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, 
 
 def describe_files(files: Iterable[Checkpoint]) -> str:
     """Say what files hold: "a.safetensors holds 200 epochs and b.safetensors 30 epochs"."""
-    said: list[str] = []
-    for one in files:
-        try:
-            epochs = one.epochs()
-        except KernodeError:
-            raise InputError(
-                f"{one.path} exists, and is not a checkpoint that can be read: give another file.",
-                "wrong-file", path=one.path,
-            ) from None  # fmt: skip
-        said.append(f"{one.path} {'' if said else 'holds '}{epochs} epoch{'s' * (epochs != 1)}")
+    said = [f"{one.path} {'holds ' * (at == 0)}{one.epochs()} epochs" for at, one in enumerate(files)]
     return " and ".join(said)

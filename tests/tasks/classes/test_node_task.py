@@ -13,7 +13,7 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.metrics.ranking import retrieval
 from kernode.models.changes import Changes
 from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled
+from kernode.tasks.classes.labels import can_hold_out, in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from parts import METHODS
@@ -95,8 +95,9 @@ def test_classes_with_a_single_training_node_in_any_replica_are_named():
     labels = np.array([[0, 0, 1, 1, 3], [0, 0, 0, 1, 3]])
     nodes = LabelledNodes(np.stack([np.arange(5), np.arange(5)]), labels, none, none)
     task = node_task(nodes=nodes, classes=("a", "b", "c", "d"), seeds=(0, 1))
-    assert task.single_node_classes() == ["b", "d"]
-    assert replace(task, nodes=labelled_nodes(), classes=(0, 1, 2)).single_node_classes() == []
+    with pytest.warns(kn.KernodeWarning, match=r"2 of 4 classes have .* in some replica \(b, d\)"):
+        warn_of_single_nodes(task)
+    warn_of_single_nodes(replace(task, nodes=labelled_nodes(), classes=(0, 1, 2)))
 
 
 def test_classes_are_numbered_in_their_order_and_unknown_ones_have_no_number():

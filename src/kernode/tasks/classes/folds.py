@@ -70,6 +70,6 @@ def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph
 
 def advise_longer_training(chosen: NodeModel) -> None:
     """Warn where the method that was kept had not finished learning."""
-    if chosen.method.learns_by_gradient and chosen.kept_epochs is not None:
+    if chosen.method.has_kernel and chosen.kept_epochs is not None:
         score = f"validation_{chosen.training.select_by}"
         advise_more_epochs(chosen.kept_epochs, chosen.training, chosen.history, score)

@@ -45,9 +45,7 @@ _MOST_LAYERS = 1000
 class NodeMethod(Config):
     """A method for the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
 
-    has_kernel: ClassVar[bool] = False  # whether its model has K(u, v)
-    learns_by_gradient: ClassVar[bool] = False  # epoch by epoch, as Training says
-    trains_itself: ClassVar[bool] = True  # by :meth:`train`, and not by the training loop
+    has_kernel: ClassVar[bool] = False  # K(u, v), learned by the training loop; else by :meth:`train`
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Learn a task, one replica per seed."""

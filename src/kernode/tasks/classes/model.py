@@ -237,7 +237,7 @@ class NodeModel(Model):
         if len(values := self.history.get(f"validation_{by}", ())):
             # Label propagation tries settings in the place of epochs.
             epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"
-            epoch = epoch if self.method.learns_by_gradient else ""
+            epoch = epoch if self.method.has_kernel else ""
             figure = f"{self.validated(by):.2f} % {what}{epoch}"
             lines.append(("validation", f"{figure} (optimistic: used for selection)"))
         if words := describe_hop_weights(self):

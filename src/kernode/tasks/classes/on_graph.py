@@ -170,10 +170,6 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
         raise InputError(
             f"labels are added to {model.dataset!r}, the graph that the model learned from.", "unsupported"
         )
-    if nodes.shape != y.shape or not len(nodes):
-        raise InputError(
-            f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
-        )
     if len(np.unique(nodes)) < len(nodes):
         raise InputError("a node is given twice. List each node once.", "duplicate")
     known = list(model.classes)

@@ -184,11 +184,6 @@ class NodeTask(Task["NodeModelOnGraph"]):
         note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
         return on.with_metadata(calibration=calibration)
 
-    def single_node_classes(self) -> list[Any]:
-        """Classes with a single training node in some replica."""
-        rows = (np.bincount(row, minlength=len(self.classes)) for row in self.nodes.train_labels)
-        return [self.classes[i] for i in np.flatnonzero((np.stack(list(rows)) == 1).any(axis=0))]
-
 
 class NodeLearner(Learner):
     """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,8 +31,6 @@ from kernode.training.settings import Training
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
 _CELLS = 2**22  # scores in a block of rows, those of all runs counted
-_JUDGED_AFTER = 2.0  # seconds: enough to foresee how long all pairs take
-_LONG = 10.0  # minutes: a longer wait is announced by a warning
 _ROOM = 1e-3  # of the largest log-odds: far more than a matrix product rounds otherwise than single pairs
 
 
@@ -215,30 +212,15 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
     """
     n, runs = on.graph.n_nodes, len(on.model.seeds)
     best, odds = positions(np.empty((0, 2), np.int64)), np.empty(0)
-    on.kernel  # noqa: B018 (what it takes is not the pairs')
-    started, judged, total = time.monotonic(), False, n * (n - 1) // 2
+    total = n * (n - 1) // 2
     for rows in chunks(n, max(1, _CELLS // (n * runs))):
         left = n - rows.start
-        done = total - left * (left - 1) // 2  # in pairs: later rows have fewer
-        tell("missing links: pairs", done, total)
-        taken = time.monotonic() - started
-        if done and not judged and taken >= _JUDGED_AFTER:
-            judged = True
-            _warn_of_long(total, taken * total / done / 60)
+        tell("missing links: pairs", total - left * (left - 1) // 2, total)  # later rows have fewer
         found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
         pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
         best, odds = positions(pairs[first]), scores[first]
     return best
-
-
-def _warn_of_long(total: int, minutes: float) -> None:
-    if minutes >= _LONG:
-        takes = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-        warn(
-            f"{total:,} pairs are scored, which will take about {takes}. "
-            "Those of a single node take a moment."
-        )
 
 
 @torch.no_grad()

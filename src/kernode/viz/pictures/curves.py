@@ -35,7 +35,7 @@ def history(model: NodeModel, wanted: Mapping[str, str], what: str) -> dict[str,
     return {
         "curves": curves,
         "kept_epochs": model.kept_epochs.tolist(),
-        "step": EPOCH if model.method.learns_by_gradient or "loss" in model.history else SETTING,
+        "step": EPOCH if model.method.has_kernel or "loss" in model.history else SETTING,
     }
 
 
