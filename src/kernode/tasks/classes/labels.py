@@ -13,7 +13,7 @@ from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_la
 from kernode.io import Split, split_nodes
 from kernode.io.split_file import is_split_file
 from kernode.models.fit import Candidates
-from kernode.tasks.classes.configure import known_name
+from kernode.models.variants import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 
 _MANY_OTHERS = 0.1  # share of nodes whose class is another than the graph's

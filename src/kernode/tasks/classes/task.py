@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.gpu import fused_sums
 from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part, take
 from kernode.errors import InputError
@@ -21,12 +20,11 @@ from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
-from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
-from kernode.models.task import Task
+from kernode.models.task import KernelLearner, Task
 from kernode.progress import note
 from kernode.tasks.classes.centroids import references
-from kernode.training.loop import Learner, Trained
+from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -185,7 +183,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
         return on.with_metadata(calibration=calibration)
 
 
-class NodeLearner(Learner):
+class NodeLearner(KernelLearner):
     """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
 
     def __init__(
@@ -196,7 +194,7 @@ class NodeLearner(Learner):
         task: NodeTask,
         replicas: slice = slice(None),
     ) -> None:
-        run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
+        place, nodes = task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
         self.ranks = ranks_of(task.graph)
         self.known: Exchange | None = None
@@ -209,27 +207,17 @@ class NodeLearner(Learner):
             at = self.known.at
             nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
             first = _first_of(share, prepared)
-        settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
-        own = {name: values[replicas] for name, values in settings.items()}
-        device, classes = place.device, len(task.classes)
-        self.prepared, self.method = prepared, method
-        self.draws = run.draws(replicas)
-        self.seeds = self.draws.seeds
-        input_rate = input_rates(method.map, own["input_dropout"])
-        self.dropout = Dropout(self.draws, own["dropout"], input_rate, **first)
-        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device, weights)
-        self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
+        own = method.loss.by_replica(task.run.replicas, place)
+        super().__init__(task, method, training, prepared, replicas, own, **first)
+        device = place.device
+        self.training_nodes = NodesByClass.of(
+            nodes.train, nodes.train_labels, len(task.classes), device, weights
+        )
+        self.loss_inputs = method.loss.prepare(self.training_nodes, self.own, place)
         self.validation = torch.tensor(nodes.validation, device=device)
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.score = f"validation_{training.select_by}"
-        super().__init__(method.initial(prepared, self.draws, place, classes), training, own, place)
-
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where neither the map's own code nor the losses' waits for it."""
-        able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
-        return able and self.ranks.alone
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
