@@ -19,7 +19,7 @@ def test_a_model_is_printed_with_what_it_learned_from_and_how_it_validated():
     model = fitted("k3", epochs=5, replicas=2)
     said = str(model.model_)
     assert "40 nodes" in said
-    assert f"{model.model_.validation_accuracy():.2f} % accuracy" in said
+    assert f"{model.model_.validated('accuracy'):.2f} % accuracy" in said
     assert "for the node itself" in said
 
 

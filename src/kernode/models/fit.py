@@ -134,6 +134,6 @@ def _log_choice(chosen: str, by: str, validated: Mapping[str, float], epochs: Ma
             "that was tried. Give more validation nodes, or name a variant."
         )
     figures = ", ".join(f"{name} {one:.2f} % after {epochs[name]}" for name, one in validated.items())
+    said = f"chose {chosen} by validation {by} ({figures} epochs)"
     rounded = {name: round(one, 4) for name, one in validated.items()}
-    note("chosen", f"chose {chosen} by validation {by} ({figures} epochs)", chosen=chosen, by=by,
-         validation=rounded)  # fmt: skip
+    note("chosen", said, chosen=chosen, by=by, validation=rounded)

@@ -38,7 +38,7 @@ class KernelMethod(Config):
         """What sentences call it: its map."""
         return type(self.map).__name__
 
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
         """All first parameters, those of the parts under ``map.`` and ``kernel.``."""
         parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
         for name, value in self.kernel.initial(len(draws.seeds)).items():

@@ -154,8 +154,8 @@ def test_history_has_losses_accuracies_and_hop_weights_per_epoch():
 def test_validation_accuracy_is_that_of_the_kept_epochs():
     model = fitted(seeds=(0, 1))
     kept = [model.history["validation_accuracy"][epoch - 1, i] for i, epoch in enumerate(model.kept_epochs)]
-    assert model.validation_accuracy() == pytest.approx(np.mean(kept))
-    assert replace(model, history={}).validation_accuracy() == 0
+    assert model.validated("accuracy") == pytest.approx(np.mean(kept))
+    assert replace(model, history={}).validated("accuracy") == 0
 
 
 # selection by mean average precision

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.config import Config
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
-from kernode.models.model import Model, ModelOnGraph
+from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
 from kernode.progress import tell
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
@@ -39,12 +38,11 @@ class LinkModel(Model):
     """Learned parameters of r replicas that predict links."""
 
     kind: ClassVar[str] = "link predictor"
-    optional_facts: ClassVar[tuple[str, ...]] = ("all_edges", "chosen_by_validation", "epochs_tried")
 
-    method: LinkMethod
-    split_seed: int | None  # of the split whose training edges it saw; None: the split was given
-    all_edges: bool = False  # whether it saw every edge of the graph, and none was held out
-    held_out: np.ndarray | None = None  # m × 2 edges of such a split that did not train; None in old files
+    method: LinkMethod = field(metadata=FACT | {"read": Config.from_json})
+    split_seed: int | None = field(default=None, metadata=FACT)  # of the split; None: the split was given
+    all_edges: bool = field(default=False, metadata=FACT)  # whether every edge trained, and none was held out
+    held_out: np.ndarray | None = field(default=None, metadata=ARRAY)  # m × 2 edges, where a split was given
 
     @classmethod
     def of(
@@ -60,26 +58,6 @@ class LinkModel(Model):
             held_out=task.held_out if task.split_seed is None else None,
             **about,
         )
-
-    def own_arrays(self) -> dict[str, np.ndarray | Tensor | None]:
-        """Held-out edges."""
-        return {"held_out": self.held_out}
-
-    def own_facts(self) -> dict[str, Any]:
-        """Which edges trained, and what was tried."""
-        facts = {"split_seed": self.split_seed, **({"all_edges": True} if self.all_edges else {})}
-        return facts if self.chosen_by_validation is None else facts | self.choice
-
-    @classmethod
-    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The same from a file."""
-        return {
-            "split_seed": facts["split_seed"],
-            "all_edges": facts.get("all_edges", False),
-            "chosen_by_validation": facts.get("chosen_by_validation"),
-            "epochs_tried": facts.get("epochs_tried"),
-            "held_out": tensors["held_out"].numpy() if "held_out" in tensors else None,
-        }
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
