@@ -28,7 +28,7 @@ def link_metrics(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]
     >>> {name: round(figure, 1) for name, figure in figures.items()}
     {'auc': 88.9, 'ap': 91.7, 'mrr': 83.3}
     """
-    positive, negative = np.asarray(positive, np.float64), np.asarray(negative, np.float64)
+    positive, negative = np.array(positive, np.float64), np.array(negative, np.float64)
     for name, scores in (("positive", positive), ("negative", negative)):
         if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
             raise bad_setting(name, "a list of finite scores, at least one", scores)

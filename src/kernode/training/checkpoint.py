@@ -106,8 +106,14 @@ class Checkpoint(Callback):
             return []
         saved, written = read_tensors(self.path, "checkpoint")
         _require_same_run(self.path, loop.facts, written)
-        with complete(self.path):
-            return _filled(loop.state, saved)
+        with complete(self.path), torch.no_grad():
+            for name, values in _restacked(saved, loop.state).items():
+                if values.shape != loop.state[name].shape or values.dtype != loop.state[name].dtype:
+                    raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
+                loop.state[name].copy_(values)
+            device = next(iter(loop.state.values())).device
+            columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
+            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def epochs(self) -> int | None:
         """How many epochs the file holds; None where it does not exist."""
@@ -122,34 +128,19 @@ class Checkpoint(Callback):
 
         A file to go on from is read, so that a wrong one is not met after hours.
         """
-        files = [self.part(name) for name in parts]
-        there = [one for one in files if one.path.exists()]
-        for one in there if self.resume else ():
-            one.epochs()
-        if self.resume == "if there":
-            return
+        there = [one for one in map(self.part, parts) if one.path.exists()]
         if there and not self.resume:
-            it = "it" if len(there) == 1 else "them"
             raise InputError(
-                f"{describe_files(there)} of a run: resume it, or remove {it} to start anew.",
+                f"{describe_files(there)} of a run: resume it, or remove what is there to start anew.",
                 "conflict", setting="resume", path=there[0].path,
             )  # fmt: skip
-        if self.resume and not there:
+        if self.resume is True and not there:
             raise InputError(
                 f"there is no {self.path} to resume from. Do not resume, to start anew.",
                 "no-file", setting="resume", path=self.path,
             )  # fmt: skip
-
-
-def _filled(state: dict[str, Tensor], saved: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    for name, values in _restacked(saved, state).items():
-        if values.shape != state[name].shape or values.dtype != state[name].dtype:
-            raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(state[name].shape)}")
-        state[name].detach().copy_(values)
-    device = next(iter(state.values())).device
-    columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
-    epochs = len(next(iter(columns.values())))
-    return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
+        for one in there:
+            one.epochs()
 
 
 def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]) -> None:

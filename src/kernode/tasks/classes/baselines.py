@@ -20,7 +20,7 @@ from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
-from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.accuracy import summary
 from kernode.progress import tell
 from kernode.tasks.classes.label_propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
@@ -69,10 +69,8 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
                 chosen = _chosen(found, given, row)
                 at = min(row, len(tested) - 1)
                 runs.append((100 * float((found[chosen](tested[at]) == truth[at]).mean()), chosen))
-            mean, std = mean_and_std([accuracy for accuracy, _ in runs])
             figures[name] = {
-                "accuracy_mean": round(mean, 4),
-                "accuracy_std": round(std, 4),
+                **summary("accuracy", [accuracy for accuracy, _ in runs]),
                 "runs": [round(accuracy, 4) for accuracy, _ in runs],
                 "settings": [setting for _, setting in runs],
                 "splits": q,

@@ -99,17 +99,16 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
 def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
     """Warn where the classes are the graph's, but not of these nodes: rows out of order, mostly."""
     known = graph.labels[nodes] >= 0
-    names = np.array(graph.class_names, dtype=object)
-    own = graph.labels[nodes[known]] if y.dtype.kind in "iu" else names[graph.labels[nodes[known]]]
-    if not known.any() or set(own.tolist()) != set(y[known].tolist()):
+    nodes, y, own = nodes[known], y[known], own_classes(graph, nodes[known], y)
+    if not len(nodes) or set(own.tolist()) != set(y.tolist()):
         return
-    other = np.flatnonzero(own != y[known])
+    other = np.flatnonzero(own != y)
     if len(other) > _MANY_OTHERS * len(own):
-        first, node = other[0], graph.lookup.name(nodes[known][other[0]])
-        here, there = (classes.tolist()[first] for classes in (y[known], own))
+        at = other[0]
         warn(
-            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
-            f"and {there!r} there. Check that nodes and y are in one order, or else y is another target."
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: "
+            f"{graph.lookup.name(nodes[at])} is {y.tolist()[at]!r} here and {own.tolist()[at]!r} there. "
+            "Check that nodes and y are in one order, or else y is another target."
         )
 
 
@@ -123,7 +122,15 @@ def _validating(
         chosen, labels = nodes_and_classes(graph, *validation)
     else:
         chosen = graph.find(as_nodes(validation))
-        labels = _own_labels(chosen, nodes, y, graph)
+        labels = own_classes(graph, chosen, y)
+        require_classes(chosen, graph.labels[chosen], graph, "validation")
+        known = nodes[graph.labels[nodes] >= 0]
+        if (own_classes(graph, known, y) != y[graph.labels[nodes] >= 0]).any():
+            raise InputError(
+                "the classes in y are not the graph's own: give validation nodes with their classes.",
+                "missing", setting="validation",
+            )  # fmt: skip
+        labels = labels.astype(y.dtype)
     both = np.intersect1d(chosen, nodes)
     if len(both):
         raise InputError(
@@ -134,22 +141,10 @@ def _validating(
     return chosen, labels
 
 
-def _own_labels(chosen: np.ndarray, nodes: np.ndarray, y: np.ndarray, graph: Graph) -> np.ndarray:
-    """The graph's own classes in the words of y, if these are the graph's."""
-    without = graph.labels[chosen] < 0
-    if without.any():
-        node = graph.lookup.name(chosen[without][0])
-        raise InputError(f"node {node} has no label: keep it out of the validation nodes.", "missing")
-    own = np.arange(graph.n_classes) if y.dtype.kind in "iu" else np.array(graph.class_names, dtype=object)
-    known = graph.labels[nodes] >= 0
-    other = nodes[known][own[graph.labels[nodes][known]] != y[known]]
-    if len(other):
-        raise InputError(
-            f"the classes in y are not the graph's own (node {graph.lookup.name(other[0])} has another "
-            "there): give validation nodes with their classes.",
-            "missing", setting="validation",
-        )  # fmt: skip
-    return own[graph.labels[chosen]].astype(y.dtype)
+def own_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The graph's own classes of nodes that have one, by number where y holds numbers, else by name."""
+    labels = graph.labels[nodes]
+    return labels if y.dtype.kind in "iu" else np.array(graph.class_names, dtype=object)[labels]
 
 
 def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
@@ -186,11 +181,6 @@ def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray
     listed = np.bincount(nodes, minlength=n)
     total = np.bincount(nodes, weights / weights.mean(), minlength=n)
     return total / np.maximum(listed, 1)
-
-
-def can_hold_out(given: LabelledNodes) -> bool:
-    """Whether some training nodes can be held out, with others of their class left to train."""
-    return bool((np.bincount(given.train_labels[0]) > 1).any())
 
 
 def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:

@@ -16,12 +16,9 @@ from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model
 from kernode.tasks.classes.calibration import Calibration
-from kernode.tasks.classes.task import ALL_LABELLED, NodeTask
-from kernode.training.loop import Trained
-from kernode.training.settings import Training
+from kernode.tasks.classes.task import ALL_LABELLED
 
 if TYPE_CHECKING:
-    from kernode.tasks.classes.method import NodeMethod
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
@@ -47,27 +44,6 @@ class NodeModel(Model):
     calibration: Calibration | None = field(default=None, metadata=FACT | {"read": Calibration.from_json})
     n_features: int | None = field(default=None, metadata={"fact": "features"})  # that a graph must have
     repairs: tuple[Repair, ...] = field(default=(), metadata=FACT | {"read": _repairs})  # of tables' rows
-
-    @classmethod
-    def of(
-        cls, task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
-    ) -> NodeModel:
-        """What training left of a task; ``about``: variant, split."""
-        graph = task.graph
-        return cls(
-            **cls.learned(trained, graph, task.run),
-            method=method,
-            training=training,
-            train=task.nodes.train,
-            train_labels=task.nodes.train_labels,
-            train_weights=task.train_weights,
-            validation=task.nodes.validation,
-            classes=task.classes,
-            n_features=graph.n_features,
-            references=None if trained.references is None else trained.references.cpu().numpy(),
-            repairs=tuple(repair.short() for repair in graph.repairs),
-            **about,
-        )
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:

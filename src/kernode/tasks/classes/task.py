@@ -78,10 +78,6 @@ class LabelledNodes:
             return self
         return LabelledNodes(*(one[replicas] for one in vars(self).values()))
 
-    def repeated(self, times: int) -> LabelledNodes:
-        """The same rows so many times, for as many more replicas."""
-        return self.of(np.tile(np.arange(len(self.train)), times))
-
 
 @dataclass(frozen=True)
 class NodeTask(Task["NodeModelOnGraph"]):
@@ -169,10 +165,21 @@ class NodeTask(Task["NodeModelOnGraph"]):
         from kernode.tasks.classes.model import NodeModel
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-        model = NodeModel.of(self, method, training, trained, **about)
-        whole = not isinstance(
-            self.graph, GraphShare
-        )  # else means stand for training nodes, wherever they are
+        model = NodeModel(
+            **NodeModel.learned(trained, self.graph, self.run),
+            method=method,
+            training=training,
+            train=self.nodes.train,
+            train_labels=self.nodes.train_labels,
+            train_weights=self.train_weights,
+            validation=self.nodes.validation,
+            classes=self.classes,
+            n_features=self.graph.n_features,
+            references=None if trained.references is None else trained.references.cpu().numpy(),
+            repairs=tuple(repair.short() for repair in self.graph.repairs),
+            **about,
+        )
+        whole = not isinstance(self.graph, GraphShare)  # else means stand for training nodes
         on = NodeModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
         )

@@ -24,9 +24,6 @@ from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
 from kernode.progress import tell
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.task import LinkTask
-from kernode.training.loop import Trained
-from kernode.training.settings import Training
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
 _CELLS = 2**22  # scores in a block of rows, those of all runs counted
@@ -43,21 +40,6 @@ class LinkModel(Model):
     split_seed: int | None = field(default=None, metadata=FACT)  # of the split; None: the split was given
     all_edges: bool = field(default=False, metadata=FACT)  # whether every edge trained, and none was held out
     held_out: np.ndarray | None = field(default=None, metadata=ARRAY)  # m × 2 edges, where a split was given
-
-    @classmethod
-    def of(
-        cls, task: LinkTask, method: LinkMethod, training: Training, trained: Trained, **about: Any
-    ) -> LinkModel:
-        """What training left of a task."""
-        return cls(
-            **cls.learned(trained, task.whole, task.run),
-            method=method,
-            training=training,
-            split_seed=task.split_seed,
-            all_edges=task.all_edges,
-            held_out=task.held_out if task.split_seed is None else None,
-            **about,
-        )
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
@@ -157,14 +139,14 @@ class LinkModelOnGraph(ModelOnGraph):
                 f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "
                 "may be among the missing links. Train and save it again."
             )
-        pairs = likeliest_pairs(self, k) if node is None else self._likeliest_of(node, k)
+        if node is None:
+            pairs = likeliest_pairs(self, k)
+        else:
+            others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
+            pairs = positions(np.column_stack([np.full_like(others, node), others]))
+            # Log-odds, because several probabilities round to 1.
+            pairs = positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
         return pairs, self.score_pairs(pairs)
-
-    def _likeliest_of(self, node: int, k: int) -> Positions:
-        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
-        pairs = positions(np.column_stack([np.full_like(others, node), others]))
-        # Log-odds, because several probabilities round to 1.
-        return positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
 
     @cached_property
     def known_edges(self) -> sparse.csr_array:

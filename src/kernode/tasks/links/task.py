@@ -97,7 +97,15 @@ class LinkTask(Task["LinkModelOnGraph"]):
         """What training left, as a model on its training edges."""
         from kernode.tasks.links.model import LinkModel, LinkModelOnGraph  # here: a model knows its task
 
-        model = LinkModel.of(self, method, training, trained, **about)
+        model = LinkModel(
+            **LinkModel.learned(trained, self.whole, self.run),
+            method=method,
+            training=training,
+            split_seed=self.split_seed,
+            all_edges=self.all_edges,
+            held_out=self.held_out if self.split_seed is None else None,
+            **about,
+        )
         return LinkModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, held_out=self.held_out
         )
@@ -242,7 +250,12 @@ def split_pairs(
         others = random.permutation(others)
         negatives, others = others[:held_out], others[held_out:]
     else:
-        negatives = _drawn(graph, known, held_out, random)
+        if graph.n_nodes * (graph.n_nodes - 1) // 2 - len(known) < held_out:
+            raise InputError(
+                f"the pairs leave fewer than {held_out} others to compare with. Give some with y = 0.",
+                "too-few",
+            )
+        negatives = draw_non_edges(graph, known, held_out, random)
     training = with_edges(graph, _adjacency(graph, edges[held_out:]))
     return EdgeSplit(training, edges[:held_out], negatives, np.empty((0, 2)), np.empty((0, 2))), others
 
@@ -258,17 +271,7 @@ def _distinct(graph: Graph, pairs: np.ndarray) -> np.ndarray:
 
 
 def _named(graph: Graph, pair: np.ndarray) -> str:
-    u, v = (graph.lookup.name(int(node)) for node in pair)
-    return f"({u}, {v})"
-
-
-def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
-    n = graph.n_nodes
-    if n * (n - 1) // 2 - len(known) < count:
-        raise InputError(
-            f"the pairs leave fewer than {count} others to compare with. Give some with y = 0.", "too-few"
-        )
-    return draw_non_edges(graph, known, count, random)
+    return f"({', '.join(str(graph.lookup.name(int(node))) for node in pair)})"
 
 
 def _adjacency(graph: Graph, edges: np.ndarray) -> sparse.csr_array:
