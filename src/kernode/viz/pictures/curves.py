@@ -38,7 +38,7 @@ def history(evaluation: EvaluationData, wanted: Mapping[str, str], what: str) ->
     return {
         "curves": {title: mean_and_std(values, 6) for title, values in found.items()},
         "kept_epochs": model.kept_epochs.tolist(),
-        "step": EPOCH if model.method.learns_by_gradient or "loss" in model.history else SETTING,
+        "step": EPOCH if model.method.has_kernel or "loss" in model.history else SETTING,
     }
 
 
