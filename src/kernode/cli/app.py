@@ -79,7 +79,7 @@ def main() -> None:
         begin_rank(sys.argv[1:])
         with (
             noting_files() as files,
-            kept(lambda: _written(files())),
+            kept(lambda: _written(files)),
             guarded_stdout(),
             warnings.catch_warnings(),
         ):
