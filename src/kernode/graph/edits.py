@@ -153,18 +153,7 @@ def _all_names(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:
         have = "have no names" if old is None else "have names, and new nodes need one each"
         sentence = f"the nodes of {graph.name!r} {have}."
         raise InputError(sentence, "no-effect" if old is None else "missing", setting="node_names")
-    names = np.asarray([] if new is None else new)
-    if names.shape != (arrived,):
-        sentence = f"node_names must hold one name per new node ({arrived}). Got shape {names.shape}."
-        raise InputError(sentence, "shape", setting="node_names", expected=(arrived,), found=names.shape)
-    if not arrived:
-        return old
-    # The few are looked for among the many, so that numpy sorts nothing.
-    taken = old[np.isin(old.astype(str), names.astype(str))]
-    if len(taken):
-        sentence = f"a node of {graph.name!r} is called {str(taken[0])!r} already. Rename the new one."
-        raise InputError(sentence, "duplicate", setting="node_names", name=str(taken[0]))
-    return np.concatenate([old, names])
+    return np.concatenate([old, np.asarray(new)]) if arrived else old
 
 
 def _features_differ(old: Any, new: Any, n: int) -> np.ndarray:
