@@ -85,7 +85,7 @@ class FastGCN(StagedMap):
         chance = np.asarray(step.multiply(step).sum(axis=0)).ravel()
         once = Presmoothed(hops=1, powers="plain", normalize_rows=self.normalize_rows)
         return SampledInputs(
-            once.prepare(graph, place),
+            once.prepare(graph, place).features,
             SparseMatrix.of(step, place, symmetric=True),
             torch.from_numpy(chance / chance.sum()).to(place.device),
         )

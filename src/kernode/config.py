@@ -202,13 +202,6 @@ def has_setting(part: Any, name: str) -> bool:
     return name in names or any(has_setting(getattr(part, one), name) for one in names)
 
 
-def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Take out of some changes those that a dataclass has as fields."""
-    return {
-        field.name: changes.pop(field.name) for field in dataclasses.fields(owner) if field.name in changes
-    }
-
-
 def _plain(value: Any) -> Any:
     """A part as an object, also among others, and numpy's numbers as Python's."""
     if isinstance(value, Config):

@@ -18,8 +18,8 @@ from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.features import Features, node_features
+from kernode.maps.base import FeatureInputs, FeatureMap, Parameters
+from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
 from kernode.maps.layers.sizes import (
     ROWS,
@@ -180,10 +180,9 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
 
 
 @dataclass(frozen=True)
-class AttentionInputs:
+class AttentionInputs(FeatureInputs):
     """What graph attention takes from the graph: X and the edges."""
 
-    features: Features  # n × f
     edges: Edges
 
 

@@ -16,7 +16,7 @@ from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate, first_layer
+from kernode.maps.layers.mlp import activate
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.sizes import (
     ROWS,
@@ -86,17 +86,11 @@ class GCNII(StagedMap):
             parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
         return parameters
 
-    def beginning(
-        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
-    ) -> Tensor:
-        """The first linear layer, before its relu."""
-        return first_layer(parameters, prepared.features, dropout) + parameters["bias_0"]
-
     def finish(
         self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The convolutions and the last linear layer: r × n × d."""
-        first = torch.relu(beginning)  # H₀ itself loses nothing to dropout
+        first = torch.relu(beginning + parameters["bias_0"])  # H₀ itself loses nothing to dropout
         identity = torch.eye(*2 * self.hidden, dtype=first.dtype, device=first.device)
         x = activate(first, 1, dropout)
         for layer in range(1, self.depth + 1):

@@ -12,14 +12,14 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features, node_features
+from kernode.maps.base import FeatureInputs
+from kernode.maps.layers.features import node_features
 
 
 @dataclass(frozen=True)
-class GraphInputs:
+class GraphInputs(FeatureInputs):
     """What a convolution takes from the graph: X and Ā."""
 
-    features: Features  # n × f
     step: SparseMatrix  # Ā, n × n, or another mean over neighbours
 
 
