@@ -23,7 +23,7 @@ from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
 from kernode.maps.layers.features import Features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer
-from kernode.maps.layers.sizes import check_widths, layers_held
+from kernode.maps.layers.sizes import check_widths, layers_held, width_of
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
@@ -164,12 +164,8 @@ class FeatureInputs:
     features: Features  # n × f
 
 
-class LayeredMap(StagedMap):
-    """``H ← relu(LayerNorm(sums(H W) + b))``, layer by layer, and the last one without relu.
-
-    A kind declares the settings, in an order of its own, and writes :meth:`sums`. Biases and LayerNorm are
-    where its parameters have them.
-    """
+class LayersMap(FeatureMap):
+    """A map of several layers; each kind declares these settings, in an order of its own."""
 
     hidden: tuple[int, ...]
     outputs: int | None
@@ -178,9 +174,20 @@ class LayeredMap(StagedMap):
     def __post_init__(self) -> None:
         check_widths(self.hidden, self.outputs)
 
+    def widths(self, features: int) -> tuple[int, ...]:
+        """Return the widths of all layers, from that of X to that of g."""
+        return features, *self.hidden, width_of(self)
+
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and the layers."""
         return layers_held(self, sizes, place)
+
+
+class LayeredMap(LayersMap, StagedMap):
+    """``H ← relu(LayerNorm(sums(H W) + b))``, layer by layer, and the last one without relu.
+
+    A kind writes :meth:`sums`. Biases and LayerNorm are where its parameters have them.
+    """
 
     def sums(self, prepared: Any, z: Tensor) -> Tensor:
         """Sum a layer's product with its weights over neighbours: n × r × width."""

@@ -15,7 +15,7 @@ from kernode.maps.base import LayeredMap, Parameters
 from kernode.maps.layers.linear import initial_bias
 from kernode.maps.layers.mlp import initial_mlp
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class GCN(LayeredMap):
 
     def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1 and zero biases, as published."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         parameters = initial_mlp(widths, draws, place, biases=True, gain=1)
         return parameters | {f"bias_{len(self.hidden)}": initial_bias(widths[-1], draws, place)}
 

@@ -14,23 +14,15 @@ from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.base import LayeredMap, Parameters
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate
 from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import (
-    ROWS,
-    WIDTHS,
-    adjacency_held,
-    check_widths,
-    features_held,
-    trained,
-    width_of,
-)
+from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, width_of
 
 
 @dataclass(frozen=True)
-class GCNII(StagedMap):
+class GCNII(LayeredMap):
     """``H ← relu(S ((1 − b) I + b W))`` with ``S = (1 − a) Ā H + a H₀``, between two linear layers.
 
     - ``hidden``: the one width of H₀ = relu(X W + b) and of all convolutions after it.
@@ -52,7 +44,7 @@ class GCNII(StagedMap):
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
         require_setting(len(self.hidden) == 1, "hidden", "one width, such as (64,)", self.hidden)
         require_setting(self.depth >= 1, "depth", "at least 1", self.depth)
         require_setting(0 <= self.alpha <= 1, "alpha", "in [0, 1]", self.alpha)
@@ -63,13 +55,13 @@ class GCNII(StagedMap):
         """One edge for each convolution."""
         return self.depth
 
+    def widths(self, features: int) -> tuple[int, ...]:
+        """Return the widths of both linear layers and of the convolutions between."""
+        return features, *self.hidden * (1 + self.depth), width_of(self)
+
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, Ā and the layers."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
-        widths = (sizes.features, *self.hidden * (1 + self.depth), width_of(self))
-        # Each convolution keeps what it multiplies and what relu makes of it.
-        kept = sizes.nodes * self.depth * self.hidden[0] * place.dtype.itemsize
-        return held + kept + trained(widths, sizes, place)
+        return super().least_bytes(sizes, place) + adjacency_held(sizes, place)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

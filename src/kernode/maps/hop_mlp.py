@@ -21,7 +21,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, NeighbourSum, Parameters, Shares
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, hops_trained, width_of
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, features_held, trained, width_of
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,11 @@ class HopMap(LayeredMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and, one after the other, building the hop operator and training with it."""
-        widths = (sizes.features, *self.hidden, self._last_width)
         cost = cost_of(sizes, self.hops, self.powers)
-        return hops_trained(cost, widths, sizes, place, normalize_rows=self.normalize_rows)
+        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
+        layers = trained((sizes.features, *self.hidden, self.terms * width_of(self)), sizes, place)
+        training = layers + cost.least_held_bytes(place.dtype.itemsize)
+        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""
@@ -58,9 +60,9 @@ class HopMap(LayeredMap):
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
 
     @property
-    def _last_width(self) -> int:
-        """Width of the MLP's output."""
-        return width_of(self)
+    def terms(self) -> int:
+        """Number of terms that have an output layer of their own."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class HopSum(HopMap, NeighbourSum):
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero where the map has them, and ω where it is learned."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
         return parameters | self._initial_weights(draws, place)
 

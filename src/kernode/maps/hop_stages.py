@@ -13,7 +13,7 @@ from kernode.hops import Powers
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopMap
 from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HopStages(HopMap):
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         return initial_mlp(widths, draws, place, biases=True, norm=self.norm, gain=1, count=self.hops + 1)
 
     def sums(self, prepared: HopInputs, z: Tensor) -> Tensor:

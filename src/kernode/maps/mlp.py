@@ -13,7 +13,7 @@ from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_linear
 from kernode.maps.layers.mlp import initial_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class MLP(LayeredMap):
     def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """As torch's linear layers start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             weight, bias = initial_linear(rows, columns, 2 * layer, draws, place)
             parameters |= {f"weight_{layer}": weight, f"bias_{layer}": bias}

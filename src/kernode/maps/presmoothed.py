@@ -18,7 +18,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, smoothed_held, trained, width_of
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, smoothed_held, trained
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Presmoothed(LayeredMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """All hops of X and the MLP; before that, in main memory, the matrices that X is multiplied with."""
         blocks = 1 if self.powers == "plain" else self.hops + 1
-        widths = (blocks * sizes.features, *self.hidden, width_of(self))
-        held = smoothed_held(sizes, place, blocks) + trained(widths, sizes, place)
+        layers = trained(self.widths(blocks * sizes.features), sizes, place)
+        held = smoothed_held(sizes, place, blocks) + layers
         if self.powers == "plain" or place.device.type != "cpu":
             return held
         return max(held, cost_of(sizes, self.hops, self.powers).least_terms_bytes())
@@ -83,4 +83,4 @@ class Presmoothed(LayeredMap):
 
     def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, no biases."""
-        return initial_mlp((prepared.features.shape[1], *self.hidden, width_of(self)), draws, place)
+        return initial_mlp(self.widths(prepared.features.shape[1]), draws, place)

@@ -23,20 +23,15 @@ class GraphInputs(FeatureInputs):
     step: SparseMatrix  # Ā, n × n, or another mean over neighbours
 
 
-def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
-    """Return X and Ā at a place."""
-    step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
-    return GraphInputs(node_features(graph, place, normalize_rows=normalize_rows), step)
-
-
-def mean_inputs(graph: Graph, place: Place, *, normalize_rows: bool) -> GraphInputs:
-    """Return X and, in Ā's place, the mean over neighbours D⁻¹ A: nothing where a node has none."""
-    mean = graph.adjacency.astype(np.float64)
-    degrees = np.asarray(mean.sum(axis=1)).ravel()
-    mean.data /= np.repeat(degrees, np.diff(mean.indptr))
-    return GraphInputs(
-        node_features(graph, place, normalize_rows=normalize_rows), SparseMatrix.of(mean, place)
-    )
+def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool, mean: bool = False) -> GraphInputs:
+    """Return X and Ā at a place, or the mean over neighbours D⁻¹ A: nothing where a node has none."""
+    if mean:
+        step = graph.adjacency.astype(np.float64)
+        step.data /= np.repeat(np.asarray(step.sum(axis=1)).ravel(), np.diff(step.indptr))
+    else:
+        step = normalized_adjacency(graph)
+    features = node_features(graph, place, normalize_rows=normalize_rows)
+    return GraphInputs(features, SparseMatrix.of(step, place, symmetric=not mean))
 
 
 def adjacency_reason(sizes: GraphSizes) -> str:
