@@ -79,16 +79,13 @@ class ModuleMap(FeatureMap):
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
         with torch.random.fork_rng([]):  # its first parameters are unused, and take none of the user's draws
             module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
-        weighted, given = bool(np.any(coo.data != 1)), self.gives_weights(module)
-        if weighted and not given:
+        given = self.gives_weights(module)
+        if not given and np.any(coo.data != 1):
             warn(
                 f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
                 "alike. Use a module whose forward takes edge_weight, or another map."
             )
-        takes = inspect.signature(module.forward).parameters
-        if not given or not (weighted or takes["edge_weight"].default is inspect.Parameter.empty):
-            return ModuleInputs(dense, edges, module)
-        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device)
+        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device) if given else None
         return ModuleInputs(dense, edges, module, weights)
 
     def initial(self, prepared: ModuleInputs, draws: Draws, place: Place) -> Parameters:
