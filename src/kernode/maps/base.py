@@ -21,9 +21,9 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features, placed_features
+from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer
-from kernode.maps.layers.sizes import check_widths, layers_held, width_of
+from kernode.maps.layers.sizes import check_widths, features_held, trained, width_of
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
@@ -179,8 +179,19 @@ class LayersMap(FeatureMap):
         return features, *self.hidden, width_of(self)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and the layers."""
-        return layers_held(self, sizes, place)
+        """X and the layers; LayerNorm keeps its input and its output."""
+        normal = 2 * sizes.nodes * sum(self.hidden) * place.dtype.itemsize if getattr(self, "norm", 0) else 0
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
+        return held + normal + trained(self.widths(sizes.features), sizes, place)
+
+    @property
+    def reach(self) -> int:
+        """One edge for each layer."""
+        return len(self.hidden) + 1
+
+    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+        """X, and what neighbours are summed by."""
+        return FeatureInputs(node_features(graph, place, normalize_rows=self.normalize_rows))
 
 
 class LayeredMap(LayersMap, StagedMap):

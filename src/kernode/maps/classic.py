@@ -19,10 +19,10 @@ from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LayeredMap, Parameters
 from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
+from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
-from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, attention_held, check_heads
 
 Inputs = GraphInputs | AttentionInputs

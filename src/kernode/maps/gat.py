@@ -202,11 +202,6 @@ class GAT(LayersMap):
         rate = self.attention_dropout
         require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
 
-    @property
-    def reach(self) -> int:
-        """One edge for each layer."""
-        return len(self.hidden) + 1
-
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""
         heads = self.heads * len(self.hidden) + 1

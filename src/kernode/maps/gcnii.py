@@ -12,17 +12,15 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
-from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LayeredMap, Parameters
+from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.gcn import ConvolutionMap, GraphInputs
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate
-from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, width_of
+from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
 
 
 @dataclass(frozen=True)
-class GCNII(LayeredMap):
+class GCNII(ConvolutionMap):
     """``H ← relu(S ((1 − b) I + b W))`` with ``S = (1 − a) Ā H + a H₀``, between two linear layers.
 
     - ``hidden``: the one width of H₀ = relu(X W + b) and of all convolutions after it.
@@ -38,7 +36,6 @@ class GCNII(LayeredMap):
     theta: float = 0.5
     normalize_rows: bool = True
 
-    operator_reason = staticmethod(adjacency_reason)
     search_space: ClassVar = {
         **WIDTHS, "depth": (4, 8, 16, 32), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5), **ROWS
     }  # fmt: skip
@@ -59,14 +56,6 @@ class GCNII(LayeredMap):
         """Return the widths of both linear layers and of the convolutions between."""
         return features, *self.hidden * (1 + self.depth), width_of(self)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, Ā and the layers."""
-        return super().least_bytes(sizes, place) + adjacency_held(sizes, place)
-
-    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
-        """X and Ā."""
-        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
-
     def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
         """Linear layers as torch's start, convolutions with Xavier weights, as published."""
         parameters: Parameters = {}
@@ -78,6 +67,8 @@ class GCNII(LayeredMap):
             parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
         return parameters
 
+    beginning = StagedMap.beginning  # without a sum
+
     def finish(
         self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
@@ -87,7 +78,7 @@ class GCNII(LayeredMap):
         x = activate(first, 1, dropout)
         for layer in range(1, self.depth + 1):
             b = math.log(self.theta / layer + 1)
-            x = torch.lerp(propagate(prepared.step, x), first, self.alpha)
+            x = torch.lerp(self.sums(prepared, x), first, self.alpha)
             x = multiply_stacked(x, (1 - b) * identity + b * parameters[f"weight_{layer}"])
             x = activate(x, layer + 1, dropout)
         last = self.depth + 1

@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.graph import Graph
 from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
-from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_linear
 from kernode.maps.layers.mlp import initial_norm
 from kernode.maps.layers.sizes import ROWS, WIDTHS
@@ -36,15 +34,10 @@ class MLP(LayeredMap):
         """None but the node itself."""
         return 0
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
-        """X."""
-        return FeatureInputs(node_features(graph, place, normalize_rows=self.normalize_rows))
-
     def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """As torch's linear layers start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
-        widths = self.widths(prepared.features.shape[1])
-        for layer, (rows, columns) in enumerate(pairwise(widths)):
+        for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
             weight, bias = initial_linear(rows, columns, 2 * layer, draws, place)
             parameters |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
             if self.norm and layer < len(self.hidden):

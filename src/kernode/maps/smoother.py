@@ -19,8 +19,8 @@ from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
+from kernode.maps.gcn import GraphInputs, adjacency_reason
 from kernode.maps.layers.features import Features, to_place
-from kernode.maps.layers.propagation import GraphInputs, adjacency_reason
 from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
 
 

@@ -80,14 +80,6 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
     return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
 
 
-def layers_held(feature_map: Any, sizes: GraphSizes, place: Place) -> float:
-    """X, and the layers of a map between its hidden widths, with their LayerNorms."""
-    held = features_held(sizes, place, normalize_rows=feature_map.normalize_rows)
-    if getattr(feature_map, "norm", False):  # LayerNorm keeps its input and its output
-        held += 2 * sizes.nodes * sum(feature_map.hidden) * place.dtype.itemsize
-    return held + trained(feature_map.widths(sizes.features), sizes, place)
-
-
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
 
