@@ -101,7 +101,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        beside.replace(path)
+        _take_place(beside, path)
         if _noted is not None:
             _noted[path] = None
         _sync_folder(path.parent)
@@ -113,6 +113,16 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _take_place(beside: Path, path: Path) -> None:
+    """Rename; Windows replaces no file while another process reads it, which takes a moment."""
+    for _ in range(50 if os.name == "nt" else 0):
+        with suppress(PermissionError):
+            beside.replace(path)
+            return
+        time.sleep(0.1)
+    beside.replace(path)
 
 
 @contextmanager

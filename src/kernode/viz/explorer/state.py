@@ -118,6 +118,7 @@ class ExplorerState(EvaluationData):
     def description(self) -> dict[str, Any]:
         """Return what the page shows first."""
         graph, model = self.graph, self.model
+        self.on.kernel  # noqa: B018 (a model without one is refused)
         method: Any = model.method
         known = np.bincount(self.known[self.known >= 0], minlength=len(self.class_names))
         predicted = np.bincount(self.predicted, minlength=len(self.class_names))
