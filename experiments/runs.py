@@ -100,7 +100,7 @@ def train_nodes(
     checkpoint: Path | None = None,
 ) -> NodeRun:
     """Train a method for classes and score its test nodes; resume from the checkpoint where it exists."""
-    callbacks = _callbacks(progress, checkpoint if method.learns_by_gradient else None)
+    callbacks = _callbacks(progress, checkpoint if method.has_kernel else None)
     splits, _ = split_labels(graph, split, seeds)
     task = NodeTask.of_splits(graph, splits, Run(seeds, place, callbacks))
     on = fit_candidates(task, {name: (method, training)}, split=split)

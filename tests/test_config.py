@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from kernode import kernels
-from kernode.config import Config, take_fields
+from kernode.config import Config
 from kernode.errors import InputError
 from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap, HopMLP
@@ -99,9 +99,3 @@ def test_unknown_kinds_and_kinds_of_another_room_are_refused():
         Config.from_json({})
     with pytest.raises(InputError, match="'HopMLP' is not a known BaseKernel"):
         BaseKernel.from_json(HopMLP().to_json())
-
-
-def test_fields_are_taken_out_of_changes():
-    changes = {"hops": 3, "colour": "red"}
-    assert take_fields(changes, HopMLP()) == {"hops": 3}
-    assert changes == {"colour": "red"}

@@ -18,8 +18,8 @@ from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.gcn import adjacency_reason, propagate
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.propagation import adjacency_reason, propagate
 from kernode.maps.layers.sizes import (
     ROWS,
     WIDTHS,
@@ -85,7 +85,7 @@ class FastGCN(StagedMap):
         chance = np.asarray(step.multiply(step).sum(axis=0)).ravel()
         once = Presmoothed(hops=1, powers="plain", normalize_rows=self.normalize_rows)
         return SampledInputs(
-            once.prepare(graph, place),
+            once.prepare(graph, place).features,
             SparseMatrix.of(step, place, symmetric=True),
             torch.from_numpy(chance / chance.sum()).to(place.device),
         )

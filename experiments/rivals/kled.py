@@ -19,7 +19,7 @@ from kernode.compute.place import Place
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.tasks.classes.method import NodeMethod, require_choice, validation_accuracies
+from kernode.tasks.classes.method import NodeMethod, validation_accuracies
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
@@ -119,10 +119,9 @@ class KLED(NodeMethod):
         """
         started, nodes = time.perf_counter(), task.nodes
         candidates = self.candidates(task.graph)
-        require_choice(task, len(candidates), self.title, "one scale and one classifier")
 
-        def answers(at: int) -> list[np.ndarray]:
-            scale, classifier = candidates[at]
+        def answers(candidate: tuple[float, str]) -> list[np.ndarray]:
+            scale, classifier = candidate
             found = []
             for train, labels, validation in zip(
                 nodes.train, nodes.train_labels, nodes.validation, strict=True
@@ -132,7 +131,7 @@ class KLED(NodeMethod):
                 found.append(scores[validation].argmax(axis=1))
             return found
 
-        accuracies = validation_accuracies(task, len(candidates), answers)
+        accuracies = validation_accuracies(task, self.title, candidates, answers)
         best = accuracies.argmax(axis=0)
         return Trained(
             parameters={

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernode.errors import InputError, KernodeError, bad_setting
+from kernode.errors import InputError, bad_setting
 
 # Of a setting that a released kind did not have, with what it always was as its default. It is written only
 # where it is something else, so that files and stored results of before stay the same.
@@ -85,18 +85,15 @@ class Config:
 
 
 def _checked(own: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A kind's own checks, which know more, and then those of types; what trips over a type is said, too."""
+    """Types, then a kind's own checks."""
 
     @wraps(own)
     def check(self: Any) -> None:
+        require_types(self)
         try:
             own(self)
-        except KernodeError:
-            raise
-        except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            require_types(self)
+        except (TypeError, ArithmeticError) as error:  # of a setting whose type is not checked
             raise InputError(f"a setting of {type(self).__name__} is wrong ({error}).") from error
-        require_types(self)
 
     return check
 
@@ -142,21 +139,11 @@ def require_part(name: str, value: Any, kind: type[Config], example: str) -> Non
     """Raise unless a value is a part of this kind; ``example`` is one as it is written."""
     if isinstance(value, kind):
         return
-    if isinstance(value, type) and issubclass(value, kind):
-        raise InputError(
-            f"{name} must be an instance, with its settings in brackets. Got the class {value.__name__}: "
-            f"write {name}={value.__name__}({_required(value)})."
-        )
+    if isinstance(value, type):
+        kind_name = value.__name__
+        sentence = f"{name} must be an instance. Got the class {kind_name}: write {name}={kind_name}(…)."
+        raise InputError(sentence, "setting", setting=name)
     raise bad_setting(name, f"a part such as {example}", value)
-
-
-def _required(kind: type[Config]) -> str:
-    """Settings without a default, as a call would name them."""
-    return ", ".join(
-        f"{field.name}=…"
-        for field in dataclasses.fields(kind)
-        if field.init and field.default is field.default_factory is dataclasses.MISSING
-    )
 
 
 def _place(kind: type) -> str:
@@ -182,12 +169,8 @@ def changed(part: Any, changes: Mapping[str, Any]) -> Any:
         holder = next((one for one in names if has_setting(getattr(part, one), name)), None)
         if holder is None:
             has = f"It has {', '.join(names)}" if names else "It has none"
-            raise InputError(
-                f"{type(part).__name__} has no setting {name!r}. {has}.",
-                "unknown",
-                what="setting",
-                setting=name,
-            )
+            sentence = f"{type(part).__name__} has no setting {name!r}. {has}."
+            raise InputError(sentence, "unknown", what="setting", setting=name)
         within.setdefault(holder, {})[name] = value
     for name, inner_changes in within.items():
         own[name] = changed(own.get(name, getattr(part, name)), inner_changes)
@@ -200,13 +183,6 @@ def has_setting(part: Any, name: str) -> bool:
         return False
     names = [field.name for field in dataclasses.fields(part)]
     return name in names or any(has_setting(getattr(part, one), name) for one in names)
-
-
-def take_fields(changes: dict[str, Any], owner: Any) -> dict[str, Any]:
-    """Take out of some changes those that a dataclass has as fields."""
-    return {
-        field.name: changes.pop(field.name) for field in dataclasses.fields(owner) if field.name in changes
-    }
 
 
 def _plain(value: Any) -> Any:

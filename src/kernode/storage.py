@@ -10,13 +10,13 @@ import hashlib
 import json
 import logging
 import os
-import re
 import secrets
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,16 +27,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 _log = logging.getLogger("kernode")
 _RANDOM = 8  # bytes in the name that a file has while it is written
-_FORSAKEN = 60.0  # seconds after which an empty file is removed
+_FORSAKEN = 3600.0  # seconds after which such a file is removed
 _others_write = False
-_noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
+_noted: dict[Path, None] | None = None  # files that were written
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
@@ -103,76 +98,50 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)
         with beside.open("xb") as file:
-            if fcntl is not None:
-                with suppress(OSError):  # a file system without locks: then nothing is swept up, either
-                    fcntl.flock(
-                        file, fcntl.LOCK_EX | fcntl.LOCK_NB
-                    )  # until it is closed: a writer is at work
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-            if fcntl is not None:  # while it is claimed; Windows renames no open file
-                _take_place(beside, path)
-        if fcntl is None:
-            _take_place(beside, path)
+        _take_place(beside, path)
+        if _noted is not None:
+            _noted[path] = None
         _sync_folder(path.parent)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(
-            f"{path} cannot be written ({reason}). Choose another place or free it.", "file", path=str(path)
-        ) from error
+        sentence = f"{path} cannot be written ({reason}). Choose another place or free it."
+        raise FileError(sentence, "file", path=str(path)) from error
     finally:
-        with suppress(OSError):  # mostly because it was renamed, or never made
-            beside.stat()
-            if _noted is not None:
-                _noted.pop(beside, None)
-            beside.unlink()
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _take_place(beside: Path, path: Path) -> None:
+    """Rename; Windows replaces no file while another process reads it, which takes a moment."""
+    for _ in range(50 if os.name == "nt" else 0):
+        with suppress(PermissionError):
+            beside.replace(path)
+            return
+        time.sleep(0.1)
+    beside.replace(path)
 
 
 @contextmanager
-def noting_files() -> Iterator[Callable[[], list[Path]]]:
-    """Give what lists every file that has been written whole while this lasts, in this order.
-
-    It looks when called: Ctrl-C may come between a rename and its record.
-    """
+def noting_files() -> Iterator[dict[Path, None]]:
+    """Give the files that are written whole while this lasts, in this order."""
     global _noted
-    noted: dict[Path, Path] = {}
-    before, _noted = _noted, noted
+    before, _noted = _noted, {}
     try:
-        yield lambda: [*dict.fromkeys(path for beside, path in [*noted.items()] if not beside.exists())]
+        yield _noted
     finally:
         _noted = before
 
 
-def _take_place(beside: Path, path: Path) -> None:
-    """Rename a file over another, which Windows refuses while it is being read, mostly for a moment."""
-    if _noted is not None:
-        _noted[beside] = path
-    for seconds in (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ():
-        try:
-            beside.replace(path)
-        except PermissionError:
-            time.sleep(seconds)
-        else:
-            return
-    beside.replace(path)
-
-
 def _sweep(path: Path) -> None:
-    """Remove temporary files of killed writers; a writer at work holds a lock.
-
-    A writer makes its file, claims it and fills it: one that is empty may wait for its claim still.
-    """
-    if fcntl is None:
-        return
-    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
+    """Remove temporary files that killed writers left, after an hour in which nothing was written to them."""
     with suppress(OSError):  # a folder that may be written to, and not looked into
-        for one in filter(lambda one: ours.fullmatch(one.name), path.parent.iterdir()):
-            with suppress(OSError), one.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                about = os.fstat(file.fileno())
-                if about.st_size or time.time() - about.st_mtime > _FORSAKEN:
+        for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
+            with suppress(OSError):
+                if time.time() - one.stat().st_mtime > _FORSAKEN:
                     one.unlink()
 
 
@@ -196,6 +165,7 @@ def cache_folder() -> Path:
 
 _KEY = "kernode"  # one key: safetensors writes several in random order
 FORMAT = 1
+_UPDATE = "Update kernode, or write the file again with this one."
 
 
 def write_tensors(path: str | Path, kind: str, tensors: dict[str, Tensor], facts: dict[str, Any]) -> Path:
@@ -215,18 +185,12 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
     from safetensors import SafetensorError, safe_open
 
     path, wanted = Path(path), " or ".join(kinds)
-    if path.is_dir():
-        raise InputError(
-            f"{path} is a folder. Give the path of a {wanted} file that kernode wrote.",
-            "wrong-file",
-            path=str(path),
-        )
     if not path.is_file():
-        raise FileError(
-            f"{path} does not exist. Give the path of a {wanted} file that kernode wrote.",
-            "no-file",
-            path=str(path),
-        )
+        what = "is a folder" if path.is_dir() else "does not exist"
+        sentence = f"{path} {what}. Give the path of a {wanted} file that kernode wrote."
+        if path.is_dir():
+            raise InputError(sentence, "wrong-file", path=str(path))
+        raise FileError(sentence, "no-file", path=str(path))
     str(path).encode()  # safetensors would call a file damaged whose name is not text
     try:
         # safetensors would take Ctrl-C for damage
@@ -238,24 +202,16 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         raise damaged(path, what, "Restore it, or give another") from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
+        sentence = f"{path} is not a kernode {wanted} file{f' but a {found}' if found else ''}. Give another."
         if found == "link predictor" and kinds == ("model",):
-            raise InputError(
+            sentence = (
                 f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
-                "models of links there are kernode embed and kernode missing; kernode.load_model reads both.",
-                "wrong-file",
-                path=str(path),
+                "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
             )
-        other = f" but a {found}" if found else ""
-        raise InputError(
-            f"{path} is not a kernode {wanted} file{other}. Give another.", "wrong-file", path=str(path)
-        )
+        raise InputError(sentence, "wrong-file", path=str(path))
     if facts.get("format") != FORMAT:
-        raise InputError(
-            f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}. Update kernode, "
-            "or write the file again with this one.",
-            "unsupported",
-            path=str(path),
-        )
+        have = f"{path} has format {facts.get('format')}; this kernode reads format {FORMAT}."
+        raise InputError(f"{have} {_UPDATE}", "unsupported", path=str(path))
     if facts.pop("checksum", None) != _checksum(tensors, facts):
         raise damaged(path, "is damaged: its checksum does not match", "Restore it or train again")
     return tensors, facts
@@ -283,17 +239,14 @@ def complete(path: Path) -> Iterator[None]:
         what = (
             f"holds what this version does not know, or in a form that it never writes ({first_line(error)})"
         )
-        raise damaged(path, what, "Update kernode, or write the file again with this one") from error
+        raise damaged(path, what, _UPDATE.removesuffix(".")) from error
 
 
 def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
     """Raise where a file has facts that this version does not know: answers might be wrong."""
     if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
-        raise InputError(
-            f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know. "
-            "Update kernode, or write the file again with this one.",
-            "unsupported",
-        )
+        have = f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know."
+        raise InputError(f"{have} {_UPDATE}", "unsupported")
 
 
 def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:

@@ -65,19 +65,19 @@ def test_markup_of_help_texts_is_whole(words):
 
 def test_every_command_of_a_graph_takes_the_same_options_about_tables():
     shared = {"nodes", "label", "id", "source", "target", "weight", "features", "positions"}
-    for words in (("fit",), ("links",), ("tune",), ("compare",), ("estimate",), ("data", "info"),
+    for words in (("fit",), ("links",), ("tune",), ("compare",), ("data", "info"),
                   ("data", "convert")):  # fmt: skip
         assert shared <= {one.name for one in LEAVES[words].params}, words
-    for words in (("predict",), ("embed",), ("gram",)):
+    for words in (("predict",), ("embed",)):
         assert "nodes" in {one.name for one in LEAVES[words].params}, words
 
 
 def test_one_thing_has_one_name_in_all_commands():
     options = {opt for command in LEAVES.values() for one in command.params for opt in one.opts}
     assert options & {"--runs", "--method", "--methods"} == set()
-    # What a command is for goes to --out; only extend can write a model beside its answers.
+    # What a command is for goes to --out; only predict can write a model beside its answers.
     saving = [words for words, one in LEAVES.items() if any("--save" in given.opts for given in one.params)]
-    assert saving == [("extend",)]
+    assert saving == [("predict",)]
     for command in LEAVES.values():
         names = {one.name: one.opts for one in command.params}
         assert "out" not in names or set(names["out"]) == {"--out", "-o"}
@@ -97,7 +97,7 @@ def test_names_with_brackets_are_shown_as_they_are(kernode, tmp_path):
     assert "x[red]y" in kernode("data", "info", path)[1]
     assert "x[red]y" in kernode("fit", path, *QUICK)[1]
     assert "x[red]y" in kernode("compare", path, "--variants", "label-propagation,smoother", "--splits", 2)[1]
-    assert "x[red]y" in kernode("estimate", path)[1]
+    assert "x[red]y" in kernode("fit", path, "--dry-run")[1]
 
 
 def test_notes_about_columns_with_brackets_are_shown_as_they_are(kernode, tmp_path):

@@ -1,4 +1,4 @@
-"""`kernode embed` and `kernode gram`: what stands in the files is what the model's kernel gives."""
+"""`kernode embed`, with and without --gram: what stands in the files is what the model's kernel gives."""
 
 import csv
 import json
@@ -71,23 +71,23 @@ def test_vectors_in_a_file_are_the_kernels(command, trained, tmp_path, kind, nam
     assert np.allclose(vectors @ vectors.T, model.kernel_.gram(), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["npz", "parquet"])
+@pytest.mark.parametrize("kind", ["npz", "parquet", "csv"])
 @pytest.mark.parametrize("named", ["plain", "named"])
 def test_gram_in_a_file_is_the_kernels(command, trained, tmp_path, kind, named):
     model, path, data = trained[named]
     out = tmp_path / f"gram.{kind}"
-    status, printed, err = command("gram", path, data, "-o", out, "--json")
+    status, printed, err = command("embed", path, data, "--gram", "-o", out, "--json")
     assert (status, err) == (0, "")
     report = json.loads(printed)
     assert (report["rows"], report["columns"], report["dataset"]) == (90, 90, named)
     rows, columns, gram = read(out)
     everyone = list(range(90)) if named == "plain" else NAMES.tolist()
-    assert rows == everyone
+    assert [str(row) for row in rows] == [str(one) for one in everyone]
     assert [str(column) for column in columns] == [str(one) for one in everyone]
     assert np.allclose(gram, model.kernel_.gram(), atol=1e-6)
     assert gram.dtype == np.float32
     again = tmp_path / f"again.{kind}"
-    command("gram", path, data, "-o", again)
+    command("embed", path, data, "--gram", "-o", again)
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -98,14 +98,14 @@ def test_some_nodes_are_chosen_by_name_by_index_or_in_a_file(command, trained, t
     listed.write_text("\n".join(NAMES[:5]) + "\n\n")
     out = tmp_path / f"gram.{kind}"
     only = f"{NAMES[7]}, {NAMES[3]}"
-    assert command("gram", path, data, "-o", out, "--only", only, "--with", listed)[0] == 0
+    assert command("embed", path, data, "--gram", "-o", out, "--only", only, "--with", listed)[0] == 0
     rows, columns, gram = read(out)
     assert (rows, columns) == ([NAMES[7], NAMES[3]], NAMES[:5].tolist())
     assert np.allclose(gram, model.kernel_.gram([7, 3], range(5)), atol=1e-6)
     assert command("embed", path, data, "-o", out, "--only", listed)[0] == 0
     assert np.array_equal(read(out)[2], model.kernel_.vectors(range(5)))
     model, path, data = trained["plain"]
-    assert command("gram", path, data, "-o", out, "--only", "7,3")[0] == 0
+    assert command("embed", path, data, "--gram", "-o", out, "--only", "7,3")[0] == 0
     rows, columns, gram = read(out)
     assert (rows, [int(column) for column in columns]) == ([7, 3], [7, 3])
     assert np.allclose(gram, model.kernel_.gram([7, 3]), atol=1e-6)
@@ -119,16 +119,13 @@ def test_some_nodes_are_chosen_by_name_by_index_or_in_a_file(command, trained, t
 
 def test_a_person_hears_what_was_written_and_quiet_is_quiet(command, trained, tmp_path):
     _, path, data = trained["plain"]
-    status, out, _ = command("gram", path, data, "-o", tmp_path / "g.npz")
+    status, out, _ = command("embed", path, data, "--gram", "-o", tmp_path / "g.npz")
     assert status == 0
-    assert "K of 90 × 90 nodes of plain" in " ".join(out.split())
+    assert "K of 90 nodes of plain × 90 nodes written" in " ".join(out.split())
     status, out, _ = command("embed", path, data, "-o", tmp_path / "v.npz")
     assert "90 nodes of plain × 6 numbers written" in " ".join(out.split())
-    for name in ("gram", "embed"):
-        assert command(name, path, data, "-o", tmp_path / "q.npz", "--quiet") == (0, "", "")
-        status, out, _ = command(name, "--help")
-        assert status == 0
-        assert f"kernode {name} cora-k3.safetensors" in out
+    for more in ((), ("--gram",)):
+        assert command("embed", path, data, *more, "-o", tmp_path / "q.npz", "--quiet") == (0, "", "")
 
 
 def matrix(n, p, dtype=np.float64, end=None):
@@ -160,12 +157,11 @@ def test_gram_is_never_whole_in_memory(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("gram", "-o", "g.csv"), (".npz, .parquet", "--out")),
         (("embed", "-o", "v.json"), (".npz, .parquet, .csv", "--out")),
-        (("gram", "-o", "g.npz", "--only", "90"), ("90",)),
-        (("gram", "-o", "g.npz", "--only", "1,1"), ("1 is listed twice", "--only")),
-        (("gram", "-o", "g.npz", "--with", "0,1,0"), ("0 is listed twice", "--with")),
-        (("gram", "-o", "g.npz", "--only", "ann"), ("no names",)),
+        (("embed", "--gram", "-o", "g.npz", "--only", "90"), ("90",)),
+        (("embed", "--gram", "-o", "g.npz", "--only", "1,1"), ("1 is listed twice", "--only")),
+        (("embed", "--gram", "-o", "g.npz", "--with", "0,1,0"), ("0 is listed twice", "--with")),
+        (("embed", "--gram", "-o", "g.npz", "--only", "ann"), ("no names",)),
         (("embed", "-o", "v.npz", "--only", ","), ("--only",)),
     ],
 )
@@ -205,7 +201,7 @@ def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tm
     write_npz(graph, tmp_path / "odd.npz")
     model = kn.NodeKernelClassifier("n1", epochs=1).fit(np.arange(45), PLAIN.labels[:45], graph=graph)
     path = model.save(tmp_path / "odd.safetensors")
-    fails(command("gram", path, tmp_path / "odd.npz", "-o", tmp_path / "k.parquet"), 2, "'node'")
+    fails(command("embed", path, tmp_path / "odd.npz", "--gram", "-o", tmp_path / "k.parquet"), 2, "'node'")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +209,7 @@ def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tm
     [
         *((("predict", "MODEL", "DATA"), kind) for kind in ("csv", "parquet", "json")),
         *((("embed", "MODEL", "DATA"), kind) for kind in ("npz", "parquet", "csv")),
-        *((("gram", "MODEL", "DATA"), kind) for kind in ("npz", "parquet")),
+        *((("embed", "MODEL", "DATA", "--gram"), kind) for kind in ("npz", "parquet")),
         (("data", "convert", "DATA"), "npz"),
     ],
 )

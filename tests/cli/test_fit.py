@@ -336,5 +336,5 @@ def test_a_model_that_is_replaced_is_said(kernode, graph_file):
 def test_a_model_is_no_graph(kernode, graph_file):
     words = ("--variant", "n1", "--epochs", "1", "--replicas", "1", "-o", "m.safetensors", "--quiet")
     assert kernode("fit", graph_file, *words)[0] == 0
-    for name in ("fit", "links", "tune", "estimate"):
+    for name in ("fit", "links", "tune"):
         fails(kernode(name, "m.safetensors"), 2, "m.safetensors is a model")

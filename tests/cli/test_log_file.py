@@ -114,15 +114,10 @@ def test_ctrl_c_is_in_it(logged, monkeypatch):
     assert "Nothing was saved" in last["message"]
 
 
-def test_a_log_grows_and_a_line_that_was_cut_stays_alone(logged):
-    path = logged.folder / "log.jsonl"
-    path.write_text('{"time": "2026-01-01T00:00:00.000Z", "lev')
-    assert logged("--quiet")[0] == 0
-    cut, *whole = path.read_text().splitlines()
-    assert cut.endswith('"lev')
-    assert [json.loads(line)["event"] for line in (whole[0], whole[-1])] == ["start", "end"]
-    assert logged("--quiet")[0] == 0
-    assert [json.loads(line)["event"] for line in path.read_text().splitlines()[1:]].count("start") == 2
+def test_a_log_grows(logged):
+    assert logged("--quiet")[0] == logged("--quiet")[0] == 0
+    found = events(logged.folder / "log.jsonl")
+    assert (found[0], found[-1], found.count("start")) == ("start", "end", 2)
 
 
 def test_a_log_changes_no_bit_of_the_model(logged, kernode, graph_file):

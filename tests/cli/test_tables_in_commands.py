@@ -14,7 +14,7 @@ COMMANDS = {
     "tune": ("tune", *SMALL, "--trials", "2", "--variant", "n1"),
     "tune links": ("tune", *SMALL, "--trials", "2", "--metric", "auc"),
     "compare": ("compare", "--variants", "label-propagation,smoother", "--splits", "2", "--device", "cpu"),
-    "estimate": ("estimate", "--device", "cpu"),
+    "dry run": ("fit", "--dry-run", "--device", "cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
     "data shard": ("data", "shard", "--parts", "3", "-o", "store"),
@@ -90,6 +90,6 @@ def test_the_next_command_of_fit_reads_the_tables_as_they_were(kernode, tables):
     following = shlex.split(out.partition("Next: kernode ")[2])
     assert following == ["predict", "clusters.safetensors", *tables[:3], "-o", "predictions.csv"]
     assert kernode(*following)[0] == 0
-    for words in (("embed", "-o", "v.npz"), ("gram", "-o", "g.npz", "--only", "n1,n2")):
+    for words in (("embed", "-o", "v.npz"), ("embed", "--gram", "-o", "g.npz", "--only", "n1,n2")):
         report = json.loads(kernode(*words, "clusters.safetensors", *tables[:3], "--json")[1])
         assert report["dataset"] == "clusters"

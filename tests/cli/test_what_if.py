@@ -1,4 +1,4 @@
-"""`kernode what-if`: the answer if edges or features were others."""
+"""`kernode explain` with changes: the answer if edges or features were others."""
 
 import json
 
@@ -22,12 +22,12 @@ def model(tmp_path_factory):
 
 
 def test_for_people_and_for_programs(kernode, model):
-    status, out, err = kernode("what-if", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5")
+    status, out, err = kernode("explain", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5")
     assert status == 0, err
     assert "before" in out
     assert "after" in out
     found = json.loads(
-        kernode("what-if", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5", "--json")[1]
+        kernode("explain", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5", "--json")[1]
     )
     assert sum(found["after"].values()) == pytest.approx(1)
     assert found["before"] != found["after"]
@@ -35,17 +35,17 @@ def test_for_people_and_for_programs(kernode, model):
 
 @pytest.mark.parametrize("what", ["edges", "features"])
 def test_the_smallest_is_searched_for(kernode, model, what):
-    status, out, err = kernode("what-if", model, 0, "--smallest", what)
+    status, out, err = kernode("explain", model, 0, "--smallest", what)
     assert status == 0, err
     assert "answers computed" in out
-    found = json.loads(kernode("what-if", model, 0, "--smallest", what, "--json")[1])
+    found = json.loads(kernode("explain", model, 0, "--smallest", what, "--json")[1])
     assert (found["was"] != found["becomes"]) == bool(found["smallest"]["found"])
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "--add, --remove, --set, --smallest"),
+        ((1, "--smallest", "edges"), "--add, --remove, --set, --smallest"),
         (("--smallest", "edges", "--remove", NEIGHBOUR), "--smallest"),
         (("--smallest", "nodes"), "--smallest"),
         (("--set", "feature 1"), "--set"),
@@ -56,7 +56,7 @@ def test_the_smallest_is_searched_for(kernode, model, what):
     ],
 )
 def test_wrong_use_is_one_sentence(kernode, model, options, words):
-    fails(kernode("what-if", model, 0, *options), 2, words)
+    fails(kernode("explain", model, 0, *options), 2, words)
 
 
 NODES = {
@@ -86,7 +86,7 @@ def of_tables(tmp_path_factory):
 def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, column, value):
     """The answer is that about the graph of the tables with this value."""
     told = json.loads(
-        kernode("what-if", of_tables, "n4", "--set", f"{column}={'' if value is None else value}", "--json")[
+        kernode("explain", of_tables, "n4", "--set", f"{column}={'' if value is None else value}", "--json")[
             1
         ]
     )
@@ -110,7 +110,7 @@ def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, 
     ],
 )
 def test_what_no_table_could_hold_is_one_sentence(kernode, of_tables, options, words):
-    fails(kernode("what-if", of_tables, "n4", *options), 2, words)
+    fails(kernode("explain", of_tables, "n4", *options), 2, words)
 
 
 def test_a_year_is_not_taken_for_so_many_deviations(of_tables, model):

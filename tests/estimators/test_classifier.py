@@ -23,8 +23,8 @@ def fitted(**settings):
 @pytest.mark.parametrize("variant", ["auto", *kn.VARIANTS])
 def test_every_variant_learns_through_the_front_door(variant):
     method = kn.VARIANTS["k3" if variant == "auto" else variant].method
-    settings = {"epochs": 40} if method.learns_by_gradient and variant != "smoother" else {}
-    if settings and not method.trains_itself and method.loss.objective != "softmax":
+    settings = {"epochs": 40} if method.has_kernel and variant != "smoother" else {}
+    if settings and method.has_kernel and method.loss.objective != "softmax":
         settings["loss"] = {"triplets": 300}
     model = kn.NodeKernelClassifier(variant, device="cpu", **settings)
     model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)

@@ -72,7 +72,7 @@ def test_it_is_saved_and_read_and_works_elsewhere(tmp_path):
     [
         ([1, 1], [2, 2], "duplicate"),
         ([1, 2], [2], "shape"),
-        ([], [], "shape"),
+        ([], [], "too-few"),
         ([1], ["two"], "conflict"),
     ],
 )

@@ -113,7 +113,8 @@ def test_a_feature_adds_what_a_small_change_of_it_would_say():
 def test_the_chain_rule_gives_what_autograd_gives(feature_map):
     outputs, _ = stack(feature_map, parts_graph())
     nodes = np.arange(5)
-    first = outputs.first_product(nodes, feature_map.features_of(outputs.graph, nodes, DOUBLE))
+    x = feature_map.features_of(outputs.graph, nodes, DOUBLE)
+    first = feature_map.first_product(outputs.parameters, x).expand(-1, outputs.replicas, -1)
     z = feature_map.node_outputs(outputs.parameters, first)
     towards = torch.randn(z.shape, dtype=z.dtype, generator=torch.Generator().manual_seed(1))
     found = feature_map.pull_back(outputs.parameters, first, towards)

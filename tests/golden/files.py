@@ -44,9 +44,9 @@ REPORTS = {
     "predict": ("predict", "MODEL", "-o", "FOLDER/predictions.csv"),
     "similar": ("similar", "MODEL", "3", "-k", "2"),
     "explain": ("explain", "MODEL", "3"),
-    "what-if": ("what-if", "MODEL", "3", "--smallest", "edges"),
+    "what-if": ("explain", "MODEL", "3", "--smallest", "edges"),
     "info": ("data", "info", "DATA"),
-    "estimate": ("estimate", "DATA"),
+    "estimate": ("fit", "DATA", "--dry-run"),
 }
 
 

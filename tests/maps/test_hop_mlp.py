@@ -1,7 +1,5 @@
 """HopMLP is Eq. 7, and starts as published."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -13,8 +11,6 @@ from kernode.compute.draws import Draws
 from kernode.errors import InputError
 from kernode.hops import hop_matrices
 from kernode.maps import HopMLP
-from kernode.maps.hop_mlp import MOVED
-from refusals import refused
 from tasks import DOUBLE
 
 
@@ -71,12 +67,3 @@ def test_xavier_start_has_the_published_bound():
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError):
         HopMLP(**settings)
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_a_setting_of_another_map_is_refused_with_its_name(name):
-    with refused("setting", setting=name) as caught:
-        HopMLP((8,), **{name: True})
-    assert MOVED[name] in str(caught.value)
-    with refused("setting", setting=name):
-        replace(HopMLP(), **{name: True})

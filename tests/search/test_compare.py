@@ -276,7 +276,7 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
         ([DATA, "--variants", "k3"], "variants"),
         ([DATA, "--variants", "k3,k9"], "'k9'"),
         ([DATA, "--against", "kled"], "'kled'"),
-        ([DATA, "--splits", "1"], "splits must be"),
+        ([DATA, "--splits", "1"], "--splits"),
         ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "training, validation and test nodes"),
         ([DATA, "--split", "five-per-class"], "20-per-class"),

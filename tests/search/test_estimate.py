@@ -254,7 +254,7 @@ def test_verdict_without_knowledge_of_memory(free):
 
 def test_estimate_prints_one_json_object(kernode, free):
     free(10**10)
-    status, out, err = kernode("estimate", "cora", "--json", "--replicas", 3)
+    status, out, err = kernode("fit", "--dry-run", "cora", "--json", "--replicas", 3)
     assert (status, err) == (0, "")
     values = json.loads(out)
     assert values.keys() == KEYS | {"warnings"}
@@ -274,7 +274,7 @@ def test_estimate_prints_one_json_object(kernode, free):
 def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
     free(10**11)
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
-    status, out, _ = kernode("estimate", "synthetic:nodes=1_000_000,degree=20", "--json")
+    status, out, _ = kernode("fit", "--dry-run", "synthetic:nodes=1_000_000,degree=20", "--json")
     values = json.loads(out)
     assert status == 0
     assert (values["nodes"], values["edges"], values["features"]) == (1_000_000, 10_000_000, 64)
@@ -284,30 +284,17 @@ def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
     assert values["then"][0].keys() == KEYS
 
 
-def test_measure_makes_the_graph_and_no_measure_only_bounds(kernode):
-    small = ("synthetic:nodes=300", "--variant", "k3", "--replicas", 1)
-    out = kernode("estimate", *small)[1]
-    assert "--measure makes or fetches the graph" in out
-    assert "predicted" not in out
-    out = kernode("estimate", *small, "--measure")[1]
-    assert "200 epochs of" in out
-    assert "predicted from two measured epochs" in out
-    assert "--measure" not in out
-    values = json.loads(kernode("estimate", "cora", "--no-measure", "--json")[1])
-    assert values["seconds"] is values["fits"] is None
-
-
-def test_measure_does_not_make_what_cannot_fit(kernode, free, monkeypatch):
-    free(10**6)
-    monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
-    values = json.loads(kernode("estimate", "synthetic:nodes=100000", "--measure", "--json")[1])
-    assert values["fits"] is False
+def test_a_graph_that_is_not_at_hand_has_a_bound_and_no_time(kernode):
+    out = kernode("fit", "--dry-run", "synthetic:nodes=300", "--variant", "k3", "--replicas", 1)[1]
+    assert "memory, at least" in out
+    assert "Time: not predicted" in out
+    assert "measured" not in out
 
 
 def test_estimate_tells_a_person(kernode, free):
     free(20 * 10**9)
     arguments = ("cora", "--variant", "k1", "--powers", "plain", "--hidden", "32,16", "--replicas", 1)
-    status, out, _ = kernode("estimate", *arguments)
+    status, out, _ = kernode("fit", "--dry-run", *arguments)
     assert status == 0
     assert "cora · k1 · 2,708 nodes" in out
     assert "1 run · cpu" in out
@@ -315,32 +302,32 @@ def test_estimate_tells_a_person(kernode, free):
     assert "factored, 26,528 multiply-adds per column" in out
     assert "memory, at least" in out
     assert out.endswith("fits: it was tried, and 20.0 GB are free.\n")
-    assert "no epochs to measure" in kernode("estimate", "cora", "--variant", "label-propagation")[1]
+    assert "epochs of" not in kernode("fit", "--dry-run", "cora", "--variant", "label-propagation")[1]
 
 
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     free(2 * 10**9)
     status, out, _ = kernode(
-        "estimate", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64
+        "fit", "--dry-run", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64
     )
     assert status == 0
     verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
     assert verdict.startswith("does not fit: this run takes at least ")
     for word in ("2.0 GB are free", "fewer hops", "plain powers", "narrower hidden layers", "32 bits"):
         assert word in verdict
-    assert json.loads(kernode("estimate", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
+    assert json.loads(kernode("fit", "--dry-run", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
 
 
 def test_estimate_of_the_default_says_how_it_chooses_and_that_training_may_end_early(kernode, tmp_path):
     write_npz(clustered_graph(), tmp_path / "g.npz")
-    out = kernode("estimate", "g.npz", "--replicas", 1)[1]
+    out = kernode("fit", "--dry-run", "g.npz", "--replicas", 1)[1]
     assert out.count("at most") == out.count("1,000 epochs of") == 6
     assert "keeps the best by validation: 4 after 30, 3 after 60, 1 after 120 epochs." in out
 
 
 def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
     write_npz(clustered_graph(), tmp_path / "g.npz")
-    values = json.loads(kernode("estimate", "g.npz", "--variant", "gcn", "--json", "--epochs", 7)[1])
+    values = json.loads(kernode("fit", "--dry-run", "g.npz", "--variant", "gcn", "--json", "--epochs", 7)[1])
     assert (values["nodes"], values["epochs"], values["operator"]["kind"]) == (60, 7, "adjacency")
     assert values["seconds"]["total"] > 0
 
@@ -360,13 +347,13 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
     ],
 )
 def test_wrong_input_is_one_sentence(kernode, arguments, words):
-    status, out, err = kernode("estimate", *arguments)
+    status, out, err = kernode("fit", "--dry-run", *arguments)
     assert (status, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
 
 
 def test_a_missing_file_is_one_sentence(kernode):
-    status, _, err = kernode("estimate", "nothing.npz")
+    status, _, err = kernode("fit", "--dry-run", "nothing.npz")
     assert status == 1
     assert "nothing.npz does not exist" in err

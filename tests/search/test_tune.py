@@ -1,9 +1,7 @@
 """The search for settings: stacks of trials, what they may see, its file, and the settings it writes."""
 
 import json
-import os
 import sqlite3
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -18,7 +16,7 @@ from kernode.io import load_graph, split_nodes, write_npz
 from kernode.models.changes import Changes
 from kernode.search import tune
 from kernode.search.space import Problem, fold_splits, search_space
-from kernode.search.tune import has_ended, search, this_process
+from kernode.search.tune import search
 from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -304,8 +302,8 @@ def test_wrong_settings_file_ends_in_one_sentence(kernode, content, word):
 
 
 @pytest.mark.parametrize(("options", "word"), [
-    (("--metric", "loss"), "'loss'"), (("--trials", 0), "trials must be"),
-    (("--folds", -1), "folds must be"), (("--folds", 1), "folds must be"),
+    (("--metric", "loss"), "'loss'"), (("--trials", 0), "--trials"),
+    (("--folds", -1), "--folds"), (("--folds", 1), "folds must be"),
     (("--metric", "auc", "--folds", 2), "folds"), (("--variant", "k9"), "'k9'"),
     (("--variant", "smoother"), "smoother"), (("--split", "60/0/30"), "validation nodes"),
     (("--metric", "auc", "--variant", "k3"), "'k3'"), (("--epochs", 0), "epoch"),
@@ -324,33 +322,3 @@ def test_settings_file_reads_back_what_was_written(tmp_path):
     settings = {"hidden": [], "powers": "plain", "normalize_rows": False, "weight_decay": 1e-05, "hops": 3}
     write_settings(tmp_path / "a.toml", "links", "kernel", settings, ["two\nlines"])
     assert read_settings(tmp_path / "a.toml", "links") == ("kernel", settings)
-
-
-# Owners of trials
-
-
-def test_a_running_process_keeps_its_trials_until_it_ends():
-    code = "import json, sys; from kernode.search.tune import this_process as p; print(json.dumps(p()))"
-    with subprocess.Popen(
-        [sys.executable, "-c", f"{code}; sys.stdout.flush(); sys.stdin.read()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        owner = json.loads(other.stdout.readline())
-        assert owner["process"] == other.pid
-        assert not has_ended(owner)
-        assert has_ended(owner | {"began": 1.0})  # another process has its number now
-        other.stdin.close()
-        other.wait()
-        assert has_ended(owner)
-
-
-def test_of_another_machine_nothing_is_known():
-    assert not has_ended(this_process() | {"machine": "elsewhere", "process": 1})
-
-
-def test_trials_that_this_process_left_are_given_up():
-    assert has_ended(this_process())
-    assert has_ended(None)
-    assert this_process()["process"] == os.getpid()

@@ -60,7 +60,7 @@ def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
     """Noor typed the name of her model after --checkpoint."""
     assert desk.kernode(f"{RUN} -o shop.safetensors").status == 0
     said = desk.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
-    assert "shop.safetensors exists, and is not a checkpoint" in said
+    assert "shop.safetensors is not a kernode checkpoint file but a model" in said
 
 
 @pytest.mark.slow

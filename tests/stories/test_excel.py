@@ -112,9 +112,7 @@ def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
     assert "--encoding" in desk.kernode(predict).refusal
     assert desk.kernode(f"{predict} --encoding cp1250").status == 0
     assert desk.classes("later.csv")["Ťapa"] == "Süßes"
-    extend = (
-        "extend edges.safetensors --graph edges.csv --graph-nodes customers.csv --nodes new.csv -o more.csv"
-    )
+    extend = "predict edges.safetensors edges.csv --nodes customers.csv --new-nodes new.csv -o more.csv"
     assert "--encoding" in desk.kernode(extend).refusal
     assert desk.kernode(f"{extend} --encoding cp1250").status == 0
     assert desk.classes("more.csv") == {"Ťapa": "Süßes"}

@@ -1,6 +1,5 @@
 """What a figure is worth: baselines on the same split, class by class, sizes and versions."""
 
-import re
 
 import numpy as np
 import pytest
@@ -130,7 +129,7 @@ def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
     desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     run = "edges.csv --nodes people.csv --label taste --epochs 3 --replicas 1"
     assert " ms an epoch, 1 thread, " in desk.kernode(f"fit {run} --variant n1 --threads 1").out
-    assert re.search(r"time +\S+ s, 1 thread\n", desk.kernode(f"links {run} --threads 1").out)
+    assert " s, 1 thread, " in desk.kernode(f"links {run} --threads 1").out
 
 
 def test_python_has_the_report_of_links():

@@ -8,7 +8,6 @@ import pytest
 
 import kernode as kn
 from kernode.io.edge_split import EdgeSplit, split_edges
-from kernode.tasks.links import model as missing
 
 LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o links.safetensors"
 
@@ -148,20 +147,6 @@ def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
         links.fit([*by_name, by_name[3]], [1] * n + [0], graph=graph)
     with pytest.raises(kn.InputError, match=r"the pair \('7', '7'\) joins a node with itself"):
         links.fit([*by_name, ("7", "7")], graph=graph)
-
-
-def test_whoever_asks_about_all_pairs_of_a_large_graph_is_told_how_long_it_takes(friends, monkeypatch):
-    """Otto's graph has a million nodes; he waited for the morning."""
-    friends.kernode(LINKS)
-    asked = "missing links.safetensors friends.csv --nodes people.csv -k 3"
-    assert friends.kernode(asked).err == ""
-    monkeypatch.setattr(missing, "_CELLS", 80)  # a row at a time
-    monkeypatch.setattr(missing, "_JUDGED_AFTER", 0.0)
-    assert friends.kernode(asked).err == ""
-    monkeypatch.setattr(missing, "_LONG", 0.0)
-    said = friends.kernode(asked).err
-    assert said.count("warning: 780 pairs are scored, which will take about 0 minutes.") == 1
-    assert friends.kernode(f"{asked} --node {friends.someone}").err == ""
 
 
 def test_the_next_command_that_links_prints_is_one(friends):

@@ -139,14 +139,14 @@ class Net(torch.nn.Module):
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ({"map": kn.maps.GCN}, r"Got the class GCN: write map=GCN\(\)"),
-        ({"map": kn.maps.Smoother(), "kernel": kn.kernels.RBF}, r"write kernel=RBF\(\)"),
-        ({"kernel": kn.kernels.Normalized}, r"write kernel=Normalized\(kernel=…\)"),
+        ({"map": kn.maps.GCN}, r"Got the class GCN: write map=GCN\(…\)"),
+        ({"map": kn.maps.Smoother(), "kernel": kn.kernels.RBF}, r"write kernel=RBF\(…\)"),
+        ({"kernel": kn.kernels.Normalized}, r"write kernel=Normalized\(…\)"),
         ({"map": Net}, r"Got the class Net: write map=kernode.maps.Wrapped.of\(Net, …\)"),
         ({"map": Net(2, 3)}, r"Got an instance of Net: write map=kernode.maps.Wrapped.of\(Net, …\)"),
         ({"map": layers.GCNConv}, r"Wrapped.of\(GCNConv, …\)"),
-        ({"loss": kn.losses.Hinge}, r"write loss=Hinge\(\)"),
-        ({"loss": "joint", "kernel_loss": kn.losses.Hinge}, r"write kernel_loss=Hinge\(\)"),
+        ({"loss": kn.losses.Hinge}, r"write loss=Hinge\(…\)"),
+        ({"loss": "joint", "kernel_loss": kn.losses.Hinge}, r"write kernel_loss=Hinge\(…\)"),
     ],
 )
 def test_a_part_in_another_form_says_what_to_write(data, parts, sentence):

@@ -172,10 +172,9 @@ def test_labels_of_little_weight_teach_little(settings, tmp_path):
     ("weights", "sentence"),
     [
         (np.ones(3), r"one number per node of X \(60\). Got \(3,\)"),
-        (-np.ones(60), "must be finite and ≥ 0. Got -1.0 in row 0"),
-        (np.full(60, np.nan), "Got nan in row 0"),
+        (-np.ones(60), "sample_weight must be finite numbers ≥ 0"),
+        (np.full(60, np.nan), "sample_weight must be finite numbers ≥ 0"),
         (np.zeros(60), "every sample_weight is zero"),
-        (["much"] * 60, "sample_weight must be numbers"),
     ],
 )
 def test_weights_that_are_none_are_one_sentence(weights, sentence):

@@ -10,10 +10,9 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.models.fit import fit_candidates
 from kernode.training.callbacks import Verbose, describe_epoch
-from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, LABELS, SHORT, SPLIT, node_task, trained
+from tasks import LABELS, SHORT, SPLIT, node_task, trained
 
 THREE = replace(SHORT, epochs=3)
 
@@ -124,9 +123,7 @@ def test_a_users_callback_watches_any_estimator(make, fit, names):
 def test_other_things_than_callbacks_are_refused():
     for wrong in ("board", kn.Checkpoint, object()):
         with refused("setting", setting="callbacks"):
-            Run((0,), DOUBLE, callbacks=(wrong,))
-    with refused("setting", setting="callbacks"):
-        kn.NodeKernelClassifier("n1", callbacks=["progress"]).fit(SPLIT.train, LABELS, graph=CLUSTERS)
+            kn.NodeKernelClassifier("n1", callbacks=[wrong]).fit(SPLIT.train, LABELS, graph=CLUSTERS)
 
 
 def test_verbose_prints_the_last_epoch_at_least(capsys):

@@ -71,7 +71,7 @@ def test_a_file_that_is_not_to_be_resumed_is_never_overwritten(path):
         trained(JOINT, callbacks=(Checkpoint(path),))
     assert path.read_bytes() == before
     path.write_bytes(b"my thesis")
-    with refused("wrong-file", path=path):
+    with refused("damaged-file", path=str(path)):
         trained(JOINT, callbacks=(Checkpoint(path),))
     assert path.read_bytes() == b"my thesis"
     with pytest.raises(kn.FileError):

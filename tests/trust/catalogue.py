@@ -269,7 +269,7 @@ OPTIONS = (
     ),
     Command("links graph.npz --variant k3", WRONG_USE, ("'k3' is not a link variant", "Choose one of")),
     Command("links edgeless.npz", WRONG_USE, ("0 edges", "at least 20 edges")),
-    Command("estimate coar", WRONG_USE, ("no data set 'coar'",)),
+    Command("fit coar --dry-run", WRONG_USE, ("no data set 'coar'",)),
 )
 
 MODELS = (
@@ -315,16 +315,14 @@ MODELS = (
         ("1 --class 1 --against 1", "'1' cannot be told from itself", "another class. (--against)"),
     ),
     *_values(
-        "what-if model.safetensors 1 --graph graph.npz",
-        ("", "nothing would change", "--add"),
+        "explain model.safetensors 1 --graph graph.npz",
         ("--add 1", "cannot have an edge with itself"),
         ("--remove 7", "no edge that could be removed"),
         ("--set 1", "FEATURE=NUMBER"),
         ("--smallest nodes", "edges or features"),
     ),
-    Command("extend tables.safetensors", WRONG_USE, ("nothing arrives", "--nodes FILE")),
-    Command("extend tables.safetensors --nodes nodes.csv --graph-nodes nodes.csv", WRONG_USE,
-            ("--graph-nodes belongs to --graph",)),
+    Command("predict tables.safetensors --new-nodes nodes.csv --nodes nodes.csv", WRONG_USE,
+            ("give a table of edges", "--nodes")),
     Command("predict model.safetensors --nodes nodes.csv", WRONG_USE, ("--nodes is for a table of edges",)),
     Command("predict model.safetensors --encoding utf-8", WRONG_USE, ("--encoding is for tables",)),
     Command("plot model.safetensors --plane umap --graph graph.npz", FAILURE, ("UMAP needs umap-learn",)),
@@ -332,8 +330,8 @@ MODELS = (
     Command("tune graph.npz --epochs 0", WRONG_USE, ("without an epoch", "--epochs ≥ 1")),
     Command("links graph.npz -o graph.npz", WRONG_USE, ("graph.npz",)),
     *_values(
-        "gram model.safetensors graph.npz",
-        ("-o x.csv", "one of .npz, .parquet"),
+        "embed model.safetensors graph.npz --gram",
+        ("-o x.txt", "one of .npz, .parquet"),
         ("-o graph.npz", "graph.npz is in use"),
         ("-o x.npz --only 1,900", "node 900 is not in the graph"),
     ),

@@ -27,7 +27,7 @@ KINDS = {  # what writes each kind of file, and the file
     "predictions, json": (f"predict {MODEL} -o p.json", "p.json"),
     "vectors": (f"embed {MODEL} -o g.npz", "g.npz"),
     "vectors, parquet": (f"embed {MODEL} -o g.parquet", "g.parquet"),
-    "kernel matrix": (f"gram {MODEL} -o k.npz", "k.npz"),
+    "kernel matrix": (f"embed {MODEL} --gram -o k.npz", "k.npz"),
     "graph": ("data convert ../clusters.npz -o g.npz", "g.npz"),
     "picture": (f"plot {MODEL} losses -o .", "losses.png"),
     "report": (f"report {MODEL} --plane pca -o r.html", "r.html"),

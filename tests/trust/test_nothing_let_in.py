@@ -456,7 +456,7 @@ def test_names_do_not_command_the_terminal(named_to_harm, command):
     assert not re.search(COMMANDS, "".join(said))
 
 
-@pytest.mark.parametrize("line", ["predict m", "extend m --edges more.csv --all", "missing links -k 7"])
+@pytest.mark.parametrize("line", ["predict m", "predict m --new-edges more.csv --all", "missing links -k 7"])
 @pytest.mark.parametrize("json", [False, True])
 def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command, monkeypatch, line, json):
     pty = pytest.importorskip("pty")

@@ -13,9 +13,7 @@ from kernode.tasks.classes.variants import VARIANTS
 
 # What does not learn epoch by epoch has nothing to keep, and refuses a checkpoint.
 AT_ONCE = {
-    f"fit {name}"
-    for name, one in VARIANTS.items()
-    if one.training.epochs == 0 or not one.method.learns_by_gradient
+    f"fit {name}" for name, one in VARIANTS.items() if one.training.epochs == 0 or not one.method.has_kernel
 }
 LEARNING = [name for name in (*NODES, *LINKS) if name not in AT_ONCE]
 FEW = ("fit k3", "fit gcn", "fit label-propagation", "links auto", "compare sgc", "baselines", "kernode fit")

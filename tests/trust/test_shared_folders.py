@@ -1,6 +1,7 @@
 """Processes that share a cache, a search's file or a folder of results: nothing is lost, nothing is torn."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def test_who_writes_a_file_at_the_same_time_tears_nothing(tmp_path):
     path.write_bytes(b"a" * 1000)
     orphan = tmp_path / f".shared.{'0' * 16}"
     orphan.write_bytes(b"of a writer that was killed")
+    os.utime(orphan, (0, 0))
     writers = [
         subprocess.Popen([sys.executable, "-c", _WRITER, str(path), letter], stderr=subprocess.PIPE)
         for letter in "abc"

@@ -194,7 +194,7 @@ COMMANDS: dict[str, Training] = {
         "fit --resume": f"{_FIT} --variant k3 --checkpoint {{}}/c.safetensors --checkpoint-every 2 && "
         f"{_FIT.replace('5', '9', 1)} --variant k3 --checkpoint {{}}/c.safetensors --resume",
         "answers": f"{_FIT} --variant k1 --with-graph && embed {{}}/m.safetensors -o {{}}/g.npz && "
-        "gram {}/m.safetensors -o {}/k.npz && predict {}/m.safetensors -o {}/p.json && "
+        "embed {}/m.safetensors --gram -o {}/k.npz && predict {}/m.safetensors -o {}/p.json && "
         "similar {}/m.safetensors 3 --index",
     }.items()
 }

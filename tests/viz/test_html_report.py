@@ -175,7 +175,7 @@ def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits
 def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_splits, cache):
     other = own_splits.model.on(clustered_graph(n=70, seed=5))
     contents = Contents(EvaluationData.of(other, plane="pca"))
-    facts = dict(contents.facts)
+    facts = contents.facts
     assert "70 nodes" in facts["asked about"]
     assert "nodes" not in facts["graph"]
 

@@ -10,14 +10,13 @@ from trained_models import learned
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.viz.canvas import GREY, ClassColours, class_label
+from kernode.viz.canvas import GREY, class_groups, class_label
 from kernode.viz.evaluation import PARTS, EvaluationData
 from kernode.viz.pictures import NAMES, find_picture, write_pictures
+from kernode.viz.pictures.confidence import coverage_data, reliability_data
 from kernode.viz.pictures.confusion import confusion_data
-from kernode.viz.pictures.coverage import coverage_data
 from kernode.viz.pictures.embedding import embedding_data
 from kernode.viz.pictures.gram import gram_data
-from kernode.viz.pictures.reliability import reliability_data
 from refusals import refused
 from tasks import fit_split
 
@@ -123,12 +122,12 @@ def test_nodes_are_marked_by_part_and_coloured_by_known_or_predicted_class(odd_m
 
 def test_the_most_frequent_classes_have_colours_and_others_are_grey():
     classes = np.repeat(np.arange(40), np.arange(1, 41))
-    colours = ClassColours.of(classes)
-    assert colours.coloured == tuple(range(39, 31, -1))
-    assert colours.others == 32
-    assert len({colours.colour(c) for c in colours.coloured}) == 8
-    assert colours.colour(0) == GREY
-    assert colours.of_others == "32 rarer classes"
+    *own, (others, grey, rarer) = class_groups(classes, [str(number) for number in range(40)])
+    assert [name for name, _, _ in own] == [str(number) for number in range(39, 31, -1)]
+    assert len({colour for _, colour, _ in own}) == 8
+    assert all(np.array_equal(here, classes == int(name)) for name, _, here in own)
+    assert (others, grey) == ("32 rarer classes", GREY)
+    assert np.array_equal(rarer, classes < 32)
     assert class_label("$x$ is_a " + "y" * 50, 12) == r"\$x\$ is a yy…"
 
 

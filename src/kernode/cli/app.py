@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
+import io
 import os
-import re
 import sys
 import warnings
 from collections.abc import Collection, Sequence
@@ -17,7 +16,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli import data
-from kernode.cli.console import ReaderGone, guarded_stdout, harmless, warned
+from kernode.cli.console import ReaderGone, harmless, warned, write_stdout
 from kernode.cli.log_file import end_log
 from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
@@ -28,9 +27,8 @@ from kernode.version import __version__
 
 # In the order of the help; each is a function in a file of its name.
 COMMANDS = (
-    *("fit", "predict", "similar", "explain", "what_if", "extend", "embed", "gram"),
-    *("plot", "report", "serve", "links", "missing"),
-    *("tune", "compare", "estimate"),
+    *("fit", "predict", "similar", "explain", "embed"),
+    *("plot", "report", "serve", "links", "missing", "tune", "compare"),
 )
 app = typer.Typer(
     cls=Group,
@@ -77,18 +75,17 @@ def main() -> None:
     """Run a command; every failure ends in one sentence and an exit status."""
     try:
         begin_rank(sys.argv[1:])
-        with (
-            noting_files() as files,
-            kept(lambda: _written(files())),
-            guarded_stdout(),
-            warnings.catch_warnings(),
-        ):
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
+        with noting_files() as files, kept(lambda: _written(files)), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()
             warnings.showwarning = warned.hear
             status: int = app(prog_name="kernode", standalone_mode=False) or 0
             if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
                 raise KeyboardInterrupt
+            write_stdout()
     except SystemExit:
         raise
     except BaseException as error:
@@ -110,16 +107,13 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
         return str(Interrupted()), Interrupted.exit_status
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        wrong_use = (
-            isinstance(error, IsADirectoryError | NotADirectoryError) or error.errno == errno.ENAMETOOLONG
-        )
-        return f"{where}{error.strerror or error}.", 2 if wrong_use else 1
+        return f"{where}{error.strerror or error}.", 2 if isinstance(error, IsADirectoryError) else 1
     if hasattr(error, "format_message"):  # typer's, about options and arguments
         context, sentence = getattr(error, "ctx", None), error.format_message().rstrip(". ")
         path = context.command_path if context else "kernode"
         return f"{sentence}. See: {path} --help" if sentence else "", error.exit_code  # type: ignore[attr-defined]
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
-        return _of_file_names(), 2
+        return "a file's name is not text in UTF-8. Rename the file, or set PYTHONUTF8=1.", 2
     if isinstance(error, MemoryError) or "allocate" in str(error):
         return "out of memory. Use fewer replicas, fewer triplets or narrower hidden layers.", 1
     return None
@@ -150,19 +144,13 @@ def _written(files: Collection[Path]) -> str:
     return f"Written by then: {', '.join(shown)}." if shown else "Nothing was written."
 
 
-def _of_file_names() -> str:
-    if sys.getfilesystemencoding().lower() != "utf-8":
-        return "a file's name is not in the encoding of this locale. Set PYTHONUTF8=1, or a UTF-8 LC_ALL."
-    words = (word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word))
-    shown = os.fsencode(next(words, "a file")).decode("utf-8", "backslashreplace")
-    return f"{shown}: the name is not text in UTF-8. Rename the file."
-
-
 def _fail(sentence: str, status: int, error: BaseException | None = None) -> None:
     """End with a sentence on stderr and in the log, which also has an internal error's traceback."""
     end_log(status, sentence, error)
     if rank() and not has_joined():  # all processes fail in the same way until they meet: rank 0 says it
         await_termination()
+    with suppress(KernodeError, ValueError):  # it takes no more, or is closed already
+        write_stdout()
     if sentence and status != ReaderGone.exit_status:
         who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
         with suppress(OSError):  # the status says it

@@ -43,7 +43,9 @@ def compare(
         str | None,
         typer.Option(help="The variant all others are compared with.", show_default="the first"),
     ] = None,
-    splits: Annotated[int, typer.Option(help="Random splits, the same for every variant.")] = 30,
+    splits: Annotated[
+        int, typer.Option(help="Random splits, the same for every variant.", min=2, max=1000)
+    ] = 30,
     split: Annotated[
         str,
         typer.Option(
@@ -81,8 +83,10 @@ def compare(
     """
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
     against = (against or names[0]).lower() if names else ""
-    _check(names, against, splits, split)
-    choosing = _choosing(choose_on)
+    _check(names, against, split)
+    choosing = choose_on.strip().lower()
+    if choosing != "all" and not (choosing.isdecimal() and int(choosing)):
+        raise bad_setting("choose_on", "a number of splits, 1 or more, or all", choose_on)
     if results is not None:
         check_folder(results)
     board = check_board(tensorboard, elsewhere=device.elsewhere)
@@ -103,7 +107,9 @@ def compare(
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
         raise InputError(sentence, "duplicate")
     todo = [
-        Comparison(graph, method, splits, split, choosing) for graph in graphs for method in methods.values()
+        Comparison(graph, method, splits, split, 0 if choosing == "all" else int(choosing))
+        for graph in graphs
+        for method in methods.values()
     ]
     if any(store.find(one) is None for one in todo):
         check_folder(store.folder)
@@ -140,15 +146,13 @@ def _run(
             return run_comparisons(todo, store, place, threads=threads, progress=begin(missing))
 
 
-def _check(names: list[str], against: str, splits: int, split: str) -> None:
+def _check(names: list[str], against: str, split: str) -> None:
     from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
     if len(names) < 2:
         raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
     if against not in names:
         raise bad_setting("against", f"one of {', '.join(names)}", against)
-    if not 2 <= splits <= 1000:
-        raise bad_setting("splits", "an integer from 2 to 1000", splits)
     sizes: tuple[float, ...] = (0.6, 0.2, 0.2)
     if is_per_class(split):
         sizes = parse_per_class(split)  # the others are tested
@@ -156,15 +160,6 @@ def _check(names: list[str], against: str, splits: int, split: str) -> None:
         sizes = parse_sizes(split)
     if not all(size > 0 for size in sizes):
         raise bad_setting("split", "sizes of training, validation and test nodes, all above 0", split)
-
-
-def _choosing(given: str) -> int:
-    """Return the number of splits that choose a candidate; 0: each split chooses for itself."""
-    if given.strip().lower() == "all":
-        return 0
-    if not given.strip().isdecimal() or int(given) < 1:
-        raise bad_setting("choose_on", "a number of splits, 1 or more, or all", given)
-    return int(given)
 
 
 def _print_report(values: dict[str, Any]) -> None:

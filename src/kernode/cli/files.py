@@ -58,6 +58,11 @@ def check_apart(written: Iterable[Path | None], read: Iterable[str | Path | None
         used.add(path.resolve())
 
 
+def replaced_file(replaced: bool) -> str:
+    """Whether a file took the place of another, which may have been of other data or methods."""
+    return ", which replaced a file of that name" if replaced else ""
+
+
 def write_table(path: Path, table: Table) -> None:
     """Write a table as its file's extension says."""
     write_whole(path, WRITERS[path.suffix.lower()](table))

@@ -8,14 +8,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from kernode.cli.options.run import RUN, RepeatableOptions
-from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting, warn
-
-BACKENDS = ("loky", "dask", "ray")
+from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ class JobOptions(RepeatableOptions):
         ),
     ] = None
     backend: Annotated[
-        str | None,
+        Literal["loky", "dask", "ray"] | None,
         typer.Option(
             help="What runs them, through joblib: loky (processes of this machine), dask (the cluster at "
             "DASK_SCHEDULER_ADDRESS) or ray (at RAY_ADDRESS); without an address they start one here.",
@@ -45,8 +43,6 @@ class JobOptions(RepeatableOptions):
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
             raise bad_setting("jobs", "an integer ≥ 1, or -1 for one per core", self.jobs)
-        if self.backend is not None and self.backend not in BACKENDS:
-            raise bad_setting("backend", f"one of {', '.join(BACKENDS)}", self.backend)
         if self.backend == "loky" and self.jobs is None:
             raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 
@@ -71,9 +67,7 @@ class JobOptions(RepeatableOptions):
             return
         from joblib import parallel_config
 
-        cluster = (
-            self._dask if self.backend == "dask" else self._ray if self.backend == "ray" else nullcontext
-        )
+        cluster = {"dask": self._dask, "ray": self._ray}.get(self.backend or "", nullcontext)
         with cluster(), parallel_config(backend=self.backend or "loky", n_jobs=self.jobs or -1):
             yield
 
@@ -81,30 +75,21 @@ class JobOptions(RepeatableOptions):
     def _dask(self) -> Iterator[None]:
         try:
             import dask
-            from distributed import Client, LocalCluster
+            from distributed import Client
         except ImportError:
             raise _missing("Dask", "dask") from None
         address = dask.config.get("scheduler-address", None)  # DASK_SCHEDULER_ADDRESS, or Dask's own files
-        if address is None:
-            cores = os.cpu_count() if self.jobs in (None, -1) else self.jobs
-            cluster: Any = LocalCluster(
-                n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-            )
-        elif self.jobs is not None:
-            sentence = f"the Dask cluster at {address} has workers of its own. Leave out their number."
-            raise InputError(sentence, "conflict", setting="jobs")
-        else:
-            cluster = nullcontext(address)
-        with cluster as found:
-            try:
-                client = Client(found)
-            except (OSError, ValueError) as error:
-                sentence = f"no Dask scheduler answers at {address} ({error})."
-                raise KernodeError(sentence, "unreachable") from None
-            with client:
-                if any(threads > 1 for threads in client.nthreads().values()):
-                    warn("a Dask worker trains one model at a time: start workers with one thread each.")
-                yield
+        own: dict[str, Any] = {
+            "n_workers": self._count(address),
+            "threads_per_worker": 1,
+            "dashboard_address": None,
+        }
+        try:
+            client = Client(**({} if address else own | {"silence_logs": logging.CRITICAL}))
+        except (OSError, ValueError) as error:
+            raise KernodeError(f"no Dask scheduler answers at {address} ({error}).", "unreachable") from None
+        with client:
+            yield
 
     @contextmanager
     def _ray(self) -> Iterator[None]:
@@ -113,27 +98,29 @@ class JobOptions(RepeatableOptions):
             from ray.util.joblib import register_ray
         except ImportError:
             raise _missing("Ray", "ray") from None
-        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         address = os.environ.get("RAY_ADDRESS")
+        own: dict[str, Any] = {
+            "address": "local",
+            "num_cpus": self._count(address),
+            "include_dashboard": False,
+        }
         try:
-            if address is None:
-                cores = None if self.jobs in (None, -1) else self.jobs
-                ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
-            else:
-                ray.init(**quiet)
+            ray.init(logging_level=logging.ERROR, log_to_driver=False, **({} if address else own))
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise KernodeError(f"Ray does not start, or not at {address} ({error}).", "unreachable") from None
-        try:
-            cores = int(ray.cluster_resources().get("CPU", 0))
-            if self.jobs is not None and self.jobs > cores:
-                sentence = f"Ray has {cores} CPUs, for as many jobs at most. Got {self.jobs}."
-                raise InputError(sentence, "setting", setting="jobs", value=self.jobs)
-            register_ray()
-            with redirect_stdout(io.StringIO()):  # Ray prints lost workers, of which a warning tells
+        register_ray()
+        with redirect_stdout(io.StringIO()):  # Ray prints lost workers
+            try:
                 yield
-        finally:
-            with redirect_stdout(io.StringIO()):  # it prints the rest here
+            finally:
                 ray.shutdown()
+
+    def _count(self, address: str | None) -> int | None:
+        """Number of workers to start on this machine; None: one per core."""
+        if address is not None and self.jobs is not None:
+            sentence = f"the cluster at {address} has workers of its own. Leave out their number."
+            raise InputError(sentence, "conflict", setting="jobs")
+        return None if self.jobs == -1 else self.jobs
 
 
 def _missing(library: str, extra: str) -> MissingExtraError:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
-from kernode.cli.files import check_apart, check_writable
-from kernode.cli.fit import cpu_threads, log_result, replaced_file, runs_and_seeds, saved_report
+from kernode.cli.console import print_json, say
+from kernode.cli.fit import fit_and_save, print_end, runs_and_seeds
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.method import CommonTrainingOptions, PartOptions
-from kernode.cli.options.run import (
-    RUN,
-    CheckpointOptions,
-    OutputOptions,
-    RunOptions,
-    SettingsOption,
-    TensorBoardOption,
-    WithGraphOption,
-    check_board,
-)
+from kernode.cli.options.run import RUN, FitOptions, OutputOptions
 from kernode.cli.settings_file import with_settings
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
 
 
 def links(
@@ -39,23 +31,15 @@ def links(
             show_default="auto, with --all-edges embedding",
         ),
     ] = None,
-    settings: SettingsOption = None,
-    run: RunOptions,
+    run: FitOptions,
     parts: PartOptions,
     training: CommonTrainingOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Model file.", show_default="DATA-links-VARIANT.safetensors", **RUN),
-    ] = None,
     all_edges: Annotated[
         bool,
         typer.Option(
             "--all-edges", help="Train on every edge, for vectors of nodes: none is left to test.", **RUN
         ),
     ] = False,
-    with_graph: WithGraphOption = False,
-    tensorboard: TensorBoardOption = None,
-    checkpoint: CheckpointOptions,
     output: OutputOptions,
 ) -> None:
     """Train a link predictor on 85 % of the edges; print AUC, AP, Hits@k and MRR on 10 %.
@@ -71,35 +55,22 @@ def links(
     """
     started = time.perf_counter()
     usual = "embedding" if all_edges else "auto"
-    variant, changes = with_settings(settings, "links", variant, usual, parts.changes() | training.changes())
-    out = out or Path(f"{graph.name}-links-{variant}.safetensors")
-    check_writable(out)
-    check_apart((out, checkpoint.checkpoint), (graph.data, graph.nodes, settings))
+    changes = parts.changes() | training.changes()
+    variant, changes = with_settings(run.settings, "links", variant, usual, changes)
 
-    from kernode.cli.progress_bar import ProgressBar
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.models.changes import Changes
     from kernode.tasks.links.evaluation import lines
 
-    board, place = check_board(tensorboard), run.place()
     parameters = Changes.of(**changes, precision=run.precision).parameters()
-    estimator = LinkKernelTransformer if all_edges else LinkPredictor
-    model = estimator(
-        variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device
-    )
-    graph.require_memory(model.methods(), place)  # errors in the options come before a graph is read
-    with (
-        run.computing(),
-        checkpoint.opened() as file,
-        progress(graph.name, quiet=output.silent) as begin,
-    ):
-        read = graph.graph()
-        model.set_params(callbacks=[one for one in (ProgressBar(begin), file, board) if one is not None])
-        model.fit(read)
-    replaced = out.exists()
-    model.save(out, with_graph=with_graph)
-    report = saved_report(model, out, run, place, read, started=started, replaced=replaced)
-    log_result(report, "auc", board, model.model_.training.to_json())
+    kind = LinkKernelTransformer if all_edges else LinkPredictor
+    model = kind(variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device)
+
+    def learn(read: Graph, callbacks: list[Any]) -> Any:
+        return model.set_params(callbacks=callbacks).fit(read)
+
+    out = Path(f"{graph.name}-links-{variant}.safetensors")
+    report, _, read = fit_and_save(model, learn, graph, run, output, started, usual=out)
     if output.json:
         print_json(report)
         return
@@ -108,8 +79,5 @@ def links(
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     for line in lines(report) if "test" in report else ():
         say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
-    say(f"  {'time':<20} {report['seconds_total']:.1f} s{cpu_threads(report)}")
-    say(f"  {'model':<20} {escape(report['model'])}{replaced_file(report['replaced'])}")
-    words = ["kernode", "embed" if all_edges else "missing", report["model"]]
-    words += [*([] if with_graph else graph.files), *(("-o", "vectors.parquet") if all_edges else ())]
-    say(f"Next: [bold]{escape(shlex.join(words))}[/]")
+    words = ["embed" if all_edges else "missing", report["model"], *([] if run.with_graph else graph.files)]
+    print_end(report, [*words, *(("-o", "vectors.parquet") if all_edges else ())])

@@ -30,15 +30,17 @@ class LogFile(logging.FileHandler):
     """
 
     def __init__(self, path: Path) -> None:
-        _require_log(path)
         try:
+            if path.is_file():
+                with path.open("rb") as file:
+                    if file.read(len(_FIRST)) not in (b"", _FIRST):
+                        raise OSError("it exists, and is not a log")
             path.parent.mkdir(parents=True, exist_ok=True)
             super().__init__(path, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            reason = error.strerror or error
-            sentence = f"{path} cannot be written ({reason}). Give another file."
+            sentence = f"{path} cannot be written ({error.strerror or error}). Give another file."
             raise InputError(sentence, "not-writable", path=path, setting="log_file") from None
-        self.started, self._level_before = time.monotonic(), log.level
+        self.started = time.monotonic()
         log.setLevel(logging.DEBUG)
         log.addHandler(self)
 
@@ -64,7 +66,7 @@ class LogFile(logging.FileHandler):
     def end(self) -> None:
         """Close the file, and leave the logger as it was."""
         log.removeHandler(self)
-        log.setLevel(self._level_before)
+        log.setLevel(logging.NOTSET)
         with suppress(OSError):
             self.close()
 
@@ -93,22 +95,6 @@ def end_log(status: int, sentence: str = "", error: BaseException | None = None)
     message = sentence or ("done" if status == 0 else f"ended with {status}")
     note("end", message, levels.get(status, logging.ERROR), **fields)
     handler.end()
-
-
-def _require_log(path: Path) -> None:
-    """Refuse a file that is not a log, and end a line that was cut."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        start = file.read(64).lstrip(b"\n")[: len(_FIRST)]
-        file.seek(-1 if start else 0, os.SEEK_END)
-        last = file.read(1)
-    if not _FIRST.startswith(start):
-        sentence = f"{path} exists, and is not a log. Give another file."
-        raise InputError(sentence, "wrong-file", path=path, setting="log_file")
-    if last not in b"\n":
-        with path.open("ab") as file:
-            file.write(b"\n")
 
 
 def _plain(value: Any) -> Any:

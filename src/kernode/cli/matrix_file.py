@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +16,7 @@ from kernode.compute.machine import readable
 from kernode.errors import InputError
 from kernode.storage import writing_whole
 
-_MOST_COLUMNS = 10_000  # of a Parquet file: its footer describes each of them in every row group
+_MOST_COLUMNS = 10_000  # of a table: a Parquet footer describes each of them in every row group
 _NUMBERS = 2**22  # in a block of rows
 
 
@@ -41,7 +39,17 @@ def rows_at_a_time(columns: int) -> int:
 
 def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
     """Write a file by its extension, whole or not at all; return its size in bytes."""
-    _require_fit(path, matrix)
+    columns, suffix = len(matrix.columns), path.suffix.lower()
+    if suffix != ".npz" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
+        sentence = (
+            f"a table has {_MOST_COLUMNS:,} columns at most, and one called 'node'. Write an .npz file."
+        )
+        raise InputError(sentence, "too-large", setting="out")
+    need = len(matrix.rows) * columns * matrix.dtype.itemsize
+    free = shutil.disk_usage(next(one for one in path.absolute().parents if one.exists())).free
+    if need > free:
+        sentence = f"{path} would take {readable(need)}, and {readable(free)} are free. Choose fewer nodes."
+        raise InputError(sentence, "too-large", setting="only", need=need, free=free)
 
     def blocks() -> Iterator[np.ndarray]:
         done = 0
@@ -51,29 +59,11 @@ def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
             advance(done, "rows")
 
     with writing_whole(path) as file:
-        _WRITERS[path.suffix.lower()](file, matrix, blocks())
+        if suffix == ".npz":
+            _write_npz(file, matrix, blocks())
+        else:
+            _write_table(file, matrix, blocks(), suffix)
     return path.stat().st_size
-
-
-def _require_fit(path: Path, matrix: Matrix) -> None:
-    """Refuse what a disk or a Parquet file cannot hold."""
-    columns, suffix = len(matrix.columns), path.suffix.lower()
-    if suffix == ".parquet" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
-        raise InputError(
-            f"{path} would have {columns:,} columns, and a Parquet file should have {_MOST_COLUMNS:,} at "
-            "most, none of them called 'node'. Write an .npz file.",
-            "too-large", setting="out",
-        )  # fmt: skip
-    # A number takes some 12 characters of a CSV file in 32 bits and 20 in 64.
-    need = len(matrix.rows) * columns * matrix.dtype.itemsize * (3 if suffix == ".csv" else 1)
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    free = shutil.disk_usage(folder).free
-    if need > free:
-        raise InputError(
-            f"{path} would take {readable(need)}, and {folder} has {readable(free)} free. Choose fewer "
-            "nodes, or another place.",
-            "too-large", setting="only", need=need, free=free,
-        )  # fmt: skip
 
 
 def _write_npz(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> None:
@@ -97,37 +87,15 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(f"{name}.npy")  # without the time, so that equal files have equal bytes
 
 
-def _write_parquet(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> None:
+def _write_table(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray], suffix: str) -> None:
     import pyarrow
-    from pyarrow import parquet
+    from pyarrow import csv, parquet
 
-    columns = [str(name) for name in matrix.columns.tolist()]
-    kind = pyarrow.from_numpy_dtype(matrix.dtype)
-    names = pyarrow.array(matrix.rows.tolist())
-    schema = pyarrow.schema([("node", names.type), *((name, kind) for name in columns)])
-    start = 0
-    with parquet.ParquetWriter(file, schema) as writer:
+    kind, names = pyarrow.from_numpy_dtype(matrix.dtype), pyarrow.array(matrix.rows.tolist())
+    columns = [(str(name), kind) for name in matrix.columns.tolist()]
+    schema, start = pyarrow.schema([("node", names.type), *columns]), 0
+    with (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema) as writer:
         for block in blocks:
             values = [pyarrow.array(np.ascontiguousarray(column)) for column in block.T]
-            rows = names.slice(start, len(block))
-            writer.write_table(pyarrow.table([rows, *values], schema=schema))
+            writer.write_table(pyarrow.table([names.slice(start, len(block)), *values], schema=schema))
             start += len(block)
-
-
-def _write_csv(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray]) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["node", *matrix.columns.tolist()])
-    names = iter(matrix.rows.tolist())
-    for block in blocks:
-        for row in block:
-            # numpy's shortest text that reads back as the same float32 or float64
-            writer.writerow([next(names), *(str(value) for value in row)])
-    text.detach()  # the file is its owner's to close
-
-
-_WRITERS: dict[str, Callable[[BinaryIO, Matrix, Iterator[np.ndarray]], None]] = {
-    ".npz": _write_npz,
-    ".parquet": _write_parquet,
-    ".csv": _write_csv,
-}

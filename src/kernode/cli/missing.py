@@ -10,7 +10,6 @@ from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, Table, check_out
 from kernode.cli.options.model import LinkModelOptions, OutTableOption, as_node, names_of
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import bad_setting
 
 
 def missing(
@@ -19,7 +18,7 @@ def missing(
     node: Annotated[
         str | None, typer.Option(help="Links of this node; of the whole graph if not given.")
     ] = None,
-    count: Annotated[int, typer.Option("--count", "-k", help="How many.")] = 10,
+    count: Annotated[int, typer.Option("--count", "-k", help="How many.", min=1)] = 10,
     out: OutTableOption = None,
     output: OutputOptions,
 ) -> None:
@@ -33,8 +32,6 @@ def missing(
     Of one node: [bold]kernode missing links.safetensors edges.csv --nodes nodes.csv --node ann[/]
     """
     check_out(out, WRITERS, model.inputs)
-    if count < 1:
-        raise bad_setting("count", "an integer ≥ 1", count)
     with progress("missing", quiet=output.silent):
         opened = model.open("links")
         graph = opened.graph

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, Table, check_out
+from kernode.cli.files import WRITERS, Table, check_apart, check_out, check_writable, replaced_file
 from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
 from kernode.cli.options.run import OutputOptions
+from kernode.errors import warn
 
 if TYPE_CHECKING:
     from kernode.estimators.classifier import NodeKernelClassifier
+
+_NEW: Any = {"rich_help_panel": "New nodes", "show_default": False}
 
 
 def predict(
@@ -23,6 +27,14 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
+    new_nodes: Annotated[Path | None, typer.Option(help="Table of nodes that arrive.", **_NEW)] = None,
+    new_edges: Annotated[Path | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Answer about every node, not only those that arrived.", **_NEW)
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the model with the larger graph in its file.", **_NEW)
+    ] = None,
     output: OutputOptions,
 ) -> None:
     """Write node, class, the class that the data gives and the probability of each, for every node.
@@ -32,44 +44,62 @@ def predict(
     than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
     node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
 
-    Tables are read as those were that the model learned from; only their paths are needed. Where the model
-    has its graph (`kernode fit --with-graph`), new nodes whose edges mention nodes of it arrive there, as
-    with `kernode extend`. On stdout the table is CSV in UTF-8, whatever the terminal's encoding.
+    Tables are read as those were that the model learned from; only their paths are needed. On stdout the
+    table is CSV in UTF-8, whatever the terminal's encoding.
+
+    New nodes and edges are added to the graph that the model learned from, and nothing is trained again:
+    answers equal those computed on the whole larger graph. A model of `kernode fit --with-graph` has that
+    graph; of any other give the very same as DATA and --nodes.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
     Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
+
+    New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
     """
-    check_out(out, WRITERS, model.inputs)
+    check_out(out, WRITERS, (model.model,))
+    check_writable(save)
+    check_apart((out, save), (model.data, model.nodes, new_nodes, new_edges))  # the model's own file may grow
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:
         checked_threshold(abstain)
+    arriving = new_nodes is not None or new_edges is not None
     with progress("predict", quiet=output.silent):
-        opened = model.open()
-        trained, n = opened.model.model_, len(opened.nodes)
+        opened = model.extended(new_nodes, new_edges) if arriving else model.open()
+        trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             warn_of_uncalibrated(trained)
-        table = predictions(opened.model, opened.nodes, abstain)
-    answered = n - table["class"].count(None)
+        table = predictions(opened.model, None if everyone else opened.nodes, abstain)
+    n, arrived = len(table["node"]), len(opened.nodes) if arriving else 0
+    if not n:
+        warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
+    answered, replaced = n - table["class"].count(None), save is not None and save.exists()
+    if save is not None:
+        opened.model.save(save, with_graph=True)
     facts = {
         "model": str(model.model),
-        "dataset": opened.graph.name,
-        "nodes": n,
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "arrived": arrived,
+        "recomputed": len(opened.model.recomputed_) if arriving else 0,
         "classes": {name: table["class"].count(name) for name in trained.classes},
         "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
         "abstain": abstain,
         "answered": answered,
         "coverage": round(100 * answered / max(1, n), 4),
+        "saved": None if save is None else str(save),
+        "replaced": replaced,  # a file of that name
     }
-    sentences = []
-    if out is not None:
-        sentences.append(f"{n:,} nodes of {opened.graph.name} written to {out}")
-    if abstain is not None:
-        sentences.append(
-            f"{answered:,} of {n:,} nodes ({facts['coverage']:.1f} %) have a class at --abstain {abstain:g}"
-        )
-    opened.print_table(table, facts, out, output, sentences=tuple(sentences))
+    sentences = {
+        f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}": arriving,
+        f"{n:,} nodes of {graph.name} written to {out}": out is not None,
+        f"the model with the larger graph written to {save}{replaced_file(replaced)}": save is not None,
+        f"{answered:,} of {n:,} nodes ({facts['coverage']:.1f} %) have a class at --abstain {abstain}":
+            abstain is not None,
+    }  # fmt: skip
+    said = tuple(sentence for sentence, is_said in sentences.items() if is_said)
+    opened.print_table(table, facts, out, output, sentences=said)
 
 
 def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 _SETTINGS = "KERNODE_SERVE"  # environment variable with the options, for worker processes
 _MOST_CONNECTIONS = 500  # more are answered with 503
-_MOST_WORKERS = 64  # each is a process with the model in memory
 
 
 def serve(
     *,
     model: QueryOptions,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.")] = 8765,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)
+    ] = 8765,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but this machine's own needs a token.")
     ] = "127.0.0.1",
@@ -49,7 +50,9 @@ def serve(
         typer.Option(help="Another name under which it answers, of a proxy for example; may be repeated."),
     ] = None,
     root_path: Annotated[str, typer.Option(help="Path under which a proxy shows it, such as /kernode.")] = "",
-    workers: Annotated[int, typer.Option(help="Processes that answer, each with the model in memory.")] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Processes that answer, each with the model in memory.", min=1, max=64)
+    ] = 1,
     plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
@@ -65,8 +68,6 @@ def serve(
     from kernode.viz.explorer import LOOPBACK
     from kernode.viz.explorer.middleware import check_token
 
-    if not 1 <= workers <= _MOST_WORKERS:
-        raise bad_setting("workers", f"an integer from 1 to {_MOST_WORKERS}", workers)
     if root_path and not root_path.startswith("/"):
         raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
     local = _is_loopback(host)
@@ -131,8 +132,6 @@ def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, wo
 
 def _listening(host: str, port: int) -> socket.socket:
     """Bind the address before anything long is computed."""
-    if not 0 <= port <= 65535:
-        raise bad_setting("port", "an integer from 0 to 65535", port)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=2048)

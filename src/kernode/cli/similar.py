@@ -22,7 +22,7 @@ def similar(
     *,
     model: QueryOptions,
     asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
-    count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.")] = 10,
+    count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.", min=1)] = 10,
     among: Annotated[
         str | None, typer.Option(help="Look among these only: a,b,c or a file with one per line.")
     ] = None,
@@ -59,8 +59,6 @@ def similar(
 
     Of a class: [bold]kernode similar edges.safetensors ann --class Theory --where year=2000.. --json[/]
     """
-    if count < 1:
-        raise bad_setting("count", "an integer ≥ 1", count)
     wanted = conditions(where or [])
     from kernode.explain.similar import restricted
     from kernode.graph.share import GraphShare

@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -16,13 +16,13 @@ from kernode.cli.files import check_apart, check_writable
 from kernode.cli.jobs import JobOptions
 from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
 from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
-from kernode.errors import InputError, KernodeError, bad_setting, kept
+from kernode.cli.settings_file import write_settings
+from kernode.errors import InputError, KernodeError, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
     from kernode.search.tune import Found
 
-METRICS = {"accuracy": "accuracy", "map": "mean average precision", "auc": "AUC"}
 _SHOWN = 5  # trials
 
 
@@ -35,12 +35,12 @@ def tune(
             help="A variant of `kernode fit`, with auc of `kernode links`.", show_default="k3, kernel"
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(help="Trials in all, those of earlier calls included.")] = 50,
+    trials: Annotated[int, typer.Option(help="Trials in all, those of earlier calls included.", min=1)] = 50,
     metric: Annotated[
-        str, typer.Option(help="What to raise on validation data: accuracy, map, or auc of links.")
+        Literal["accuracy", "map", "auc"], typer.Option(help="What to raise on validation data; auc: links.")
     ] = "accuracy",
-    folds: Annotated[int, typer.Option(help="Cross-validate on so many folds; 0: as split.")] = 0,
-    batch: Annotated[int, typer.Option(help="Trials that are trained at a time.")] = 16,
+    folds: Annotated[int, typer.Option(help="Cross-validate on so many folds; 0: as split.", min=0)] = 0,
+    batch: Annotated[int, typer.Option(help="Trials that are trained at a time.", min=1)] = 16,
     epochs: Annotated[
         int | None, typer.Option(help="Training epochs.", show_default="as the variant has them")
     ] = None,
@@ -52,7 +52,7 @@ def tune(
         Path | None,
         typer.Option("--out", "-o", help="Settings file.", show_default="DATA-VARIANT-METRIC.toml"),
     ] = None,
-    replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", **RUN)] = 1,
+    replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", min=1, **RUN)] = 1,
     seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.", **RUN)] = 0,
     tensorboard: TensorBoardOption = None,
     device: JobOptions,
@@ -70,7 +70,9 @@ def tune(
     Your own tables: [bold]kernode tune edges.csv --nodes nodes.csv --label topic[/]
     """
     started = time.perf_counter()
-    _check(metric, {"trials": trials, "replicas": replicas, "batch": batch, "folds": folds}, split, seed)
+    if metric == "auc" and (folds or split is not None):
+        sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
+        raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
@@ -95,11 +97,17 @@ def tune(
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
-    following = _next_command(problem, graph.words, out)
-    _write(out, problem, found, following)
+    command = "links" if problem.of_links else "fit"
+    words = ["kernode", command, *graph.words, "--settings", str(out)]
+    words += ["--split", split] if split else []
+    words += ["--seed", str(seed)] if _has_random_split(problem) else []
+    # replicas on links share the first's split
+    words += ["--replicas", "1"] if _has_random_split(problem) and command == "fit" else []
+    following = shlex.join(words)
+    write_settings(out, command, variant, found.trials[0].settings, _comments(problem, found, following))
     report = {
         "dataset": read.name,
-        "command": _command_of(problem),
+        "command": command,
         "variant": variant,
         "metric": metric,
         "split": problem.split_name,
@@ -120,44 +128,6 @@ def tune(
     print_json(report) if output.json else _print_report(report, following)
 
 
-def _check(metric: str, counts: dict[str, int], split: str | None, seed: int) -> None:
-    from kernode.compute.replicas import seeds_from
-
-    if metric not in METRICS:
-        raise bad_setting("metric", f"one of {', '.join(METRICS)}", metric)
-    for name, count in counts.items():
-        least = 0 if name == "folds" else 1
-        if count < least:
-            raise bad_setting(name, f"an integer ≥ {least}", count)
-    seeds_from(seed, 1)
-    if metric == "auc" and (counts["folds"] or split is not None):
-        sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
-        raise InputError(sentence, "conflict", setting="folds" if counts["folds"] else "split")
-
-
-def _write(out: Path, problem: Problem, found: Found, following: str) -> None:
-    """Write the settings of the best trial, with comments on their origin."""
-    from kernode.cli.settings_file import write_settings
-
-    best = found.trials[0]
-    failed = f", {len(found.failures)} of which failed" if found.failures else ""
-    comments = [
-        f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
-        f"Best of {found.count} trials{failed}: validation {METRICS[problem.metric]} "
-        f"{best.value:.2f} % ({_validated_on(problem)}).",
-        "The best of many is somewhat lucky: expect a little less on other nodes.",
-        f"Use it: {following}",
-    ]
-    if _has_random_split(problem):
-        comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
-    write_settings(out, _command_of(problem), problem.variant, best.settings, comments)
-
-
-def _command_of(problem: Problem) -> str:
-    """Return the command that takes the settings."""
-    return "links" if problem.of_links else "fit"
-
-
 def _has_random_split(problem: Problem) -> bool:
     """Whether the test nodes of another seed took part in this search."""
     from kernode.io.split_file import is_split_file
@@ -166,24 +136,22 @@ def _has_random_split(problem: Problem) -> bool:
     return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
 
 
-def _next_command(problem: Problem, data: list[str], out: Path) -> str:
-    """Return the command that uses the file on test data that the search has not seen."""
-    command = _command_of(problem)
-    words = ["kernode", command, *data, "--settings", str(out)]
-    if problem.split:
-        words += ["--split", problem.split]
+def _comments(problem: Problem, found: Found, following: str) -> list[str]:
+    """Where the settings come from, and how to use them."""
+    failed = f", {len(found.failures)} of which failed" if found.failures else ""
+    on = [f"split {problem.split_name}"] if problem.split_name else []
+    on += [f"{problem.folds} folds"] if problem.folds else []
+    on += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
+    comments = [
+        f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
+        f"Best of {found.count} trials{failed}: validation {problem.metric} {found.trials[0].value:.2f} % "
+        f"({', '.join(on)}).",
+        "The best of many is somewhat lucky: expect a little less on other nodes.",
+        f"Use it: {following}",
+    ]
     if _has_random_split(problem):
-        words += ["--seed", str(problem.seed)]
-        words += ["--replicas", "1"] if command == "fit" else []  # replicas on links share the first's split
-    return shlex.join(words)
-
-
-def _validated_on(problem: Problem) -> str:
-    """Describe the validation data."""
-    parts = [f"split {problem.split_name}"] if problem.split_name else []
-    parts += [f"{problem.folds} folds"] if problem.folds else []
-    parts += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
-    return ", ".join(parts)
+        comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
+    return comments
 
 
 def _print_report(report: dict[str, Any], following: str) -> None:

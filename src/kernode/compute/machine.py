@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernode.version import __version__
+from kernode.version import versions
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-
-_LIBRARIES = ("torch", "torch_geometric", "numpy", "scipy")
 
 
 def free_bytes() -> int:
@@ -85,18 +82,8 @@ def machine(device: str) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {"kernode": __version__, **_versions()},
+        "versions": versions(),
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # an optional one
-            continue
-    return found
 
 
 def _processor() -> str:

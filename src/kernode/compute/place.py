@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,25 +43,24 @@ class Place:
 
 def _found(device: str | torch.device) -> torch.device:
     """Return a device of this machine, or raise."""
-    name = str(device).lower() if isinstance(device, str | torch.device) else ""
-    kind, _, number = name.partition(":")
-    known = name in ("auto", "cpu", "cuda") or (kind == "cuda" and number.isdecimal())
-    if not known:
+    name = str(device).lower()
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
         raise bad_setting(
             "device", "'auto', 'cpu' or 'cuda', or one GPU of several, such as 'cuda:1'", device
         )
-    if kind == "cuda" and not torch.cuda.is_available():
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "auto":
+        name = "cuda" if count else "cpu"
+    if name == "cpu":
+        return torch.device(name)
+    if not count:
         sentence = "no CUDA device is available here. Choose the device 'cpu' or 'auto'."
         raise InputError(sentence, "setting", setting="device", value=device)
-    if name == "auto":
-        name = kind = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:  # one GPU per process
-        number = str(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
-        name = f"cuda:{number}"
-    if number:
-        if int(number) >= torch.cuda.device_count():
-            last = torch.cuda.device_count() - 1
-            sentence = f"there is no {name} here: GPUs run from cuda:0 to cuda:{last}."
+        name = f"cuda:{int(os.environ['LOCAL_RANK']) % count}"
+    if number := name.partition(":")[2]:
+        if int(number) >= count:
+            sentence = f"there is no {name} here: GPUs run from cuda:0 to cuda:{count - 1}."
             raise InputError(sentence, "setting", setting="device", value=device)
         torch.cuda.set_device(int(number))  # fused kernels and captured epochs run on the current device
     return torch.device(name)

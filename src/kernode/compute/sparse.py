@@ -38,6 +38,11 @@ class SparseMatrix:
         """Rows and columns."""
         return self.matrix.shape
 
+    @property
+    def T(self) -> SparseMatrix:  # noqa: N802 (as tensors have it)
+        """The transpose."""
+        return SparseMatrix(self.transpose, self.matrix)
+
     @cached_property
     def order(self) -> Tensor:
         """Where each stored value of the transpose stands in the matrix: by column, within it by row."""
@@ -45,7 +50,7 @@ class SparseMatrix:
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """Multiply: (m × n) @ (n × d) → m × d."""
-        return _Product.apply(self, dense)
+        return _Product.apply(self, dense.contiguous())
 
 
 def product(matrix: Tensor, dense: Tensor, minus: Tensor | None = None) -> Tensor:

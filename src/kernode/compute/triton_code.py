@@ -334,18 +334,9 @@ def dot_hinge(x: Tensor, triplets: Any, margins: Tensor) -> tuple[Tensor, Tensor
 
 @triton.jit
 def _cross_entropy(
-    scores,
-    labels,
-    weights,
-    losses,
-    gradient,
-    m,
-    q,
-    r,
-    C: tl.constexpr,
-    BLOCK: tl.constexpr,
-    BLOCK_C: tl.constexpr,
-):
+    scores, labels, weights, losses, gradient, m, q, r,
+    C: tl.constexpr, BLOCK: tl.constexpr, BLOCK_C: tl.constexpr,
+):  # fmt: skip
     replica = tl.program_id(1)
     node = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = node < m

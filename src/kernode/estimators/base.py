@@ -13,13 +13,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
-from kernode.config import Config, changed, require_part
+from kernode.config import Config, changed
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
-from kernode.maps.module import require_map
 from kernode.models.changes import PARTS, Changes, part_of
 from kernode.models.model import Model
 from kernode.progress import heard_by
@@ -31,6 +30,7 @@ _KINDS: dict[str, type[Config]] = {
     "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
 }  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
+_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized"}  # settings that are fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -142,17 +142,20 @@ class KernelEstimator(BaseEstimator):
         super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
-            if part not in PARTS:
+            kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
+            known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
+            if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
+                who = type(self).__name__
                 raise InputError(
-                    f"{path!r} is not a parameter of {type(self).__name__}.",
+                    f"{path!r} is not a parameter of {who}.",
                     "unknown",
                     what="parameter",
+                    setting=path,
                     name=path,
                 )
             settings: Any = value
             for name in reversed(names):
                 settings = {name: settings}
-            _require_known(part, names[0], getattr(self, part))
             self._change(part, settings)
         self._take_former(former)
         return self
@@ -160,18 +163,16 @@ class KernelEstimator(BaseEstimator):
     @property
     def _changes(self) -> Changes:
         """What the parameters change in the variant."""
-        for name in PARTS:
-            _require_part(name, getattr(self, name))
         own = Changes.of(**{name: getattr(self, name) for name in PARTS})
         return own | Changes.of(**{name: getattr(self, name) for name in _SHORTCUTS})
 
     def _run(self) -> Run:
         """How a fit is run."""
-        _require_part("training", self.training)
         runtime, callbacks = self.training, _listed(self.callbacks)
         if not isinstance(runtime, Training):
-            names = ("precision", "threads", "folds")
-            runtime = Training(**{name: one for name, one in (runtime or {}).items() if name in names})
+            given = runtime if isinstance(runtime, Mapping) else {}
+            names = {"precision", "threads", "folds"} & {*given}
+            runtime = Training(**{name: given[name] for name in names})
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         place = Place.of(runtime.precision, self.device)
         if whole("verbose", self.verbose, 0):
@@ -184,18 +185,6 @@ class KernelEstimator(BaseEstimator):
         given = tags.input_tags
         given.one_d_array = given.two_d_array = given.string = given.categorical = given.positive_only = True
         return tags
-
-    def _repr_html_inner(self) -> str:
-        """What was learned, once fitted; scikit-learn's diagram before."""
-        model = getattr(self, "model_", None)
-        if model is not None:
-            return str(model.summary_html(f"{type(self).__name__}, fitted"))
-        return str(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        """The same where notebooks ask for all forms at once."""
-        forms = dict(super()._repr_mimebundle_(**kwargs))
-        return forms | {"text/html": self._repr_html_inner()} if "text/html" in forms else forms
 
 
 # Parameters of 0.2 are accepted, and not shown.
@@ -258,25 +247,3 @@ def _nested(prefix: str, part: Any) -> dict[str, Any]:
         path, value = f"{prefix}__{field.name}", getattr(part, field.name)
         found |= {path: value} | _nested(path, value)
     return found
-
-
-def _require_known(part: str, setting: str, given: Any) -> None:
-    """Raise for a setting that no part of this kind has; a given part checks its own when it changes."""
-    if isinstance(given, Config) or setting in ("objective", "kernel_loss", "layers", "normalized"):
-        return
-    kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS[part])]
-    if not any(setting in {field.name for field in dataclasses.fields(one)} for one in kinds):
-        raise InputError(
-            f"{part}__{setting} is not a setting of any {part}. Check the spelling.",
-            "unknown", what="setting", setting=f"{part}__{setting}",
-        )  # fmt: skip
-
-
-def _require_part(name: str, given: Any) -> None:
-    kind = _KINDS[name]
-    if given is None or isinstance(given, Mapping | kind) or (name == "loss" and not isinstance(given, type)):
-        return
-    if name == "map":
-        require_map(given, "kernode.maps.HopMLP()")
-    examples = {"kernel": "kernode.kernels.RBF()", "loss": "kernode.losses.Hinge()", "training": "Training()"}
-    require_part(name, given, kind, examples[name])

@@ -11,11 +11,11 @@ from sklearn.metrics import accuracy_score
 from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
 from kernode.graph import Graph
-from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
-from kernode.tasks.classes.labels import as_weights, require_classes
+from kernode.tasks.classes.labels import as_weights, nodes_and_classes, require_classes
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import versions
@@ -117,10 +117,6 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
             return fit_report(known, self._splits, self._given)
         require_aligned(X, y=y)
         nodes, y = self._truth(known, X, y)
-        if nodes.shape != y.shape or not len(nodes):
-            raise InputError(
-                f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
-            )
         trained = np.isin(nodes, self.model_.train).sum() if known.has_training_nodes else 0
         if trained:
             warn(f"{trained:,} of the {len(nodes):,} nodes trained some replica: the figures are optimistic.")
@@ -144,9 +140,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
     def _truth(self, known: NodeModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and their classes, named as the model names them."""
-        nodes, y = found(known.graph, as_nodes(X), as_classes(y))
-        if nodes.shape != y.shape or not len(y):  # for which scikit-learn has sentences
-            return nodes, y
+        nodes, y = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, y, known.graph, "scored", self.classes_)
         names = np.array(known.graph.class_names)
         if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U" and y.max() < len(names):
@@ -182,7 +176,7 @@ def warn_of_uncalibrated(model: NodeModel) -> None:
     """Warn where probabilities are not calibrated, so that a threshold on them means little."""
     if model.calibration is not None:
         return
-    if not model.method.learns_by_gradient:
+    if not model.method.has_kernel:
         why = f"{model.method.title} is never calibrated. Choose a variant that is trained, such as k3"
     else:
         why = (

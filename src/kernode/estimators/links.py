@@ -18,10 +18,11 @@ from kernode.io.exchange import is_foreign_graph, require_graph
 from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.models.model import Report
+from kernode.models.variants import known_name
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
 from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
-from kernode.tasks.links.variants import configure_links, tuned_name
+from kernode.tasks.links.variants import configure_links
 from kernode.training.settings import advise_more_epochs
 
 
@@ -133,7 +134,8 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
                 )
             run = self._run()
             task = LinkTask(X.graph, X, run) if isinstance(X, EdgeSplit) else LinkTask.of_graph(X, run)
-            dataset = "" if isinstance(X, EdgeSplit) else tuned_name(X, run.seeds[0])
+            if isinstance(X, Graph) and run.seeds[0] == 0:  # the search has seen other splits' test edges
+                dataset = known_name(X)
         else:
             task = self._pairs_task(X, y, graph)
         methods = self.methods(dataset)

@@ -14,7 +14,7 @@ from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
-from kernode.graph.lookup import as_classes, as_nodes, found, require_aligned
+from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
@@ -26,6 +26,7 @@ from kernode.tasks.classes.labels import (
     as_weights,
     by_node,
     labelled,
+    nodes_and_classes,
     require_classes,
     require_several_classes,
     split_labels,
@@ -123,10 +124,9 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             )
 
     def _task(self, X: Any, y: Any, graph: Graph, validation: Any, sample_weight: Any, run: Run) -> NodeTask:
-        asked = as_nodes(X)
-        nodes, y = found(graph, asked, as_classes(y))
-        weights = as_weights(sample_weight, asked, len(nodes))
-        if weights is not None and y.shape == nodes.shape:
+        nodes, y = nodes_and_classes(graph, X, y)
+        weights = as_weights(sample_weight, as_nodes(X), len(nodes))
+        if weights is not None:
             counts = weights > 0
             nodes, y, weights = positions(nodes[counts]), y[counts], weights[counts]
         classes, given = labelled(nodes, y, graph, validation)
@@ -175,7 +175,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         mean of its labelled nodes, so that a few of a new class make one. This estimator stays as it is.
         """
         known = self._on(None)
-        nodes, classes = found(known.graph, as_nodes(X), as_classes(y))
+        nodes, classes = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, classes, known.graph, "labelled", self.classes_)
         on = with_labels(known, nodes, classes)
         return copy(self)._become(on.model, str(on.place.device), on)

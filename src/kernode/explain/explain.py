@@ -181,13 +181,11 @@ def _contest(
             )  # fmt: skip
     order = np.argsort(-probabilities, kind="stable").tolist()
     first = order[0] if of_class is None else classes.index(of_class)
-    others = [one for one in order if one != first]
-    second = others[0] if against is None else classes.index(against)
+    second = next(one for one in order if one != first) if against is None else classes.index(against)
     if first == second:
         raise InputError(
-            f"{of_class!r} cannot be compared with itself. Give another class to compare with.",
-            "conflict", setting="against",
-        )  # fmt: skip
+            f"{of_class!r} cannot be compared with itself: give another.", "conflict", setting="against"
+        )
     return first, second
 
 
@@ -266,12 +264,10 @@ def _numbered(columns: int) -> tuple[str, ...]:
 
 def _held(method: Method, *, of_kernel: bool) -> str:
     """What is held fixed, in a sentence; empty where nothing is."""
-    held = ["the length of g"] if of_kernel and "Normalized" in repr(method.kernel) else []
-    if getattr(method.map.unwrapped, "hidden", ()):
-        held.append("the active units of the MLP")
-    if getattr(method.map.unwrapped, "norm", False):
-        held.append("the deviations of LayerNorm")
-    if not held:
-        return ""
-    listed = ", ".join(held[:-1]) + (" and " if len(held) > 1 else "") + held[-1]
-    return f"Held fixed: {listed}. All sums are complete."
+    held = {
+        "the length of g": of_kernel and "Normalized" in repr(method.kernel),
+        "the active units of the MLP": bool(getattr(method.map.unwrapped, "hidden", ())),
+        "the deviations of LayerNorm": getattr(method.map.unwrapped, "norm", False),
+    }
+    listed = " and ".join(name for name, is_held in held.items() if is_held)
+    return f"Held fixed: {listed}. All sums are complete." if listed else ""

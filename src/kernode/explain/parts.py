@@ -46,10 +46,6 @@ class NodeOutputs:
             return self._computed(nodes)
         return self._all[torch.from_numpy(nodes)]
 
-    def first_product(self, nodes: np.ndarray, x: Tensor | SparseMatrix) -> Tensor:
-        """The first layer's product of nodes with their features x: k × r × width."""
-        return self.map.first_product(self.parameters, x).expand(-1, self.replicas, -1)
-
     @cached_property
     def term_weights(self) -> Tensor:
         """ω_t: r × t, in float64."""
@@ -178,7 +174,7 @@ class Words:
         """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
         parameters, nodes = outputs.parameters, row.nodes[at]
         x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
-        first = outputs.first_product(nodes, x)
+        first = outputs.map.first_product(parameters, x).expand(-1, outputs.replicas, -1)
         weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
         if row.z.shape[2] == 1:
             weights = weights.sum(dim=2, keepdim=True)

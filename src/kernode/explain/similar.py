@@ -57,13 +57,9 @@ def class_number(graph: Graph, name: Any) -> int:
         return graph.class_names.index(str(name))
     if isinstance(name, int | np.integer) and 0 <= name < graph.n_classes:
         return int(name)
-    known = ", ".join(map(repr, graph.class_names[:_SHOWN]))
-    more = f" and {graph.n_classes - _SHOWN:,} more" if graph.n_classes > _SHOWN else ""
+    known = ", ".join(map(repr, graph.class_names[:_SHOWN])) + ", …" * (graph.n_classes > _SHOWN)
     raise InputError(
-        f"{graph.name!r} has no class {name!r}. Its classes are {known}{more}.",
-        "unknown",
-        what="class",
-        name=name,
+        f"{graph.name!r} has no class {name!r}. Its classes are {known}.", "unknown", what="class", name=name
     )
 
 

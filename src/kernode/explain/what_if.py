@@ -106,21 +106,18 @@ def changed_features(
     found = as_features(graph, columns)
     for name, value in features.items():
         column, number = column_of(graph, name), float(value)
+        of = {"setting": "features", "name": name}
         if column in found:
             raise InputError(
-                f"feature {name!r} would change twice. Give it, or its column, once.",
-                "duplicate", setting="features", name=name,
-            )  # fmt: skip
+                f"feature {name!r} would change twice. Give it, or its column, once.", "duplicate", **of
+            )
         if not np.isfinite(number):
-            raise InputError(
-                f"feature {name!r} must be a finite number. Got {value}.",
-                "not-finite", setting="features", name=name,
-            )  # fmt: skip
+            raise InputError(f"feature {name!r} must be a finite number. Got {value}.", "not-finite", **of)
         if bounds is not None and abs(number) > bounds[column]:
             raise InputError(
                 f"feature {name!r} is {graph.encoding.feature_units[column]}, and never beyond "
                 f"±{bounds[column]:g}. Got {number:g}: for a value of the table give columns, not features.",
-                "setting", setting="features", name=name, value=number,
+                "setting", **of, value=number,
             )  # fmt: skip
         found[column] = number
     return {(node, column): number for column, number in found.items()}
@@ -129,20 +126,16 @@ def changed_features(
 def column_of(graph: Graph, name: Any) -> int:
     """The number of a column of X: by number, or by the name that explanations give it."""
     names = feature_names(graph)
-    if isinstance(name, str):
-        if name in names:
-            return list(names).index(name)
-        near = difflib.get_close_matches(name, names, 1)
-        hint = f" Is it {near[0]!r}?" if near else " Explanations of its nodes name features."
-        raise InputError(
-            f"{graph.name!r} has no feature {name!r}.{hint}", "unknown", what="feature", name=name
-        )
-    if not 0 <= name < graph.n_features:
-        raise InputError(
-            f"{graph.name!r} has features 0 to {graph.n_features - 1}. Got {name}.",
-            "unknown", what="feature", name=name,
-        )  # fmt: skip
-    return int(name)
+    if isinstance(name, str) and name in names:
+        return list(names).index(name)
+    if not isinstance(name, str) and 0 <= name < graph.n_features:
+        return int(name)
+    near = difflib.get_close_matches(str(name), names, 1)
+    hint = f"Is it {near[0]!r}?" if near else "Explanations of its nodes name features."
+    raise InputError(
+        f"{graph.name!r} has no feature {name!r} among its {graph.n_features}. {hint}",
+        "unknown", what="feature", name=name,
+    )  # fmt: skip
 
 
 @cpu_threads(1)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import row_chunks
-from kernode.errors import InputError
+from kernode.errors import InputError, bad_setting
 from kernode.graph.adjacency import ADJACENCIES, FEATURES
 from kernode.graph.graph import Graph, as_array
 
@@ -74,11 +74,9 @@ def touched(old: Graph, new: Graph) -> np.ndarray:
     """Return the nodes of the larger graph whose own row of A or X differs, new nodes included; ascending."""
     n = old.n_nodes
     if new.n_nodes < n or new.n_features != old.n_features:
-        raise InputError(
-            f"a larger graph must keep all {n} nodes and {old.n_features} features. "
-            f"Got {new.n_nodes} and {new.n_features}: build it with extended().",
-            "shape", setting="graph", expected=(n, old.n_features), found=(new.n_nodes, new.n_features),
-        )  # fmt: skip
+        expected, found = (n, old.n_features), (new.n_nodes, new.n_features)
+        sentence = f"a larger graph must keep all nodes and features {expected}. Got {found}."
+        raise InputError(sentence, "shape", setting="graph", expected=expected, found=found)
     differs = np.ones(new.n_nodes, bool)
     differs[:n] = _rows_with_entries(_padded(old.adjacency, new.n_nodes) != new.adjacency)[:n]
     differs[:n] |= _features_differ(old.features, new.features, n)
@@ -93,11 +91,9 @@ def _new_rows(graph: Graph, features: Any) -> Any:
     if rows.ndim and rows.shape[0] == 0:
         return kept[:0]
     if rows.ndim != 2 or rows.shape[1] != graph.n_features:
-        raise InputError(
-            f"features of new nodes must have a row for each and the {graph.n_features} columns of "
-            f"{graph.name!r}, in the same order. Got shape {rows.shape}.",
-            "shape", setting="features", expected=graph.n_features, found=rows.shape,
-        )  # fmt: skip
+        sentence = f"features of new nodes must have the {graph.n_features} columns of {graph.name!r}."
+        got = f"Got shape {rows.shape}."
+        raise InputError(f"{sentence} {got}", "shape", setting="features", found=rows.shape)
     if rows.dtype.kind in "fiub":
         with np.errstate(over="ignore"):  # a number too large for the graph's type is found next
             rows = rows.astype(kept.dtype)
@@ -137,11 +133,8 @@ def _new_labels(graph: Graph, labels: Any, arrived: int) -> np.ndarray:
     found = np.full(arrived, -1) if labels is None else np.asarray(labels)
     known = found.shape == (arrived,) and found.dtype.kind in "iu"
     if not known or ((found < -1) | (found >= graph.n_classes)).any():
-        raise InputError(
-            f"labels of new nodes must be {arrived} integers, one for each: a class from 0 to "
-            f"{graph.n_classes - 1}, or −1 where it is not known. Got {found}.",
-            "setting", setting="labels",
-        )  # fmt: skip
+        each = f"a class from 0 to {graph.n_classes - 1}, or −1 where it is not known"
+        raise bad_setting("labels", f"{arrived} integers, one for each new node: {each}", labels)
     return found
 
 
@@ -153,18 +146,7 @@ def _all_names(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:
         have = "have no names" if old is None else "have names, and new nodes need one each"
         sentence = f"the nodes of {graph.name!r} {have}."
         raise InputError(sentence, "no-effect" if old is None else "missing", setting="node_names")
-    names = np.asarray([] if new is None else new)
-    if names.shape != (arrived,):
-        sentence = f"node_names must hold one name per new node ({arrived}). Got shape {names.shape}."
-        raise InputError(sentence, "shape", setting="node_names", expected=(arrived,), found=names.shape)
-    if not arrived:
-        return old
-    # The few are looked for among the many, so that numpy sorts nothing.
-    taken = old[np.isin(old.astype(str), names.astype(str))]
-    if len(taken):
-        sentence = f"a node of {graph.name!r} is called {str(taken[0])!r} already. Rename the new one."
-        raise InputError(sentence, "duplicate", setting="node_names", name=str(taken[0]))
-    return np.concatenate([old, names])
+    return np.concatenate([old, np.asarray(new)]) if arrived else old
 
 
 def _features_differ(old: Any, new: Any, n: int) -> np.ndarray:

@@ -73,7 +73,13 @@ class Lookup:
         """
         nodes = _as_array(nodes)
         if nodes.dtype == bool:
-            return self._marked(nodes)
+            if nodes.shape != (self.n,):
+                sentence = f"a mask must hold one boolean per node ({self.n:,} of {self.of})."
+                shape = f"Got shape {nodes.shape}."
+                raise InputError(
+                    f"{sentence} {shape}", "shape", setting="nodes", expected=(self.n,), found=nodes.shape
+                )
+            return np.flatnonzero(nodes).view(Positions)
         if nodes.dtype.kind in "UT" and nodes.size:
             return self._named(nodes.astype(str))
         if nodes.dtype.kind in "iu" and not isinstance(nodes, Positions) and self.has_integer_names:
@@ -95,14 +101,6 @@ class Lookup:
         """True where an integer is a name."""
         return self.names is not None and bool(np.char.isdecimal(np.char.lstrip(self.names, "-")).any())
 
-    def _marked(self, mask: np.ndarray) -> Positions:
-        if mask.shape != (self.n,):
-            raise InputError(
-                f"a mask must hold one boolean per node ({self.n:,} of {self.of}). Got shape {mask.shape}.",
-                "shape", setting="nodes", expected=(self.n,), found=mask.shape,
-            )  # fmt: skip
-        return np.flatnonzero(mask).view(Positions)
-
     def _named(self, wanted: np.ndarray, *, integers: bool = False) -> Positions:
         if self.names is None:
             sentence = f"the nodes of {self.of} have no names. Give indices instead of text."
@@ -111,22 +109,15 @@ class Lookup:
         at = np.minimum(np.searchsorted(names, wanted), len(names) - 1)
         missing = wanted[names[at] != wanted]
         if missing.size:
-            name = str(missing.flat[0])
-            raise InputError(self._no_such(name, integers), "unknown", what="node", name=name)
+            name, fix = str(missing.flat[0]), "Check the name."
+            padded = self.names[np.char.lstrip(self.names, "0") == name]
+            if name.isdecimal() and len(padded):
+                fix = f"Did you mean the text {str(padded[0])!r}? Integers lose leading zeros."
+            elif integers and name.isdecimal() and int(name) < self.n:
+                fix = f"Its names are integers; for positions from 0 write kn.positions([{name}])."
+            sentence = f"no node of {self.of} is called {name!r}. {fix}"
+            raise InputError(sentence, "unknown", what="node", name=name)
         return order[at].astype(np.int64).view(Positions)
-
-    def _no_such(self, name: str, integers: bool) -> str:
-        sentence = f"no node of {self.of} is called {name!r}."
-        if name.isdecimal():
-            names: Any = self.names
-            padded = names[np.char.lstrip(names, "0") == name]
-            if len(padded):
-                return f"{sentence} Did you mean the text {str(padded[0])!r}? Integers lose leading zeros."
-            if integers and int(name) < self.n:
-                return (
-                    f"{sentence} Its names are integers; for positions from 0 write kn.positions([{name}])."
-                )
-        return f"{sentence} Check the name."
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
@@ -153,25 +144,16 @@ def found(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np
     """Return positions of nodes (see :func:`as_nodes`) and their classes; a mask may have y of all nodes."""
     if nodes.dtype == bool and y.shape == nodes.shape:
         y = y[nodes]
-    sure = _agree_as_names(graph.lookup, nodes, y, graph.labels)
-    return graph.lookup.find(nodes, sure=sure), y
-
-
-def _agree_as_names(lookup: Lookup, nodes: np.ndarray, y: np.ndarray, labels: np.ndarray) -> bool:
-    """Return whether integers as names agree with the graph's classes; raise where only positions do."""
+    lookup, sure = graph.lookup, False
     plain = nodes.dtype.kind in "iu" and not isinstance(nodes, Positions) and nodes.size
-    if not plain or not lookup.has_integer_names or nodes.shape != y.shape:
-        return False
-    if nodes.min() < 0 or nodes.max() >= lookup.n:
-        return False
-    as_names = _agree(y, labels[lookup.find(nodes, sure=True)])
-    if _agree(y, labels[nodes]) and not as_names:
-        raise InputError(
-            f"nodes as names of {lookup.of} contradict its classes, and as positions they agree. "
-            "Write kn.positions(nodes) where positions are meant.",
-            "ambiguous", setting="nodes",
-        )  # fmt: skip
-    return as_names
+    ambiguous = plain and lookup.has_integer_names and nodes.min() >= 0 and nodes.max() < lookup.n
+    if ambiguous and nodes.shape == y.shape:  # the graph's own classes may say what is meant
+        sure = _agree(y, graph.labels[lookup.find(nodes, sure=True)])
+        if not sure and _agree(y, graph.labels[nodes]):
+            sentence = f"nodes as names of {lookup.of} contradict its classes, and as positions they agree."
+            fix = "Write kn.positions(nodes) where positions are meant."
+            raise InputError(f"{sentence} {fix}", "ambiguous", setting="nodes")
+    return lookup.find(nodes, sure=sure), y
 
 
 def _agree(y: np.ndarray, labels: np.ndarray) -> bool:
@@ -232,10 +214,8 @@ def as_classes(y: Any) -> np.ndarray:
         sentence = "y contains NaN or inf. Leave out the rows whose class is not known."
         raise InputError(sentence, "not-finite", setting="y")
     if y.dtype.kind == "f" and (y != np.floor(y)).any() and len(np.unique(y)) > _MANY:
-        raise InputError(
-            "Unknown label type: continuous. y looks like numbers: regression is not offered. Give classes.",
-            "unsupported", setting="y",
-        )  # fmt: skip
+        sentence = "Unknown label type: continuous. y looks like numbers: regression is not offered."
+        raise InputError(f"{sentence} Give classes.", "unsupported", setting="y")
     if y.ndim == 2 and y.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning  # here: the import takes a second
 
@@ -265,19 +245,13 @@ def _as_array(nodes: Any) -> np.ndarray:
 
 def _unboxed(array: np.ndarray) -> np.ndarray:
     """Return Python's own values as text or numbers."""
-    values = array.ravel().tolist()
-    if values and all(isinstance(value, bool | np.bool_) for value in values):
-        return array.astype(bool)
-    if all(isinstance(value, str) for value in values):
-        return array.astype(str)
-    if not any(isinstance(value, bool) for value in values):
-        if all(isinstance(value, Integral) for value in values):
+    kinds = [type(value) for value in array.ravel().tolist()]
+    for kind, plain in ((str, str), (bool | np.bool_, bool), (Integral, int), (float | Integral, float)):
+        if all(issubclass(one, kind) for one in kinds) and (plain is bool or bool not in kinds):
             try:
-                return array.astype(np.int64)
-            except OverflowError:  # a name, then
+                return array.astype(plain)
+            except OverflowError:  # too large for an integer: a name, then
                 return array.astype(str)
-        if all(isinstance(value, float | Integral) for value in values):
-            return array.astype(np.float64)
     sentence = "nodes must be all names (text) or all integer indices. Got a mixture or other things."
     raise InputError(sentence, "setting", setting="nodes")
 
@@ -292,11 +266,10 @@ def _whole(array: np.ndarray) -> np.ndarray:
         raise InputError(sentence, "ambiguous", setting="nodes")
     whole = array.astype(np.int64)
     if (whole != array).any():
+        sentence = f"nodes must be integer indices. Got {array[whole != array][0]}."
         raise InputError(
-            f"nodes must be integer indices. Got {array[whole != array][0]}. X lists nodes; features belong "
-            "to the graph.",
-            "setting", setting="nodes",
-        )  # fmt: skip
+            f"{sentence} X lists nodes; features belong to the graph.", "setting", setting="nodes"
+        )
     return whole
 
 
@@ -314,11 +287,9 @@ def require_aligned(X: Any, **others: Any) -> None:
         if labels is None or own is None or len(labels) != len(own) or labels.equals(own):
             continue
         if labels.isin(own).all() and own.isin(labels).all():
-            raise InputError(
-                f"X and {name} have the same row labels in a different order: which row belongs to which? "
-                f"Pass {name}.loc[X.index], or {name}.to_numpy() if the rows correspond already.",
-                "ambiguous", setting=name,
-            )  # fmt: skip
+            sentence = f"X and {name} have the same row labels in a different order: which belongs to which?"
+            fix = f"Pass {name}.loc[X.index], or {name}.to_numpy() if the rows correspond already."
+            raise InputError(f"{sentence} {fix}", "ambiguous", setting=name)
 
 
 def _require_row_order(mask: Any) -> None:
@@ -329,11 +300,9 @@ def _require_row_order(mask: Any) -> None:
         return
     numbers, rows = np.asarray(labels), np.arange(len(labels))
     if not (numbers == rows).all() and (np.sort(numbers) == rows).all():
-        raise InputError(
-            "the mask's rows are in another order than their labels 0, 1, …: which row is which node? "
-            "Pass mask.sort_index(), or mask.to_numpy() if the rows have the graph's order already.",
-            "ambiguous", setting="nodes",
-        )  # fmt: skip
+        sentence = "the mask's rows are in another order than their labels 0, 1, …: which row is which node?"
+        fix = "Pass mask.sort_index(), or mask.to_numpy() if the rows have the graph's order already."
+        raise InputError(f"{sentence} {fix}", "ambiguous", setting="nodes")
 
 
 def _row_labels(values: Any) -> Any:

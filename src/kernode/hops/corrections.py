@@ -6,8 +6,6 @@ N or Ā is made.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
@@ -15,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save
+import torch
 from scipy import sparse
 
-from kernode.errors import FileError, warn
+from kernode.errors import FileError, KernodeError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.hops.matrices import Powers
 from kernode.io.archive import checked_csr
 from kernode.progress import tell
-from kernode.storage import cache_folder, write_whole
+from kernode.storage import cache_folder, read_tensors, write_tensors
 
 BLOCK_FLOPS = 2**26  # multiply-adds between two reports of progress; bounds the memory of a block, too
+_KIND, _PARTS = "hops", ("data", "indices", "indptr")  # of a cached matrix
 WORTH_KEEPING = 2**20  # entries; below that computing is as fast as reading
 
 
@@ -214,28 +212,15 @@ def cached(graph: Graph, what: str, compute: Callable[[], sparse.csr_array]) -> 
 
 
 def _write(path: Path, matrix: sparse.csr_array) -> None:
-    arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
-    facts = {"shape": json.dumps(matrix.shape), "blake2b": _digest(arrays)}
-    write_whole(path, save(arrays, facts))
+    tensors = {name: torch.from_numpy(getattr(matrix, name)) for name in _PARTS}
+    write_tensors(path, _KIND, tensors, {"shape": matrix.shape})
 
 
 def _read(path: Path) -> sparse.csr_array | None:
     """Return what is in the cache, if it is complete."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            facts = file.metadata()
-        arrays = load_file(path)
-        if facts["blake2b"] != _digest(arrays):
-            return None
-        shape = json.loads(facts["shape"])
-        return checked_csr(path, "hops", arrays["data"], arrays["indices"], arrays["indptr"], shape)
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError):
+        tensors, facts = read_tensors(path, _KIND)
+        data, indices, indptr = (tensors[name].numpy() for name in _PARTS)
+        return checked_csr(path, _KIND, data, indices, indptr, facts["shape"])
+    except (KernodeError, KeyError):
         return None
-
-
-def _digest(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()

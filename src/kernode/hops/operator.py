@@ -19,7 +19,7 @@ from kernode.compute.gpu import fused_sums
 from kernode.compute.place import Place
 from kernode.compute.ranks import Exchange
 from kernode.compute.sharing import shared
-from kernode.compute.sparse import product, row_blocks, to_torch, top_rows
+from kernode.compute.sparse import product, row_blocks, to_torch
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.hops.corrections import local_terms, near_rows
@@ -133,14 +133,9 @@ class FactoredHops(HopOperator):
         return self.near.shape[1] if self.exchange is None else self.exchange.rows
 
     @cached_property
-    def step(self) -> Tensor:
-        """N or Ā: the first rows of ``near``, in the same memory."""
-        return top_rows(self.near, self.rows)
-
-    @cached_property
-    def local(self) -> list[Tensor]:
-        """C_2 … C_H, Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), or diag(Ā^H): the other rows, in the same memory."""
-        return row_blocks(self.near, self.rows)[1:]
+    def blocks(self) -> list[Tensor]:
+        """N or Ā, then C_2 … C_H, Ā^H ⊙ M^(0) … Ā^H ⊙ M^(H-1), or diag(Ā^H), in the same memory."""
+        return row_blocks(self.near, self.rows)
 
     def _product(self, matrix: Tensor, x: Tensor, minus: Tensor | None = None) -> Tensor:
         """Multiply with x of all nodes, wherever their rows are."""
@@ -148,33 +143,34 @@ class FactoredHops(HopOperator):
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
+        step = self.blocks[0]
         first, *local = self._product(self.near, x).split(len(x))
         powers = [x, first]
         for _ in range(self.hops - len(powers)):
-            powers.append(self._product(self.step, powers[-1]))
+            powers.append(self._product(step, powers[-1]))
         if self.powers == "each" and local:
             for power, correction in zip(powers[2:], local, strict=False):
                 correction.neg_().add_(power)
-            self._product(self.step, powers[-1], minus=local[-1])
+            self._product(step, powers[-1], minus=local[-1])
             return [*powers[:2], *local]
         if self.hops > 1:
-            powers.append(self._product(self.step, powers[-1]))
+            powers.append(self._product(step, powers[-1]))
         if self.powers == "released":
             local += [torch.zeros_like(x) for _ in range(self.hops - 1)]
         return [*local, powers[-1]] if local else powers
 
     def joined(self, parts: list[Tensor]) -> Tensor:
         """Horner's rule: x_0 + N (x_1 + N (x_2 + …)), and the corrections."""
-        total = parts[-1]
+        (step, *local), total = self.blocks, parts[-1]
         for part in reversed(parts[:-1]):
-            total = self._product(self.step, total)
+            total = self._product(step, total)
             if self.powers in ("each", "plain"):
                 total += part
         if self.powers == "each":
-            for correction, part in zip(self.local, parts[2:], strict=True):
+            for correction, part in zip(local, parts[2:], strict=True):
                 total -= self._product(correction, part)
         else:
-            for shell, part in zip(self.local, parts, strict=False):  # "released" has only the first
+            for shell, part in zip(local, parts, strict=False):  # "released" has only the first
                 total += self._product(shell, part)
         return total
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from kernode.compute.stack import Parameters
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.kernels.base import NONE, BaseKernel
 
 
@@ -39,11 +39,8 @@ class Polynomial(BaseKernel):
     offset: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.degree < 1 or self.offset < 0:
-            raise InputError(
-                f"Polynomial needs a degree ≥ 1 and an offset ≥ 0. Got {self.degree} and {self.offset}.",
-                "setting", setting="degree" if self.degree < 1 else "offset",
-            )  # fmt: skip
+        require_setting(self.degree >= 1, "degree", "≥ 1", self.degree)
+        require_setting(self.offset >= 0, "offset", "≥ 0", self.offset)
 
     @property
     def grows(self) -> bool:  # type: ignore[override]

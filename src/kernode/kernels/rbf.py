@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import Parameters
-from kernode.errors import InputError
+from kernode.config import require_setting
 from kernode.kernels.base import NONE, BaseKernel
 
 
@@ -21,9 +21,7 @@ class RBF(BaseKernel):
     learned: bool = False
 
     def __post_init__(self) -> None:
-        if not self.gamma > 0:
-            sentence = f"gamma must be a number > 0. Got {self.gamma}."
-            raise InputError(sentence, "setting", setting="gamma", value=self.gamma)
+        require_setting(self.gamma > 0, "gamma", "a number > 0", self.gamma)
 
     def initial(self, replicas: int) -> Parameters:
         """log γ, so that γ stays positive."""

@@ -61,12 +61,9 @@ class Softmax(Loss):
 def class_scores(g: Tensor, class_bias: Tensor) -> Tensor:
     """C_Y: g itself plus one bias per class (which stays outside the kernel); r × m × c."""
     if g.shape[-1] != class_bias.shape[-1]:
-        raise InputError(
-            f"the softmax classifier needs one output per class ({class_bias.shape[-1]}). "
-            f"Got {g.shape[-1]}: leave outputs unset, or use the objective kernel.",
-            "setting",
-            setting="objective",
-        )
+        sentence = f"the softmax classifier needs one output per class ({class_bias.shape[-1]})."
+        fix = f"Got {g.shape[-1]}: leave outputs unset, or use the objective kernel."
+        raise InputError(f"{sentence} {fix}", "setting", setting="objective")
     return g + class_bias[:, None]
 
 

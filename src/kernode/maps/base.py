@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,8 +21,9 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features, placed_features
-from kernode.maps.layers.mlp import first_layer
+from kernode.maps.layers.features import Features, node_features, placed_features
+from kernode.maps.layers.mlp import finish_mlp, first_layer
+from kernode.maps.layers.sizes import check_widths, features_held, trained, width_of
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
 _CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
@@ -140,9 +142,9 @@ class StagedMap(FeatureMap):
         """Dropout, where there is no hidden layer that it could come after."""
         return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
-    @abstractmethod
     def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """The first part: n × r × width."""
+        """The first part, by default the product with X: n × r × width."""
+        return first_layer(parameters, prepared.features, dropout)
 
     @abstractmethod
     def finish(
@@ -153,6 +155,64 @@ class StagedMap(FeatureMap):
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d."""
         return self.finish(parameters, prepared, self.beginning(parameters, prepared, dropout), dropout)
+
+
+@dataclass(frozen=True)
+class FeatureInputs:
+    """What a map takes from the graph: X, and more where neighbours are summed."""
+
+    features: Features  # n × f
+
+
+class LayersMap(FeatureMap):
+    """A map of several layers; each kind declares these settings, in an order of its own."""
+
+    hidden: tuple[int, ...]
+    outputs: int | None
+    normalize_rows: bool
+
+    def __post_init__(self) -> None:
+        check_widths(self.hidden, self.outputs)
+
+    def widths(self, features: int) -> tuple[int, ...]:
+        """Return the widths of all layers, from that of X to that of g."""
+        return features, *self.hidden, width_of(self)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """X and the layers; LayerNorm keeps its input and its output."""
+        normal = 2 * sizes.nodes * sum(self.hidden) * place.dtype.itemsize if getattr(self, "norm", 0) else 0
+        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
+        return held + normal + trained(self.widths(sizes.features), sizes, place)
+
+    @property
+    def reach(self) -> int:
+        """One edge for each layer."""
+        return len(self.hidden) + 1
+
+    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+        """X, and what neighbours are summed by."""
+        return FeatureInputs(node_features(graph, place, normalize_rows=self.normalize_rows))
+
+
+class LayeredMap(LayersMap, StagedMap):
+    """``H ← relu(LayerNorm(sums(H W) + b))``, layer by layer, and the last one without relu.
+
+    A kind writes :meth:`sums`. Biases and LayerNorm are where its parameters have them.
+    """
+
+    def sums(self, prepared: Any, z: Tensor) -> Tensor:
+        """Sum a layer's product with its weights over neighbours: n × r × width."""
+        return z
+
+    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """The first layer's sums."""
+        return self.sums(prepared, super().beginning(parameters, prepared, dropout))
+
+    def finish(
+        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """The other layers: r × n × d."""
+        return finish_mlp(parameters, beginning, dropout, partial(self.sums, prepared)).transpose(0, 1)
 
 
 def _taken(g: Tensor, nodes: np.ndarray) -> Tensor:

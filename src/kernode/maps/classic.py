@@ -17,29 +17,13 @@ from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.base import LayeredMap, Parameters
 from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
+from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
-from kernode.maps.layers.propagation import (
-    GraphInputs,
-    adjacency_reason,
-    graph_inputs,
-    mean_inputs,
-    propagate,
-)
-from kernode.maps.layers.sizes import (
-    ROWS,
-    STATES,
-    WIDTHS,
-    adjacency_held,
-    attention_held,
-    check_heads,
-    check_widths,
-    layers_held,
-    width_of,
-)
+from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, attention_held, check_heads
 
 Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")
@@ -47,7 +31,7 @@ _STREAMS = 8  # of randomness, for the parameters of each layer
 
 
 @dataclass(frozen=True)
-class ClassicGNN(StagedMap):
+class ClassicGNN(LayeredMap):
     """``H ← relu(LayerNorm(layer(H) + H R + b))``, layer by layer, then a linear layer to the classes.
 
     - ``layer``: ``"gcn"`` (Ā H W), ``"sage"`` (GraphSAGE: the neighbours' mean times W, and H times a root
@@ -76,7 +60,7 @@ class ClassicGNN(StagedMap):
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
         require_setting(self.layer in LAYERS, "layer", f"one of {', '.join(map(repr, LAYERS))}", self.layer)
         require_setting(bool(self.hidden), "hidden", "a width for each layer of message passing", self.hidden)
         check_heads(self.hidden, self.heads)
@@ -89,15 +73,11 @@ class ClassicGNN(StagedMap):
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges and the layers."""
-        held = layers_held(self, sizes, place)
+        held = super().least_bytes(sizes, place)
         if self.layer == "gat":
-            held += attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
-        else:
-            matrices = 1 if self.layer == "gcn" else 2  # a mean's transpose is another
-            held += matrices * adjacency_held(sizes, place)
-        more = (self.layer == "sage") + self.residual  # weights besides the neighbours'
-        weights = more * sum(rows * columns for rows, columns in pairwise((sizes.features, *self.hidden)))
-        return held + place.dtype.itemsize * STATES * weights
+            return held + attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
+        matrices = 1 if self.layer == "gcn" else 2  # a mean's transpose is another
+        return held + matrices * adjacency_held(sizes, place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Ā, the mean or attention."""
@@ -108,13 +88,12 @@ class ClassicGNN(StagedMap):
         rows = self.normalize_rows
         if self.layer == "gat":
             return AttentionInputs(node_features(graph, place, normalize_rows=rows), Edges.of(graph, place))
-        inputs = graph_inputs if self.layer == "gcn" else mean_inputs
-        return inputs(graph, place, normalize_rows=rows)
+        return graph_inputs(graph, place, normalize_rows=rows, mean=self.layer == "sage")
 
     def initial(self, prepared: Inputs, draws: Draws, place: Place) -> Parameters:
         """As PyTorch Geometric's layers and torch's linear ones start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             last, stream = layer == len(self.hidden), _STREAMS * layer
             if last and self.head:

@@ -18,18 +18,10 @@ from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.features import Features, node_features
+from kernode.maps.base import FeatureInputs, LayersMap, Parameters
+from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
-from kernode.maps.layers.sizes import (
-    ROWS,
-    WIDTHS,
-    attention_held,
-    check_heads,
-    check_widths,
-    layers_held,
-    width_of,
-)
+from kernode.maps.layers.sizes import ROWS, WIDTHS, attention_held, check_heads
 
 SLOPE = 0.2  # of leaky relu below zero, as published
 _SHORT = 8  # numbers: below that torch's products along edges take eight times as long
@@ -180,15 +172,14 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
 
 
 @dataclass(frozen=True)
-class AttentionInputs:
+class AttentionInputs(FeatureInputs):
     """What graph attention takes from the graph: X and the edges."""
 
-    features: Features  # n × f
     edges: Edges
 
 
 @dataclass(frozen=True)
-class GAT(FeatureMap):
+class GAT(LayersMap):
     """Veličković et al. 2018: hidden layers of ``heads`` heads side by side, then one head.
 
     - ``hidden``: widths of the hidden layers, all heads together.
@@ -206,20 +197,15 @@ class GAT(FeatureMap):
     search_space: ClassVar = {**WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **ROWS}
 
     def __post_init__(self) -> None:
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
         check_heads(self.hidden, self.heads)
         rate = self.attention_dropout
         require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
 
-    @property
-    def reach(self) -> int:
-        """One edge for each layer."""
-        return len(self.hidden) + 1
-
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges, the layers, and of every edge and head its score before and after softmax."""
         heads = self.heads * len(self.hidden) + 1
-        return layers_held(self, sizes, place) + attention_held(sizes, place, heads)
+        return super().least_bytes(sizes, place) + attention_held(sizes, place, heads)
 
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""
@@ -228,9 +214,8 @@ class GAT(FeatureMap):
 
     def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
         parameters = {}
-        for layer, (rows, columns) in enumerate(pairwise(widths)):
+        for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
             per_head = self._heads(layer), columns // self._heads(layer)
             shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
             for use, (name, shape) in enumerate(shapes.items()):

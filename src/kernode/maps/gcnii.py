@@ -12,25 +12,15 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
-from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.gcn import ConvolutionMap, GraphInputs
 from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate, first_layer
-from kernode.maps.layers.propagation import GraphInputs, adjacency_reason, graph_inputs, propagate
-from kernode.maps.layers.sizes import (
-    ROWS,
-    WIDTHS,
-    adjacency_held,
-    check_widths,
-    features_held,
-    trained,
-    width_of,
-)
+from kernode.maps.layers.mlp import activate
+from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
 
 
 @dataclass(frozen=True)
-class GCNII(StagedMap):
+class GCNII(ConvolutionMap):
     """``H ← relu(S ((1 − b) I + b W))`` with ``S = (1 − a) Ā H + a H₀``, between two linear layers.
 
     - ``hidden``: the one width of H₀ = relu(X W + b) and of all convolutions after it.
@@ -46,13 +36,12 @@ class GCNII(StagedMap):
     theta: float = 0.5
     normalize_rows: bool = True
 
-    operator_reason = staticmethod(adjacency_reason)
     search_space: ClassVar = {
         **WIDTHS, "depth": (4, 8, 16, 32), "alpha": (0.1, 0.2, 0.5), "theta": (0.5, 1.0, 1.5), **ROWS
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
         require_setting(len(self.hidden) == 1, "hidden", "one width, such as (64,)", self.hidden)
         require_setting(self.depth >= 1, "depth", "at least 1", self.depth)
         require_setting(0 <= self.alpha <= 1, "alpha", "in [0, 1]", self.alpha)
@@ -63,17 +52,9 @@ class GCNII(StagedMap):
         """One edge for each convolution."""
         return self.depth
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, Ā and the layers."""
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows) + adjacency_held(sizes, place)
-        widths = (sizes.features, *self.hidden * (1 + self.depth), width_of(self))
-        # Each convolution keeps what it multiplies and what relu makes of it.
-        kept = sizes.nodes * self.depth * self.hidden[0] * place.dtype.itemsize
-        return held + kept + trained(widths, sizes, place)
-
-    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
-        """X and Ā."""
-        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
+    def widths(self, features: int) -> tuple[int, ...]:
+        """Return the widths of both linear layers and of the convolutions between."""
+        return features, *self.hidden * (1 + self.depth), width_of(self)
 
     def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
         """Linear layers as torch's start, convolutions with Xavier weights, as published."""
@@ -86,22 +67,18 @@ class GCNII(StagedMap):
             parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
         return parameters
 
-    def beginning(
-        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
-    ) -> Tensor:
-        """The first linear layer, before its relu."""
-        return first_layer(parameters, prepared.features, dropout) + parameters["bias_0"]
+    beginning = StagedMap.beginning  # without a sum
 
     def finish(
         self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The convolutions and the last linear layer: r × n × d."""
-        first = torch.relu(beginning)  # H₀ itself loses nothing to dropout
+        first = torch.relu(beginning + parameters["bias_0"])  # H₀ itself loses nothing to dropout
         identity = torch.eye(*2 * self.hidden, dtype=first.dtype, device=first.device)
         x = activate(first, 1, dropout)
         for layer in range(1, self.depth + 1):
             b = math.log(self.theta / layer + 1)
-            x = torch.lerp(propagate(prepared.step, x), first, self.alpha)
+            x = torch.lerp(self.sums(prepared, x), first, self.alpha)
             x = multiply_stacked(x, (1 - b) * identity + b * parameters[f"weight_{layer}"])
             x = activate(x, layer + 1, dropout)
         last = self.depth + 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import wraps
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,53 +15,40 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
-from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LARGEST_PART, NeighbourSum, Parameters, Shares, StagedMap
-from kernode.maps.layers.features import Features, node_features
+from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, NeighbourSum, Parameters, Shares
+from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, hops_trained, width_of
-
-MOVED = {  # settings of HopMLP in 0.2.0, and the map that has each today
-    "teleport": "Diffusion",
-    "biases": "HopNet or Diffusion",
-    "norm": "HopNet",
-    "residual": "HopNet",
-    "per_hop": "HopNet",
-    "self_term": "HopNet with a self loop",
-    "standardize": "Standardized around the map",
-}
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, features_held, trained, width_of
 
 
 @dataclass(frozen=True)
-class HopInputs:
+class HopInputs(FeatureInputs):
     """What a sum over hops takes from the graph."""
 
-    features: Features  # n × f
     operator: HopOperator
     loops: Tensor | None = None  # n: Ā's diagonal, where a map uses it
 
 
-class HopMap(StagedMap):
-    """A map on the hop operator of Eq. 7; each kind declares the settings, in an order of its own."""
+class HopMap(LayeredMap):
+    """A map on the hop operator of Eq. 7."""
 
-    hidden: tuple[int, ...]
-    outputs: int | None
     hops: int
     powers: Powers
-    normalize_rows: bool
 
     def __post_init__(self) -> None:
         check_hops(self.hops, self.powers)
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X and, one after the other, building the hop operator and training with it."""
-        widths = (sizes.features, *self.hidden, self._last_width)
         cost = cost_of(sizes, self.hops, self.powers)
-        return hops_trained(cost, widths, sizes, place, normalize_rows=self.normalize_rows)
+        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
+        layers = trained((sizes.features, *self.hidden, self.terms * width_of(self)), sizes, place)
+        training = layers + cost.least_held_bytes(place.dtype.itemsize)
+        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""
@@ -74,9 +60,9 @@ class HopMap(StagedMap):
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
 
     @property
-    def _last_width(self) -> int:
-        """Width of the MLP's output."""
-        return width_of(self)
+    def terms(self) -> int:
+        """Number of terms that have an output layer of their own."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -103,15 +89,9 @@ class HopSum(HopMap, NeighbourSum):
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero where the map has them, and ω where it is learned."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
+        widths = self.widths(prepared.features.shape[1])
         parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
         return parameters | self._initial_weights(draws, place)
-
-    def beginning(
-        self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None
-    ) -> Tensor:
-        """The product with X."""
-        return first_layer(parameters, prepared.features, dropout)
 
     def finish(
         self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
@@ -181,22 +161,6 @@ class _ConstantWeights(HopSum):
         return c ** torch.arange(self.hops + 1, dtype=place.dtype, device=place.device)
 
 
-def _refuse_moved(kind: type[HopMLP]) -> type[HopMLP]:
-    """Have settings that HopMLP had in 0.2.0 refused with the name of the map that has them today."""
-    initialize = kind.__init__
-
-    @wraps(initialize)
-    def checked(self: HopMLP, *args: Any, **settings: Any) -> None:
-        for name in MOVED.keys() & settings.keys():
-            sentence = f"HopMLP is Eq. 7 and has no {name}: use {MOVED[name]}."
-            raise InputError(sentence, "setting", setting=name, value=settings[name])
-        initialize(self, *args, **settings)
-
-    kind.__init__ = checked  # type: ignore[method-assign]
-    return kind
-
-
-@_refuse_moved
 @dataclass(frozen=True)
 class HopMLP(_ConstantWeights):
     """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation (Eq. 7).

@@ -17,7 +17,6 @@ from kernode.maps.base import Parameters, Shares
 from kernode.maps.hop_mlp import HopInputs, _ConstantWeights
 from kernode.maps.layers.linear import initial_weight
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp
-from kernode.maps.layers.sizes import width_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class HopNet(_ConstantWeights):
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
-        widths, last = (prepared.features.shape[1], *self.hidden, width_of(self)), len(self.hidden)
+        widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
         parameters = initial_mlp(widths, draws, place, biases=True, norm=self.norm)
         of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
         return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
@@ -88,10 +87,6 @@ class HopNet(_ConstantWeights):
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The output layers' values for each node: k × r × terms × d."""
         return self._by_term(finish_mlp(parameters, first, None, residual=self.residual, hold=True))
-
-    @property
-    def _last_width(self) -> int:
-        return self.terms * width_of(self)
 
     def _near_sum(
         self, parameters: Parameters, graph: Graph, near: HopRows, first: Tensor, place: Place

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.hops import Powers
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopMap
-from kernode.maps.layers.linear import initial_bias, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activated, first_layer, initial_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
+from kernode.maps.layers.mlp import initial_mlp
+from kernode.maps.layers.sizes import ROWS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -46,32 +44,9 @@ class HopStages(HopMap):
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
-        widths = (prepared.features.shape[1], *self.hidden, width_of(self))
-        parameters: Parameters = {}
-        for stage, (rows, columns) in enumerate(pairwise(widths)):
-            weight = initial_weight(rows, columns, stage, draws, place, gain=1, count=self.hops + 1)
-            parameters[f"weight_{stage}"] = weight
-            if stage < len(self.hidden):
-                parameters[f"bias_{stage}"] = initial_bias(columns, draws, place)
-                parameters |= initial_norm(columns, stage, draws, place) if self.norm else {}
-        return parameters
+        widths = self.widths(prepared.features.shape[1])
+        return initial_mlp(widths, draws, place, biases=True, norm=self.norm, gain=1, count=self.hops + 1)
 
-    def beginning(
-        self, parameters: Parameters, prepared: HopInputs, dropout: Dropout | None = None
-    ) -> Tensor:
-        """The first stage before its relu."""
-        return self._aggregated(first_layer(parameters, prepared.features, dropout), prepared)
-
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
-    ) -> Tensor:
-        """The last stage: r × n × d."""
-        x = beginning
-        for stage in range(1, len(self.hidden) + 1):
-            x = activated(parameters, x, stage, dropout)
-            x = self._aggregated(multiply_stacked(x, parameters[f"weight_{stage}"]), prepared)
-        return x.transpose(0, 1)
-
-    def _aggregated(self, z: Tensor, prepared: HopInputs) -> Tensor:
+    def sums(self, prepared: HopInputs, z: Tensor) -> Tensor:
         """Σ_h T_h z_h, with z_0 … z_H side by side: n × r × (H+1)·d → n × r × d."""
         return prepared.operator.join(list(z.chunk(self.hops + 1, dim=-1)))

@@ -79,17 +79,13 @@ class ModuleMap(FeatureMap):
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
         with torch.random.fork_rng([]):  # its first parameters are unused, and take none of the user's draws
             module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
-        _require_forward(module)
-        weighted, given = bool(np.any(coo.data != 1)), self.gives_weights(module)
-        if weighted and not given:
+        given = self.gives_weights(module)
+        if not given and np.any(coo.data != 1):
             warn(
                 f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
                 "alike. Use a module whose forward takes edge_weight, or another map."
             )
-        takes = inspect.signature(module.forward).parameters
-        if not given or not (weighted or takes["edge_weight"].default is inspect.Parameter.empty):
-            return ModuleInputs(dense, edges, module)
-        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device)
+        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device) if given else None
         return ModuleInputs(dense, edges, module, weights)
 
     def initial(self, prepared: ModuleInputs, draws: Draws, place: Place) -> Parameters:
@@ -182,12 +178,6 @@ class Wrapped(ModuleMap):
                 f"{name!r} is the name of {before.__module__}.{name} in files already. "
                 f"Give {module.__module__}.{name} another name."
             )
-        try:
-            inspect.signature(module).bind(in_channels=1, out_channels=1, **settings)
-        except TypeError as error:
-            raise InputError(
-                f"{name} must take in_channels, out_channels and the settings that are given: {error}."
-            ) from None
         cls.known[name] = module
         given = tuple(sorted(settings.items()))
         return cls(name, given, outputs, normalize_rows, takes_edge_weight(module))
@@ -220,13 +210,3 @@ def takes_edge_weight(module: nn.Module | type[nn.Module]) -> bool:
     named = "edge_weight" in inspect.signature(module.forward).parameters
     # PyTorch Geometric's models all take it, and those of layers without weights leave it unused.
     return named and bool(getattr(module, "supports_edge_weight", True))
-
-
-def _require_forward(module: nn.Module) -> None:
-    takes = inspect.signature(module.forward)
-    try:
-        takes.bind(None, None, **({"edge_weight": None} if "edge_weight" in takes.parameters else {}))
-    except TypeError as error:
-        raise InputError(
-            f"{type(module).__name__}'s forward must take (x, edge_index): {error}. Write a module around it."
-        ) from None

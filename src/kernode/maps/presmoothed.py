@@ -7,23 +7,22 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.layers.features import Features, scaled_features, to_place
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, check_widths, smoothed_held, trained, width_of
+from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
+from kernode.maps.layers.features import scaled_features, to_place
+from kernode.maps.layers.mlp import initial_mlp
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, smoothed_held, trained
 
 
 @dataclass(frozen=True)
-class Presmoothed(StagedMap):
+class Presmoothed(LayeredMap):
     """``g(V) = MLP([T_0 X, T_1 X, … T_H X])``: Eq. 7's hops on the features instead of the output.
 
     - ``powers``: ``"each"`` or ``"last"`` put the exact hops side by side (as SIGN does with its powers);
@@ -40,7 +39,7 @@ class Presmoothed(StagedMap):
     search_space: ClassVar = {**WIDTHS, **HOPS, **ROWS}
 
     def __post_init__(self) -> None:
-        check_widths(self.hidden, self.outputs)
+        super().__post_init__()
         whole("hops", self.hops, 1, MOST_HOPS)
         # "released" has nothing between T_0 and T_H: side by side that is columns of zeros.
         known = ("each", "last", "plain")
@@ -54,8 +53,8 @@ class Presmoothed(StagedMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """All hops of X and the MLP; before that, in main memory, the matrices that X is multiplied with."""
         blocks = 1 if self.powers == "plain" else self.hops + 1
-        widths = (blocks * sizes.features, *self.hidden, width_of(self))
-        held = smoothed_held(sizes, place, blocks) + trained(widths, sizes, place)
+        layers = trained(self.widths(blocks * sizes.features), sizes, place)
+        held = smoothed_held(sizes, place, blocks) + layers
         if self.powers == "plain" or place.device.type != "cpu":
             return held
         return max(held, cost_of(sizes, self.hops, self.powers).least_terms_bytes())
@@ -78,20 +77,10 @@ class Presmoothed(StagedMap):
             return x.toarray()
         return x
 
-    def prepare(self, graph: Graph, place: Place) -> Features:
+    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
         """The smoothed features: all that is kept of the graph."""
-        return to_place(self.smooth(graph), place)
+        return FeatureInputs(to_place(self.smooth(graph), place))
 
-    def initial(self, prepared: Features, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, no biases."""
-        return initial_mlp((prepared.shape[1], *self.hidden, width_of(self)), draws, place)
-
-    def beginning(self, parameters: Parameters, prepared: Features, dropout: Dropout | None = None) -> Tensor:
-        """The product with X."""
-        return first_layer(parameters, prepared, dropout)
-
-    def finish(
-        self, parameters: Parameters, prepared: Features, beginning: Tensor, dropout: Dropout | None
-    ) -> Tensor:
-        """The MLP of the smoothed features: r × n × d."""
-        return finish_mlp(parameters, beginning, dropout).transpose(0, 1)
+        return initial_mlp(self.widths(prepared.features.shape[1]), draws, place)

@@ -19,8 +19,8 @@ from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
+from kernode.maps.gcn import GraphInputs, adjacency_reason
 from kernode.maps.layers.features import Features, to_place
-from kernode.maps.layers.propagation import GraphInputs, adjacency_reason
 from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
 
 
@@ -172,7 +172,7 @@ class DiffusedComponents(FeatureMap):
     ) -> Tensor:
         """g, the same for every replica: r × n × d."""
         axes, centre = (parameters[name] for name in FIXED)
-        g = self.diffuse(prepared, _times(prepared.features, axes[0])) - centre[0]
+        g = self.diffuse(prepared, prepared.features @ axes[0]) - centre[0]
         g = g * self._reached(prepared)
         return g.expand(len(axes), *g.shape)
 
@@ -201,17 +201,17 @@ class DiffusedComponents(FeatureMap):
         n, f = x.shape
         like = x if isinstance(x, Tensor) else x.matrix.values()
         ones = torch.ones(n, 1, dtype=like.dtype, device=like.device)
-        mean = _transposed_times(x, self.diffuse(prepared, ones))[:, 0] / max(1, n)
+        mean = (x.T @ self.diffuse(prepared, ones))[:, 0] / max(1, n)
 
         def centred(q: Tensor) -> Tensor:
-            return self.diffuse(prepared, _times(x, q)) - mean @ q
+            return self.diffuse(prepared, x @ q) - mean @ q
 
         start = np.random.Generator(np.random.PCG64(0)).standard_normal((f, min(f, self.dimensions + _SPARE)))
         q = torch.from_numpy(start).to(like.dtype).to(like.device)
         for _ in range(_ROUNDS):
             q, _ = torch.linalg.qr(q)
             y = centred(q)
-            q = _transposed_times(x, self.diffuse(prepared, y)) - mean[:, None] * y.sum(dim=0)
+            q = x.T @ self.diffuse(prepared, y) - mean[:, None] * y.sum(dim=0)
         q, _ = torch.linalg.qr(q)
         y = centred(q)
         values, rotation = torch.linalg.eigh(y.T @ y)  # ascending
@@ -222,11 +222,3 @@ class DiffusedComponents(FeatureMap):
         # The sign of an axis is arbitrary: its largest entry is made positive.
         largest = axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)) if f else axes[:1]
         return axes * torch.where(largest < 0, -1.0, 1.0).to(axes.dtype), mean
-
-
-def _times(x: Features, dense: Tensor) -> Tensor:
-    return x @ dense if isinstance(x, Tensor) else product(x.matrix, dense.contiguous())
-
-
-def _transposed_times(x: Features, dense: Tensor) -> Tensor:
-    return x.T @ dense if isinstance(x, Tensor) else product(x.transpose, dense.contiguous())

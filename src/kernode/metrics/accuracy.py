@@ -24,6 +24,16 @@ def mean_and_std(values: Any) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
+def summary(name: str, values: Any) -> dict[str, float]:
+    """Return mean and spread under their names in reports, rounded.
+
+    >>> summary("accuracy", [80.0, 82.0])
+    {'accuracy_mean': 81.0, 'accuracy_std': 1.4142}
+    """
+    mean, std = mean_and_std(values)
+    return {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
+
+
 def class_figures(
     truth: np.ndarray | Sequence[np.ndarray], found: np.ndarray | Sequence[np.ndarray], names: Sequence[Any]
 ) -> dict[str, Any]:
@@ -44,17 +54,18 @@ def class_figures(
         np.add.at(confusion[run], (np.searchsorted(present, t), np.searchsorted(present, f)), 1)
     right = np.diagonal(confusion, axis1=1, axis2=2)
     support, answered = confusion.sum(axis=2), confusion.sum(axis=1)
-    precision, recall = right / np.maximum(answered, 1), right / np.maximum(support, 1)  # 0 without any
-    f1 = 2 * right / np.maximum(answered + support, 1)
-    by_run = np.stack([100 * precision, 100 * recall, 100 * f1, support], axis=1)  # r × 4 × classes
-    mean = by_run.mean(axis=0).round(4)
-    macro = mean_and_std(by_run[:, 2].mean(axis=1))
-    columns = ("precision", "recall", "f1", "support")
+    f1 = 100 * 2 * right / np.maximum(answered + support, 1)  # 0 without any
+    columns = {
+        "precision": 100 * right / np.maximum(answered, 1),
+        "recall": 100 * right / np.maximum(support, 1),
+        "f1": f1,
+        "support": support,
+    }
+    means = {name: values.mean(axis=0).round(4).tolist() for name, values in columns.items()}
     return {
-        "macro_f1_mean": round(macro[0], 4),
-        "macro_f1_std": round(macro[1], 4),
+        **summary("macro_f1", f1.mean(axis=1)),
         "classes": [
-            {"class": names[c], **dict(zip(columns, mean[:, i].tolist(), strict=True))}
+            {"class": names[c], **{name: values[i] for name, values in means.items()}}
             for i, c in enumerate(present)
         ],
         "confusion": confusion.sum(axis=0).tolist(),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.compute.chunks import chunks
-from kernode.compute.replicas import whole
-from kernode.errors import InputError
+from kernode.errors import bad_setting
 
 # Similarities ranked at a time: few on a CPU, so that they stay in its cache.
 _NUMBERS, _NUMBERS_ON_CPU = 2**26, 2**18
@@ -21,21 +19,32 @@ def link_metrics(positive: np.ndarray, negative: np.ndarray) -> dict[str, float]
     """Compare the scores of p edges with those of q non-edges: (p), (q) → figures in percent.
 
     - ``auc``: area under the ROC curve, the chance that an edge scores above a non-edge.
-    - ``ap``: average precision.
-    - ``hits_at_k``, k = 20, 50, 100: see :func:`hits_at`; left out where there are fewer than k non-edges,
-      for then every edge is a hit whatever its score.
-    - ``mrr``: see :func:`mean_reciprocal_rank`.
+    - ``ap``: average precision, among all pairs that score at least as high as an edge.
+    - ``hits_at_k``, k = 20, 50, 100: the share of edges that score strictly above the k-th highest non-edge,
+      as in OGB; left out with fewer than k non-edges, where every edge is a hit.
+    - ``mrr``: the mean of 1 / rank of an edge among all non-edges; ties have the mean of their ranks.
 
     >>> figures = link_metrics(np.array([0.9, 0.8, 0.3]), np.array([0.7, 0.2, 0.1]))
     >>> {name: round(figure, 1) for name, figure in figures.items()}
     {'auc': 88.9, 'ap': 91.7, 'mrr': 83.3}
     """
-    positive, negative = _checked_scores(positive, "positive"), _checked_scores(negative, "negative")
-    return {
-        "auc": float(auc(torch.from_numpy(positive)[None], torch.from_numpy(negative)[None])[0]),
-        "ap": average_precision(positive, negative),
-        **{f"hits_at_{k}": hits_at(k, positive, negative) for k in (20, 50, 100) if k <= len(negative)},
-        "mrr": mean_reciprocal_rank(positive, negative),
+    positive, negative = np.array(positive, np.float64), np.array(negative, np.float64)
+    for name, scores in (("positive", positive), ("negative", negative)):
+        if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
+            raise bad_setting(name, "a list of finite scores, at least one", scores)
+    edges, others = np.sort(positive), np.sort(negative)
+    right = len(edges) - np.searchsorted(edges, positive)  # edges that score as high or higher
+    not_lower = len(others) - np.searchsorted(others, positive)
+    higher = len(others) - np.searchsorted(others, positive, side="right")
+    shares = {
+        "ap": right / (right + not_lower),
+        **{f"hits_at_{k}": positive > others[-k] for k in (20, 50, 100) if k <= len(others)},
+        "mrr": 1 / (1 + (higher + not_lower) / 2),
+    }
+    area = auc(torch.from_numpy(positive)[None], torch.from_numpy(negative)[None])
+    # min: a sum of many small shares may end a rounding error above the whole
+    return {"auc": float(area[0])} | {
+        name: 100 * min(float(np.mean(one)), 1.0) for name, one in shares.items()
     }
 
 
@@ -49,69 +58,6 @@ def auc(positive: Tensor, negative: Tensor) -> Tensor:
     below_ = torch.searchsorted(ordered, positive.contiguous())
     up_to = torch.searchsorted(ordered, positive.contiguous(), right=True)
     return 50 * (below_ + up_to).double().mean(dim=1) / negative.shape[1]
-
-
-def average_precision(positive: np.ndarray, negative: np.ndarray) -> float:
-    """Return the mean over edges of the precision among all pairs that score at least as high.
-
-    >>> average_precision(np.array([0.9, 0.3]), np.array([0.5, 0.3]))
-    75.0
-    """
-    edges, others = np.sort(positive), np.sort(negative)
-    right = len(edges) - np.searchsorted(edges, positive)  # edges that score as high or higher
-    wrong = len(others) - np.searchsorted(others, positive)
-    return _percent(np.mean(right / (right + wrong)))
-
-
-def hits_at(k: int, positive: np.ndarray, negative: np.ndarray) -> float:
-    """Return the share of edges that score strictly above the k-th highest non-edge, as in OGB: (p), (q).
-
-    With fewer than k non-edges every edge is a hit.
-
-    >>> hits_at(2, np.array([0.9, 0.8, 0.6, 0.1]), np.array([0.8, 0.2, 0.6]))
-    50.0
-    """
-    positive, negative = _checked_scores(positive, "positive"), _checked_scores(negative, "negative")
-    k = whole("k", k, 1)
-    if len(negative) < k:
-        return 100.0
-    kth_highest = np.partition(negative, len(negative) - k)[len(negative) - k]
-    return _percent(np.mean(positive > kth_highest))
-
-
-def mean_reciprocal_rank(positive: np.ndarray, negative: np.ndarray) -> float:
-    """Return the mean over edges of 1 / rank, each ranked among all non-edges: (p), (q).
-
-    rank = 1 + (non-edges that score higher) + ½ (non-edges that score the same), the mean of the best and
-    the worst rank that ties allow.
-
-    >>> mean_reciprocal_rank(np.array([0.9, 0.5]), np.array([0.7, 0.6, 0.5, 0.5]))
-    62.5
-    """
-    positive, negative = _checked_scores(positive, "positive"), _checked_scores(negative, "negative")
-    ordered = np.sort(negative)
-    higher = len(ordered) - np.searchsorted(ordered, positive, side="right")
-    not_lower = len(ordered) - np.searchsorted(ordered, positive, side="left")
-    return _percent(np.mean(1 / (1 + (higher + not_lower) / 2)))
-
-
-def _checked_scores(scores: Any, what: str) -> np.ndarray:
-    scores = np.asarray(scores)
-    if scores.ndim != 1 or scores.dtype.kind not in "fiub":
-        sentence = f"{what} must be a list of scores. Got {scores.dtype} of shape {scores.shape}."
-        raise InputError(sentence, "shape", setting=what, found=scores.shape)
-    if len(scores) == 0:
-        raise InputError(f"{what} holds no scores. Pass at least one.", "too-few", setting=what)
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if bad.size:
-        sentence = f"{what}[{bad[0]}] is {scores[bad[0]]}. Scores must be finite: drop or replace it."
-        raise InputError(sentence, "not-finite", setting=what, row=int(bad[0]))
-    return scores.astype(np.float64)
-
-
-def _percent(share: float | np.floating[Any]) -> float:
-    # min: a sum of many small shares may end a rounding error above the whole
-    return 100 * min(float(share), 1.0)
 
 
 def retrieval(similarity: Tensor, labels: Tensor, k: int = 10) -> tuple[Tensor, Tensor]:

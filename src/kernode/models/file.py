@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,44 +11,41 @@ import torch
 from torch import Tensor
 
 from kernode.compute.stack import part
-from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io.npz import graph_from_tensors, graph_to_tensors
-from kernode.io.tables.encoding import Encoding
 from kernode.maps.former import current_parameters
 from kernode.models.model import Model
 from kernode.storage import complete, read_tensors, require_known, write_tensors
-from kernode.training.settings import Training
 from kernode.version import __version__
-
-_FACTS = ("seeds", "precision", "dataset", "fingerprint", "variant")  # plain fields of every model
-_OTHERS = ("method", "training", "encoding", "graph")
 
 
 def write_model(model: Model, path: str | Path, graph: Graph | None = None) -> Path:
     """Write one .safetensors file, with a graph in it if one is given; the same training, the same bytes."""
+    values = {one: getattr(model, one.name) for one in fields(model)}
     arrays: dict[str, Any] = {f"history.{name}": value for name, value in model.history.items()}
-    arrays |= {"kept_epochs": model.kept_epochs, **model.own_arrays()}
+    arrays |= {one.name: value for one, value in values.items() if "array" in one.metadata}
     # Copies of arrays: splits are read-only.
     tensors = {
-        name: value if isinstance(value, Tensor) else torch.from_numpy(np.array(value, order="C"))
+        name: torch.from_numpy(np.array(value, order="C"))
         for name, value in arrays.items()
         if value is not None
     }
     tensors |= {f"parameters.{name}": value for name, value in model.parameters.items()}
     facts = {
-        "kernode": __version__,
-        "method": model.method.to_json(),
-        "training": model.training.to_json(),
-        **{name: getattr(model, name) for name in _FACTS},
-        **model.own_facts(),
+        one.metadata["fact"] or one.name: _plain(value)
+        for one, value in values.items()
+        if "fact" in one.metadata and not (value is None or value is False or value == ())
     }
-    if model.encoding is not None:
-        facts["encoding"] = model.encoding.to_json()
     if graph is not None:
         tensors |= {f"graph.{name}": tensor for name, tensor in graph_to_tensors(graph).items()}
         facts["graph"] = graph.fingerprint
-    return write_tensors(path, model.kind, tensors, facts)
+    return write_tensors(path, model.kind, tensors, facts | {"kernode": __version__})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.to_json() if hasattr(value, "to_json") else value
 
 
 def read_model(path: str | Path, kind: type[Model] = Model) -> Model:
@@ -57,25 +55,28 @@ def read_model(path: str | Path, kind: type[Model] = Model) -> Model:
     found = Model.kinds[facts["kind"]]
     with complete(Path(path)):
         facts = found.upgraded(facts)
+        known = {one.metadata["fact"] or one.name for one in fields(found) if "fact" in one.metadata}
+        require_known(facts, frozenset(known | {"graph"}))
         model = _model(found, tensors, facts, Path(path))
-        require_known(facts, frozenset((*_FACTS, *_OTHERS, *model.own_facts(), *found.optional_facts)))
         _check(model)
         return model
 
 
 def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any], path: Path) -> Model:
-    held = graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None
-    common = {name: facts[name] for name in _FACTS}
+    values: dict[str, Any] = {}
+    for one in fields(kind):
+        if "array" in one.metadata and (one.name in tensors or one.default is MISSING):
+            values[one.name] = tensors[one.name].numpy()
+        if "fact" in one.metadata:
+            key, read = one.metadata["fact"] or one.name, one.metadata.get("read")
+            value = facts[key] if one.default is MISSING else facts.get(key)
+            if value is not None:
+                values[one.name] = read(value) if read else value
     return kind(
-        **common | {"seeds": tuple(facts["seeds"])},
-        method=Config.from_json(facts["method"]),
-        training=Training.from_json(facts["training"]),
+        **values,
         parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
-        kept_epochs=tensors["kept_epochs"].numpy() if "kept_epochs" in tensors else None,
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},
-        encoding=Encoding.from_json(facts["encoding"]) if "encoding" in facts else None,
-        graph=held,
-        **kind.own_fields(tensors, facts),
+        graph=graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None,
     )
 
 

@@ -45,7 +45,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
-            if method.trains_itself:
+            if not method.has_kernel:
                 return _trained_otherwise(task, method, training, variant=name, **about)
             part = judging.run.part(name if several else "").called(name)
             loops[name] = judging.with_run(part).begin(task.method_for(method), training)
@@ -81,7 +81,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
 def _trained_otherwise(task: Task[OnGraph], method: Any, training: Training, **about: Any) -> OnGraph:
     """A method that trains in a way of its own, such as label propagation."""
     require_whole(task.graph, method.title)
-    if any(isinstance(one, Checkpoint) for one in task.run.callbacks) and not method.learns_by_gradient:
+    if any(isinstance(one, Checkpoint) for one in task.run.callbacks):
         raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.", "no-effect",
                          setting="checkpoint")  # fmt: skip
     method = task.method_for(method)
@@ -134,6 +134,6 @@ def _log_choice(chosen: str, by: str, validated: Mapping[str, float], epochs: Ma
             "that was tried. Give more validation nodes, or name a variant."
         )
     figures = ", ".join(f"{name} {one:.2f} % after {epochs[name]}" for name, one in validated.items())
+    said = f"chose {chosen} by validation {by} ({figures} epochs)"
     rounded = {name: round(one, 4) for name, one in validated.items()}
-    note("chosen", f"chose {chosen} by validation {by} ({figures} epochs)", chosen=chosen, by=by,
-         validation=rounded)  # fmt: skip
+    note("chosen", said, chosen=chosen, by=by, validation=rounded)

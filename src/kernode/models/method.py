@@ -28,8 +28,6 @@ class KernelMethod(Config):
     kernel: BaseKernel
 
     has_kernel: ClassVar[bool] = True
-    learns_by_gradient: ClassVar[bool] = True
-    trains_itself: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP()")
@@ -40,7 +38,7 @@ class KernelMethod(Config):
         """What sentences call it: its map."""
         return type(self.map).__name__
 
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
         """All first parameters, those of the parts under ``map.`` and ``kernel.``."""
         parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
         for name, value in self.kernel.initial(len(draws.seeds)).items():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,6 +16,7 @@ from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.config import Config
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes
@@ -30,32 +29,35 @@ from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
+FACT: dict[str, Any] = {"fact": ""}  # of a field: a file holds it as plain values, under this key or its name
+ARRAY = {"array": True}  # … as an array, where it is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """Learned parameters of r replicas; it knows its graph by name and fingerprint.
 
-    It holds the graph only where that was asked for when it was saved. A task adds its own fields, and says
-    what of them a file holds.
+    It holds the graph only where that was asked for when it was saved. A task adds its own fields.
     """
 
     kind: ClassVar[str]  # of a file
     kinds: ClassVar[dict[str, type[Model]]] = {}
-    optional_facts: ClassVar[tuple[str, ...]] = ()  # of a file, that not every model writes
 
-    method: Any  # a Config
-    training: Training
+    method: Any = field(metadata=FACT | {"read": Config.from_json})
+    training: Training = field(metadata=FACT | {"read": Training.from_json})
     parameters: Parameters
-    seeds: tuple[int, ...]
-    precision: int
-    dataset: str  # the graph's name, and below the fingerprint that it must have
-    fingerprint: str
-    kept_epochs: Any = None  # r numbers; None in files of links before 0.2
+    seeds: tuple[int, ...] = field(metadata=FACT | {"read": tuple})
+    precision: int = field(metadata=FACT)
+    dataset: str = field(metadata=FACT)  # the graph's name, and below the fingerprint that it must have
+    fingerprint: str = field(metadata=FACT)
+    kept_epochs: Any = field(default=None, metadata=ARRAY)  # r numbers; None in files of links before 0.2
     history: dict[str, np.ndarray] = field(default_factory=dict)
-    variant: str = ""  # the name of the method
-    chosen_by_validation: dict[str, float] | None = None  # what each variant had, where several were tried
-    epochs_tried: dict[str, int] | None = None  # and after how many epochs
-    encoding: Encoding | None = None  # of a graph from tables: what was done to their columns
+    variant: str = field(default="", metadata=FACT)  # the name of the method
+    # What each variant had, where several were tried, and after how many epochs.
+    chosen_by_validation: dict[str, float] | None = field(default=None, metadata=FACT)
+    epochs_tried: dict[str, int] | None = field(default=None, metadata=FACT)
+    # Of a graph from tables: what was done to their columns.
+    encoding: Encoding | None = field(default=None, metadata=FACT | {"read": Encoding.from_json})
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     threads: int | None = field(default=None, compare=False)  # not stored either
     graph: Graph | None = field(default=None, compare=False, repr=False)
@@ -83,19 +85,6 @@ class Model(ABC):
     @abstractmethod
     def on(self, graph: Any, device: str = "cpu") -> ModelOnGraph:
         """Use the model on a graph."""
-
-    def own_arrays(self) -> Mapping[str, np.ndarray | Tensor | None]:
-        """Arrays of the task that a file holds; those that are None are left out."""
-        return {}
-
-    def own_facts(self) -> dict[str, Any]:
-        """Plain values of the task that a file holds."""
-        return {}
-
-    @classmethod
-    @abstractmethod
-    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The task's fields from a file's tensors and facts."""
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
@@ -133,16 +122,11 @@ class Model(ABC):
         """What was tried, as a model holds it."""
         return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
 
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the method is made of, by name."""
-        found = {name: getattr(self.method, name, None) for name in ("map", "kernel", "loss")}
-        return {"method": self.method} if found["map"] is None else found
-
     def summary(self) -> list[tuple[str, str]]:
         """The model in a few lines: a name and words."""
-        name = self.variant or self.method.title
-        return [("method", name), ("graph", self.dataset), ("replicas", describe_seeds(self.seeds))]
+        name, r = self.variant or self.method.title, len(self.seeds)
+        seeds = f"{r}, seeds {self.seeds[0]} to {self.seeds[-1]}" if r > 1 else f"1, seed {self.seeds[0]}"
+        return [("method", name), ("graph", self.dataset), ("replicas", seeds)]
 
     def own_graph(self) -> Graph | None:
         """The graph that the model holds, or the built-in one that it learned from; None: it must be given.
@@ -154,21 +138,8 @@ class Model(ABC):
         found = load_graph(self.dataset)
         return found if found.fingerprint == self.fingerprint else None
 
-    def summary_html(self, title: str) -> str:
-        """The summary for notebooks, with settings to unfold: no script, nothing to load."""
-        rows = "".join(_row(name, words) for name, words in self.summary())
-        settings = {**self.parts, "training": self.training}
-        more = "".join(_row(name, repr(part)) for name, part in settings.items() if part is not None)
-        style = "text-align:left;border-collapse:collapse;font-size:90%"
-        return (
-            f'<div style="line-height:1.4"><strong>{escape(title)}</strong>'
-            f'<table style="{style}">{rows}</table>'
-            f'<details><summary>settings</summary><table style="{style}">{more}</table></details></div>'
-        )
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return self.summary_html(f"kernode {self.kind}")
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<14} {words}" for name, words in self.summary())
 
     def __repr__(self) -> str:
         settings = json.dumps(self.method.to_json())
@@ -196,34 +167,6 @@ class Report:
         printer.text(str(self))
 
 
-def describe_seeds(seeds: tuple[int, ...]) -> str:
-    """Say how many replicas there are, with which seeds.
-
-    >>> describe_seeds((3,)), describe_seeds((0, 1, 2))
-    ('1, seed 3', '3, seeds 0 to 2')
-    """
-    r = len(seeds)
-    return f"{r}, seeds {seeds[0]} to {seeds[-1]}" if r > 1 else f"1, seed {seeds[0]}"
-
-
-def _row(name: str, words: str, longest: int = 200) -> str:
-    words = words if len(words) <= longest else f"{words[: longest - 1]}…"
-    cell = 'style="text-align:left;vertical-align:top;padding:1px 12px 1px 0"'
-    return f'<tr><th scope="row" {cell}>{escape(name)}</th><td {cell}>{escape(words)}</td></tr>'
-
-
-def _misfit(found: Parameters, expected: Parameters) -> str | None:
-    for name in (*expected, *found):
-        if name not in found:
-            return f"{name} is missing"
-        if name not in expected:
-            return f"{name} is unknown to it"
-        shape, should = found[name].shape[1:], expected[name].shape[1:]
-        if shape != should:
-            return f"{name} has the shape {tuple(shape)} in each replica, not {tuple(should)}"
-    return None
-
-
 @dataclass(frozen=True)
 class ModelOnGraph:
     """A model on a graph: all that it answers about the graph's nodes. What it computes it keeps."""
@@ -240,43 +183,39 @@ class ModelOnGraph:
         """The learned representation of every node: r × n × d."""
         if self.known_g is not None:
             return self.known_g.to(self.place.device)
-        with self.checked_fit():
-            g = self.embed()
+        g = self.embed()
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
 
     def embed(self) -> Tensor:
         """Compute g of every node: r × n × d."""
         method = self.model.method
+        if not method.has_kernel:
+            raise InputError(f"{method.title} has no feature map and no kernel.", "unsupported")
+        method.map.check_graph(self.graph)
         prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
-        g: Tensor = method.represent(self.parameters, prepared).expand(len(self.model.seeds), -1, -1)
-        return g
-
-    @contextmanager
-    def checked_fit(self) -> Iterator[None]:
-        """Where computing fails, say which parameter does not fit its map, if that is why.
-
-        A user's module may have changed since it was trained.
-        """
         try:
-            yield
-        except KernodeError:
+            g: Tensor = method.represent(self.parameters, prepared)
+        except Exception:
+            self._require_fit(prepared)
             raise
-        except Exception as error:
-            misfit = _misfit(self.model.parameters, self.expected_parameters())
-            if misfit is None:
-                raise
-            title = self.model.method.title
-            raise KernodeError(
-                f"this model's parameters do not fit its {title}: {misfit}. Train it again.",
-                "wrong-file", title=title,
-            ) from error  # fmt: skip
+        return g.expand(len(self.model.seeds), -1, -1)
 
-    def expected_parameters(self) -> Parameters:
-        """Parameters of one replica as the method makes them now."""
-        method, draws = self.model.method, Run(self.model.seeds[:1], self.place).draws()
-        made: Parameters = method.initial(method.map.prepare(self.graph, self.place), draws, self.place)
-        return made
+    def _require_fit(self, prepared: Any) -> None:
+        """Raise where a map has other parameters: a user's module may have changed since it was trained."""
+        draws, classes = (
+            Run(self.model.seeds[:1], self.place).draws(),
+            len(getattr(self.model, "classes", ())),
+        )
+        expected: Parameters = self.model.method.initial(prepared, draws, self.place, classes)
+        shapes, own = ({k: tuple(v.shape[1:]) for k, v in p.items()} for p in (expected, self.parameters))
+        for name in shapes | own:
+            if shapes.get(name) != own.get(name):
+                raise KernodeError(
+                    f"this model's parameters do not fit its {self.model.method.title}: {name} has the shape "
+                    f"{own.get(name)} in each replica, not {shapes.get(name)}. Train it again.",
+                    "wrong-file",
+                )
 
     @cached_property
     def kernel(self) -> NodeKernel:

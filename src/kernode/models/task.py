@@ -9,9 +9,13 @@ from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+from torch import Tensor
 
+from kernode.compute.draws import Dropout
+from kernode.compute.gpu import fused_sums
 from kernode.compute.stack import Parameters
 from kernode.graph import Graph
+from kernode.maps.base import input_rates
 from kernode.models.model import ModelOnGraph
 from kernode.training.loop import Learner, Trained, TrainingLoop, stack_slices
 from kernode.training.run import Run
@@ -86,3 +90,36 @@ class Task(ABC, Generic[OnGraph]):
         stacks = [self.learner(method, training, prepared, replicas) for replicas in slices]
         facts = run.facts(self.graph, method, training, self.data)
         return TrainingLoop(stacks, training, run, facts, started)
+
+
+class KernelLearner(Learner):
+    """Replicas of a method with a kernel, as one stack; a task adds losses and evaluation.
+
+    ``own``: settings of the replicas of the task's own; ``first``: where a share's rows begin.
+    """
+
+    def __init__(
+        self,
+        task: Task[Any],
+        method: Any,
+        training: Training,
+        prepared: Any,
+        replicas: slice,
+        own: dict[str, Tensor] | None = None,
+        **first: int,
+    ) -> None:
+        place = task.run.place
+        settings = training.by_replica(task.run.replicas, place) | (own or {})
+        self.own = {name: values[replicas] for name, values in settings.items()}
+        self.prepared, self.method = prepared, method
+        self.draws = task.run.draws(replicas)
+        self.seeds = self.draws.seeds
+        input_rate = input_rates(method.map, self.own["input_dropout"])
+        self.dropout = Dropout(self.draws, self.own["dropout"], input_rate, **first)
+        super().__init__(task.initial(method, prepared, replicas), training, self.own, place)
+
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """On a GPU, where neither the map's own code nor the losses' waits for it."""
+        able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
+        return able and self.ranks.alone

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
@@ -46,10 +47,8 @@ def _classic(layer: Literal["gcn", "sage", "gat"], width: int, depth: int, resid
     return ClassicGNN(layer, (width,) * depth, norm=True, residual=residual, normalize_rows=False)
 
 
-def _sage(width: int, scaled: bool) -> FeatureMap:
-    """GraphSAGE as published: two layers with relu."""
-    return ClassicGNN("sage", (width,), norm=False, residual=False, head=False, normalize_rows=scaled)
-
+# GraphSAGE as published: two layers with relu.
+_sage = partial(ClassicGNN, "sage", norm=False, residual=False, head=False)
 
 # Six candidates each, as many as "auto" has. Those that share a map train as one stack.
 GCN_SETTINGS = (
@@ -64,9 +63,9 @@ SAGE_SETTINGS = (
     _settings(_classic("sage", 512, 2, residual=True), 0.001, 5e-4),  # Luo et al., CS
     _settings(_classic("sage", 512, 2, residual=True), 0.005, 5e-5),
     _settings(_classic("sage", 64, 6, residual=True), 0.001, 5e-5, 0.2),  # Luo et al., Photo
-    _settings(_sage(64, scaled=True), 0.01, 5e-4, 0.5, 0.5),  # Hamilton et al.
-    _settings(_sage(64, scaled=True), 0.05, 5e-5),
-    _settings(_sage(256, scaled=False), 0.005, 5e-5, 0.5, 0.5),
+    _settings(_sage((64,), normalize_rows=True), 0.01, 5e-4, 0.5, 0.5),  # Hamilton et al.
+    _settings(_sage((64,), normalize_rows=True), 0.05, 5e-5),
+    _settings(_sage((256,), normalize_rows=False), 0.005, 5e-5, 0.5, 0.5),
 )
 GAT_SETTINGS = (
     _settings(_classic("gat", 64, 3, residual=True), 0.001, 5e-5),  # Luo et al., Photo
@@ -78,23 +77,17 @@ GAT_SETTINGS = (
 )
 
 
-def _gpr(width: int, teleport: float, scaled: bool) -> FeatureMap:
-    """Chien et al.: ten plain hops, their weights learned from personalised PageRank's."""
-    return Diffusion((width,), teleport=teleport, normalize_rows=scaled)
-
-
-def _appnp(width: int = 64, teleport: float = 0.1, scaled: bool = True) -> FeatureMap:
-    """Gasteiger et al.: the same with PageRank's weights, and no biases."""
-    return Diffusion((width,), hop_weights="pagerank", teleport=teleport, biases=False, normalize_rows=scaled)
-
+# Gasteiger et al.: ten plain hops with personalised PageRank's weights, and no biases. GPRGNN (Chien et al.)
+# learns the weights from there, and has biases.
+_appnp = partial(Diffusion, hop_weights="pagerank", biases=False)
 
 GPRGNN_SETTINGS = (
-    _settings(_gpr(64, 0.1, scaled=True), 0.01, 5e-4, 0.5, 0.5),  # as published
-    _settings(_gpr(64, 0.1, scaled=True), 0.05, 5e-4, 0.5, 0.5),
-    _settings(_gpr(64, 0.1, scaled=True), 0.05, 0.0),
-    _settings(_gpr(64, 0.1, scaled=False), 0.01, 5e-4, 0.5, 0.5),
-    _settings(_gpr(64, 0.1, scaled=False), 0.01, 5e-5),
-    _settings(_gpr(64, 0.5, scaled=True), 0.01, 5e-4, 0.5, 0.5),
+    _settings(Diffusion((64,), teleport=0.1), 0.01, 5e-4, 0.5, 0.5),  # as published
+    _settings(Diffusion((64,), teleport=0.1), 0.05, 5e-4, 0.5, 0.5),
+    _settings(Diffusion((64,), teleport=0.1), 0.05, 0.0),
+    _settings(Diffusion((64,), teleport=0.1, normalize_rows=False), 0.01, 5e-4, 0.5, 0.5),
+    _settings(Diffusion((64,), teleport=0.1, normalize_rows=False), 0.01, 5e-5),
+    _settings(Diffusion((64,), teleport=0.5), 0.01, 5e-4, 0.5, 0.5),
 )
 GCNII_SETTINGS = (
     _settings(GCNII((64,), depth=16, alpha=0.2, theta=0.5), 0.01, 1e-4, 0.5, 0.5),  # many labels: Cora
@@ -105,12 +98,14 @@ GCNII_SETTINGS = (
     _settings(GCNII((256,), depth=4, alpha=0.2, theta=1.5, normalize_rows=False), 0.005, 5e-4),
 )
 APPNP_SETTINGS = (
-    _settings(_appnp(), 0.01, 5e-3, 0.5, 0.5),  # as published, its decay on the first layer alone
-    _settings(_appnp(), 0.01, 5e-4, 0.5, 0.5),
-    _settings(_appnp(), 0.05, 5e-5),
-    _settings(_appnp(scaled=False), 0.01, 5e-3, 0.5, 0.5),
-    _settings(_appnp(scaled=False), 0.01, 5e-4, 0.5, 0.5),
-    _settings(_appnp(256, 0.2, scaled=False), 0.005, 5e-5),
+    _settings(
+        _appnp((64,), teleport=0.1), 0.01, 5e-3, 0.5, 0.5
+    ),  # as published, its decay on the first layer alone
+    _settings(_appnp((64,), teleport=0.1), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_appnp((64,), teleport=0.1), 0.05, 5e-5),
+    _settings(_appnp((64,), teleport=0.1, normalize_rows=False), 0.01, 5e-3, 0.5, 0.5),
+    _settings(_appnp((64,), teleport=0.1, normalize_rows=False), 0.01, 5e-4, 0.5, 0.5),
+    _settings(_appnp((256,), teleport=0.2, normalize_rows=False), 0.005, 5e-5),
 )
 SGC_SETTINGS = (
     *(_settings(Presmoothed((), powers="plain"), 0.2, decay, 0.0) for decay in (1e-6, 1e-5, 5e-4)),
@@ -128,15 +123,13 @@ MLP_SETTINGS = (
     _settings(MLP((512,), norm=True), 0.005, 5e-5, 0.5, 0.5),
     _settings(MLP((512,), norm=True), 0.001, 5e-4, 0.5, 0.5),
 )
-LABEL_SETTINGS = tuple(
-    {"shares": (share,), "clamped": (clamped,)} for share in (0.5, 0.9, 0.99) for clamped in (False, True)
-)
 
 
 def _grid(**choices: tuple[Any, ...]) -> tuple[Settings, ...]:
     return tuple(dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
 
 
+LABEL_SETTINGS = _grid(shares=((0.5,), (0.9,), (0.99,)), clamped=((False,), (True,)))
 # One width for all: 16, the paper's and GCN's, is too narrow for graphs of many classes.
 _WIDE = {"hidden": (64,)}
 _USUAL = _grid(weight_decay=(1e-5, 5e-4), input_dropout=(0.0, 0.5))

@@ -202,11 +202,10 @@ def _failed(trials: Trials) -> dict[str, str]:
     failures = [one for one in trials.done.values() if isinstance(one, Failure)]
     reasons = {one.why for one in failures}
     why = next(one for one in ("memory", "refused", "diverged") if one in reasons)
-    sentence = "every candidate diverged, was refused or did not fit into memory"
-    if len(reasons) == 1:
-        sentence = {
-            "diverged": "every candidate diverged",
-            "memory": "no candidate fits into memory",
-            "refused": failures[0].sentence.rstrip("."),
-        }[why]
-    return {"why": why, "sentence": sentence}
+    sentences = {
+        "diverged": "every candidate diverged",
+        "memory": "no candidate fits into memory",
+        "refused": failures[0].sentence.rstrip("."),
+    }
+    mixed = "every candidate diverged, was refused or did not fit into memory"
+    return {"why": why, "sentence": mixed if len(reasons) > 1 else sentences[why]}

@@ -25,12 +25,13 @@ from kernode.kernels import Normalized
 from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
 from kernode.models.task import Task
-from kernode.tasks.classes.configure import configure, known_name, settings_key
+from kernode.models.variants import find_variant, known_name
+from kernode.tasks.classes.configure import configure, settings_key
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
-from kernode.tasks.links.variants import configure_links, find_link_variant
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -188,7 +189,11 @@ class Problem:
     def space(self) -> Space:
         """Values to try."""
         method, training = self.configured(self.fixed)
-        choices = find_link_variant(self.variant).search_space if self.of_links else method.map.search_space
+        choices = (
+            find_variant(LINK_VARIANTS, self.variant).search_space
+            if self.of_links
+            else method.map.search_space
+        )
         return search_space(method, training, choices)
 
     @property

@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from logging.handlers import QueueHandler
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -86,10 +86,6 @@ class _Outcome(NamedTuple):
     logged: tuple[logging.LogRecord, ...] = ()
 
 
-class _LostWorkerError(Exception):
-    pass
-
-
 def run_tasks(
     tasks: Sequence[Task], place: Place, *, threads: int | None = None, local: Local | None = None
 ) -> Generator[tuple[int, Any]]:
@@ -105,16 +101,23 @@ def run_tasks(
                 value = task.call(own_place, *task.arguments, **more)
             yield number, value
         return
+    from joblib import Parallel, delayed
+
     left, failed = dict(enumerate(tasks)), 0
     while left:
-        before = len(left)
+        before, results = len(left), None
+        calls = [delayed(_run)(number, environment, one.call, *one.arguments) for number, one in left.items()]
         try:
-            with closing(_outcomes(left, environment)) as outcomes:
-                for done in outcomes:
-                    _repeat(done)
-                    del left[done.number]
-                    yield done.number, done.value
-        except _LostWorkerError as lost:
+            with _interrupts_blocked():
+                results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
+            for done in results:
+                _repeat(done)
+                del left[done.number]
+                yield done.number, done.value
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+            lost = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0]}"
             failed = failed + 1 if len(left) == before else 0
             finished = f"{len(tasks) - len(left)} of {len(tasks)} tasks are done"
             if failed > RETRIES:
@@ -122,34 +125,19 @@ def run_tasks(
                     f"workers were lost {failed} times without finishing a task ({lost}). {finished}; the "
                     "same call continues from there. A frequent cause is memory: run fewer at a time.",
                     "lost-workers",
-                ) from lost
+                ) from error
             warn(f"a worker was lost ({lost}). {finished}; the others run again.")
+        finally:
+            if results is not None:
+                with warnings.catch_warnings(action="ignore"):  # joblib warns of unfinished tasks
+                    results.close()
 
 
-def _outcomes(left: dict[int, Task], environment: Environment) -> Generator[_Outcome]:
-    """Run tasks in workers."""
-    from joblib import Parallel, delayed
-
-    calls = [delayed(_run)(number, environment, task.call, *task.arguments) for number, task in left.items()]
-    results: Any = None
-    try:
-        with _interrupts_blocked():
-            results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
-        for done in results:  # noqa: UP028 (which would close them before warnings are ignored)
-            yield done
-    except Exception as error:
-        # A task's own error is part of its outcome. A timeout: a cluster has no worker at the moment.
-        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-        known = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
-        if not known and not packages & {"distributed", "ray"}:
-            raise
-        reason = " ".join(str(error).split()).partition(". ")[0]
-        raise _LostWorkerError(f"{type(error).__name__}: {reason}") from error
-    finally:
-        if results is not None:
-            with warnings.catch_warnings():  # joblib warns of unfinished tasks
-                warnings.simplefilter("ignore")
-                results.close()
+def _is_loss(error: Exception) -> bool:
+    """Whether a worker was lost, or a cluster has none at the moment: not the error of a task."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    known = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
+    return known or bool(packages & {"distributed", "ray"})
 
 
 def _run(number: int, environment: Environment, call: Callable[..., Any], *arguments: Any) -> _Outcome:

@@ -6,26 +6,22 @@ A file stores the search, so that a later one continues it; several processes ma
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import psutil
 
 from kernode.compute.place import Place
 from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
 from kernode.progress import note
-from kernode.search.space import Problem, Settings, Space
+from kernode.search.space import Problem, Settings
 from kernode.search.tasks import Failure, Task, run_tasks, train_stack
 from kernode.storage import complete
 from kernode.training.callbacks import Callback
@@ -33,7 +29,7 @@ from kernode.training.loop import TrainingLoop
 
 try:
     import optuna
-    from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
+    from optuna.exceptions import ExperimentalWarning, StorageInternalError
     from optuna.trial import TrialState
     from sqlalchemy.exc import SQLAlchemyError
 except ImportError:
@@ -47,9 +43,7 @@ Progress = Callable[[int, str], None]  # number of trials done, and a note
 # anyway. But a structure counts once for each trial that shares it, and TPE is sure of one too soon: the last
 # structure of a batch is therefore drawn at random.
 MOST_STRUCTURES = 4
-OWNER = "owner"
-_UNOWNED = 60.0  # seconds after which a new trial surely has an owner
-_ATTEMPTS, _PAUSE = 5, 0.2  # to open a file that another process is creating; seconds
+_ATTEMPTS, _PAUSE = 4, 0.2  # to open a file that another process is creating; seconds
 
 
 @dataclass(frozen=True)
@@ -80,12 +74,6 @@ class Found:
         return f"best {self.trials[0].value:.2f} %" if self.trials else ""
 
 
-class _Drawn(NamedTuple):
-    trial: optuna.Trial
-    structure: dict[str, Any]
-    settings: Settings
-
-
 def search(
     problem: Problem,
     path: Path,
@@ -101,97 +89,80 @@ def search(
 
     Stacks of a batch are trained under ``joblib.parallel_config``, each with so many ``threads``.
     """
+    without_graph: Any = replace(problem, graph=None)  # type: ignore[arg-type]
     with open_study(path, problem.facts) as study:
-        _fail_unfinished(study)
         while (left := trials - (found := _found(study)).count) > 0:
-            # Seeded by the number of trials: a search in two parts draws what one search draws.
-            seed = int(np.random.SeedSequence([problem.seed, len(study.trials)]).generate_state(1)[0])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                study.sampler = optuna.samplers.TPESampler(
-                    seed=seed, n_startup_trials=max(10, batch), constant_liar=True
-                )
-            drawn = _draw_batch(study, problem, min(batch, left), seed)
-            stacks: dict[str, list[_Drawn]] = {}
-            for one in drawn:
-                stacks.setdefault(json.dumps(one.structure), []).append(one)
-            _train(study, problem, list(stacks.values()), place, threads, progress, callbacks)
+            stacks = _draw_batch(study, problem, min(batch, left), max(10, batch))
+            settings = [[one.user_attrs["settings"] for one in stack] for stack in stacks]
+            tasks = [Task(measure, (problem.graph, without_graph, one)) for one in settings]
+
+            @contextmanager
+            def local(number: int, stacks: Any = stacks) -> Iterator[dict[str, Any]]:
+                yield {
+                    "callbacks": (*callbacks, _StackProgress(progress, _found(study), len(stacks[number])))
+                }
+
+            try:
+                with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
+                    for number, outcomes in finished:
+                        for one, outcome in zip(stacks[number], outcomes, strict=True):
+                            _store(study, one, outcome)
+                        found = _found(study)
+                        progress(found.count, found.best)
+            finally:  # after an interrupt: failed without a reason, they do not count
+                drawn = {one.number for stack in stacks for one in stack}
+                for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+                    if trial.number in drawn:
+                        study.tell(trial.number, state=TrialState.FAIL)
         progress(found.count, found.best)
         return found
 
 
-def _draw_batch(study: optuna.Study, problem: Problem, count: int, seed: int) -> list[_Drawn]:
-    """Draw a batch of few structures; the first trial of all has the method's own settings."""
+def _draw_batch(study: optuna.Study, problem: Problem, count: int, startup: int) -> list[list[optuna.Trial]]:
+    """Draw a batch of few structures, by structure; the first trial of all has the method's own settings."""
+    # Seeded by the number of trials: a search in two parts draws what one search draws.
+    seed = int(np.random.SeedSequence([problem.seed, len(study.trials)]).generate_state(1)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
     space, random = problem.space, np.random.Generator(np.random.PCG64(seed))
     at_random = {name: choices[random.integers(len(choices))] for name, choices in space.structure.items()}
-    first = [{} if study.trials else space.own] + [{}] * (MOST_STRUCTURES - 2) + [at_random]
-    drawn = [_draw(study, space, problem.fixed, given) for given in first[:count]]
-    shared = [drawn[number % MOST_STRUCTURES].structure for number in range(MOST_STRUCTURES, count)]
-    return drawn + [_draw(study, space, problem.fixed, given) for given in shared]
+    given = [{} if study.trials else space.own] + [{}] * (MOST_STRUCTURES - 2) + [at_random]
+    stacks: dict[str, list[optuna.Trial]] = {}
+    for number in range(count):
+        if given[number]:
+            study.enqueue_trial(given[number])
+        trial = study.ask()
+        structure = {
+            name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()
+        }
+        training = {
+            name: trial.suggest_float(name, values.low, values.high, log=values.log)
+            for name, values in space.ranges(structure).items()
+        }
+        trial.set_user_attr("settings", space.settings(structure, training) | problem.fixed)
+        stacks.setdefault(json.dumps(structure), []).append(trial)
+        given.append(structure)  # shared by the trials after the first few, in turn
+    return list(stacks.values())
 
 
-def _draw(study: optuna.Study, space: Space, fixed: Settings, given: dict[str, Any]) -> _Drawn:
-    if given:
-        study.enqueue_trial(given)
-    trial = study.ask()
-    trial.set_user_attr(OWNER, this_process())
-    structure = {name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()}
-    training = {
-        name: trial.suggest_float(name, values.low, values.high, log=values.log)
-        for name, values in space.ranges(structure).items()
-    }
-    settings = space.settings(structure, training) | fixed
-    trial.set_user_attr("settings", settings)
-    return _Drawn(trial, structure, settings)
-
-
-def _train(
-    study: optuna.Study,
-    problem: Problem,
-    stacks: list[list[_Drawn]],
-    place: Place,
-    threads: int | None,
-    progress: Progress,
-    callbacks: tuple[Callback, ...],
-) -> None:
-    """Train a batch, a task for each of its stacks, and store each as it finishes."""
-    without_graph: Any = replace(problem, graph=None)  # type: ignore[arg-type]
-    tasks = [Task(measure, (problem.graph, without_graph, [one.settings for one in s])) for s in stacks]
-
-    @contextmanager
-    def local(number: int) -> Iterator[dict[str, Any]]:
-        yield {"callbacks": (*callbacks, _StackProgress(progress, _found(study), len(stacks[number])))}
-
-    with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
-        for number, outcomes in finished:
-            for one, outcome in zip(stacks[number], outcomes, strict=True):
-                _store(study, one, outcome)
-            found = _found(study)
-            progress(found.count, found.best)
-
-
-def _store(study: optuna.Study, one: _Drawn, outcome: np.ndarray | Failure) -> None:
-    number = one.trial.number
+def _store(study: optuna.Study, trial: optuna.Trial, outcome: np.ndarray | Failure) -> None:
+    number = trial.number
     if not isinstance(outcome, Failure) and not np.isfinite(outcome).all():
         outcome = Failure("diverged", "its validation value is not a number.")
-    with suppress(UpdateFinishedTrialError):  # another process has ended it: then it is drawn once more
-        if isinstance(outcome, Failure):
-            one.trial.set_user_attr("reason", outcome.sentence)
-            study.tell(one.trial, state=TrialState.FAIL)
-            note("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
-        else:
-            one.trial.set_user_attr("runs", outcome.tolist())
-            value = float(outcome.mean())
-            study.tell(one.trial, value)
-            note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=one.settings)
+    if isinstance(outcome, Failure):
+        trial.set_user_attr("reason", outcome.sentence)
+        study.tell(trial, state=TrialState.FAIL)
+        note("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
+    else:
+        trial.set_user_attr("runs", outcome.tolist())
+        value, settings = float(outcome.mean()), trial.user_attrs["settings"]
+        study.tell(trial, value)
+        note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=settings)
 
 
 def measure(
-    place: Place,
-    graph: Graph,
-    without_graph: Problem,
-    settings: list[Settings],
-    callbacks: tuple[Callback, ...] = (),
+    place: Place, graph: Graph, without_graph: Problem, settings: list[Settings], callbacks: Any = ()
 ) -> list[np.ndarray | Failure]:
     """Return the validation values of settings of one structure, or why there are none."""
     problem = replace(without_graph, graph=graph)
@@ -211,58 +182,23 @@ def _found(study: optuna.Study) -> Found:
         for one in trials
         if one.state == TrialState.COMPLETE and one.value is not None
     ]
-    reasons = [one.user_attrs.get("reason") for one in trials if one.state == TrialState.FAIL]
-    return Found(
-        sorted(tried, key=lambda one: (-one.value, one.number)),
-        [reason for reason in reasons if reason is not None],
-    )
+    failed = [one.user_attrs for one in trials if one.state == TrialState.FAIL]
+    reasons = [one["reason"] for one in failed if "reason" in one]
+    return Found(sorted(tried, key=lambda one: (-one.value, one.number)), reasons)
 
 
+@dataclass
 class _StackProgress(Callback):
     """Report the epochs of a stack of trials."""
 
-    def __init__(self, progress: Progress, found: Found, size: int) -> None:
-        self.progress, self.found, self.size = progress, found, size
+    progress: Progress
+    found: Found
+    size: int
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Report the epoch."""
         text = f"{self.found.best}  {self.size} at once: epoch {loop.epoch} of {loop.epochs}"
         self.progress(self.found.count, text.strip())
-
-
-# Trials belong to a process; those of a process that ended are failed without a reason, and do not count.
-
-
-def this_process() -> dict[str, Any]:
-    """Return what identifies this process."""
-    return {"machine": platform.node(), "process": os.getpid(), "began": _began(os.getpid())}
-
-
-def has_ended(owner: Any) -> bool:
-    """Whether an owner trains no more; unknown, and so False, for processes of other machines."""
-    if not isinstance(owner, dict) or "process" not in owner:
-        return True
-    if owner.get("machine") != platform.node():
-        return False
-    process, began = owner["process"], owner.get("began")
-    now = _began(process)
-    # Numbers of processes are used again. Their start is known to a second or so: the clock may be set.
-    same = now is not None and isinstance(began, float) and abs(now - began) < 10
-    return process == os.getpid() or not same
-
-
-def _began(process: int) -> float | None:
-    try:
-        return float(psutil.Process(process).create_time())
-    except psutil.Error:
-        return None
-
-
-def _fail_unfinished(study: optuna.Study) -> None:
-    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        age = (datetime.now() - (trial.datetime_start or datetime.min)).total_seconds()
-        if (OWNER in trial.user_attrs or age > _UNOWNED) and has_ended(trial.user_attrs.get(OWNER)):
-            study.tell(trial.number, state=TrialState.FAIL)
 
 
 @contextmanager
@@ -294,19 +230,16 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:
-    for attempt in range(_ATTEMPTS):
-        try:
-            # The URL only names the kind of database: in one, a ? or % of a path has a meaning.
-            return optuna.storages.RDBStorage(
-                "sqlite:///study.db", engine_kwargs={"creator": lambda: _connect(path)}
-            )
-        except SQLAlchemyError:  # perhaps another process is creating it
-            if attempt == _ATTEMPTS - 1:
-                raise
+    # The URL only names the kind of database: in one, a ? or % of a path has a meaning.
+    url, arguments = "sqlite:///study.db", {"creator": lambda: _connect(path)}
+    try:
+        for _ in range(_ATTEMPTS):
+            with suppress(SQLAlchemyError):  # perhaps another process is creating it
+                return optuna.storages.RDBStorage(url, engine_kwargs=arguments)
             time.sleep(_PAUSE)
-        except RuntimeError as error:  # of another version of optuna
-            raise _unusable(path, error) from None
-    raise AssertionError
+        return optuna.storages.RDBStorage(url, engine_kwargs=arguments)
+    except RuntimeError as error:  # of another version of optuna
+        raise _unusable(path, error) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:

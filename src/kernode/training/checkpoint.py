@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernode.compute.replicas import whole
 from kernode.compute.stack import part
-from kernode.errors import InputError, KernodeError, bad_setting
+from kernode.errors import InputError, bad_setting
 from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
 
@@ -106,8 +106,14 @@ class Checkpoint(Callback):
             return []
         saved, written = read_tensors(self.path, "checkpoint")
         _require_same_run(self.path, loop.facts, written)
-        with complete(self.path):
-            return _filled(loop.state, saved)
+        with complete(self.path), torch.no_grad():
+            for name, values in _restacked(saved, loop.state).items():
+                if values.shape != loop.state[name].shape or values.dtype != loop.state[name].dtype:
+                    raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
+                loop.state[name].copy_(values)
+            device = next(iter(loop.state.values())).device
+            columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
+            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def epochs(self) -> int | None:
         """How many epochs the file holds; None where it does not exist."""
@@ -122,34 +128,19 @@ class Checkpoint(Callback):
 
         A file to go on from is read, so that a wrong one is not met after hours.
         """
-        files = [self.part(name) for name in parts]
-        there = [one for one in files if one.path.exists()]
-        for one in there if self.resume else ():
-            one.epochs()
-        if self.resume == "if there":
-            return
+        there = [one for one in map(self.part, parts) if one.path.exists()]
         if there and not self.resume:
-            it = "it" if len(there) == 1 else "them"
             raise InputError(
-                f"{describe_files(there)} of a run: resume it, or remove {it} to start anew.",
+                f"{describe_files(there)} of a run: resume it, or remove what is there to start anew.",
                 "conflict", setting="resume", path=there[0].path,
             )  # fmt: skip
-        if self.resume and not there:
+        if self.resume is True and not there:
             raise InputError(
                 f"there is no {self.path} to resume from. Do not resume, to start anew.",
                 "no-file", setting="resume", path=self.path,
             )  # fmt: skip
-
-
-def _filled(state: dict[str, Tensor], saved: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    for name, values in _restacked(saved, state).items():
-        if values.shape != state[name].shape or values.dtype != state[name].dtype:
-            raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(state[name].shape)}")
-        state[name].detach().copy_(values)
-    device = next(iter(state.values())).device
-    columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
-    epochs = len(next(iter(columns.values())))
-    return [{name: value[i] for name, value in columns.items()} for i in range(epochs)]
+        for one in there:
+            one.epochs()
 
 
 def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]) -> None:
@@ -159,20 +150,13 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
         return
     if "nodes" in written and "data" not in written:
         raise InputError(
-            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Finish that "
-            "run with 0.1.0, or give another checkpoint file to start anew.",
+            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Give another.",
             "wrong-file", path=path, version="0.1.0",
         )  # fmt: skip
-    seeds = written.get("seeds") if isinstance(written.get("seeds"), list) else []
-    said = [f"its {', '.join(differing)} differ"]
-    if seeds and len(seeds) != len(facts["seeds"]):
-        said = [f"it has {len(seeds)} replicas, not {len(facts['seeds'])}"]
-    elif seeds and "seeds" in differing:
-        said.append(f"its first seed is {seeds[0]}")
     raise InputError(
-        f"{path} belongs to another run: {' and '.join(said)}. Give the same settings, or another "
-        "checkpoint file.",
-        "wrong-file", path=path, differing=differing, seeds=seeds,
+        f"{path} belongs to another run: its {', '.join(differing)} differ. Its seeds are "
+        f"{written.get('seeds')}. Give the same settings, or another checkpoint file.",
+        "wrong-file", path=path, differing=differing, seeds=written.get("seeds"),
     )  # fmt: skip
 
 
@@ -195,14 +179,5 @@ def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, 
 
 def describe_files(files: Iterable[Checkpoint]) -> str:
     """Say what files hold: "a.safetensors holds 200 epochs and b.safetensors 30 epochs"."""
-    said: list[str] = []
-    for one in files:
-        try:
-            epochs = one.epochs()
-        except KernodeError:
-            raise InputError(
-                f"{one.path} exists, and is not a checkpoint that can be read: give another file.",
-                "wrong-file", path=one.path,
-            ) from None  # fmt: skip
-        said.append(f"{one.path} {'' if said else 'holds '}{epochs} epoch{'s' * (epochs != 1)}")
+    said = [f"{one.path} {'holds ' * (at == 0)}{one.epochs()} epochs" for at, one in enumerate(files)]
     return " and ".join(said)

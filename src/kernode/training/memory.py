@@ -15,12 +15,25 @@ from kernode.training.settings import Training
 
 def require_memory(sizes: GraphSizes, method: Any, training: Training, place: Place) -> None:
     """Raise if not even a single replica fits; never where the free memory is not known."""
-    free = free_at(place)
-    if free is None:
-        return
-    need = least_needed(sizes, method, training, place)
-    if need > free:
+    free, need = free_at(place), least_needed(sizes, method, training, place)
+    if free is not None and need > free:
         raise InputError(refusal(need, free, method, place), "too-large", need=need, free=free)
+
+
+def refusal(need: float, free: float, method: Any, place: Place) -> str:
+    """The sentence: what is needed, what is free, and what would help."""
+    where = "memory" if place.device.type == "cpu" else "the GPU's memory"
+    settings = getattr(method, "map", None)
+    hops, powers = getattr(settings, "hops", 1), getattr(settings, "powers", "plain")
+    helps = {
+        "fewer hops": hops > 1 and powers != "plain",
+        "plain powers": powers != "plain",
+        "narrower hidden layers": bool(getattr(settings, "hidden", ())),
+        "a precision of 32 bits": place.dtype.itemsize > 4,
+        f"a machine with {math.ceil(1.2 * need / 1e9):,} GB": True,
+    }
+    ways = " or ".join(way for way in helps if helps[way])
+    return f"this run takes at least {readable(need)} of {where} and {readable(free)} are free. Use {ways}."
 
 
 def refused(
@@ -42,19 +55,3 @@ def least_needed(sizes: GraphSizes, method: Any, training: Training, place: Plac
     """A lower bound of the bytes still to be taken, however few replicas train at a time."""
     loading = sizes.graph is None and not sizes.read and place.device.type == "cpu"
     return method.least_bytes(sizes, training, place) + (sizes.graph_bytes if loading else 0.0)
-
-
-def refusal(need: float, free: float, method: Any, place: Place) -> str:
-    """The sentence: what is needed, what is free, and what would help."""
-    where = "memory" if place.device.type == "cpu" else "the GPU's memory"
-    settings = getattr(method, "map", None)
-    hops, powers = getattr(settings, "hops", 1), getattr(settings, "powers", "plain")
-    helps = {
-        "fewer hops": hops > 1 and powers != "plain",
-        "plain powers": powers != "plain",
-        "narrower hidden layers": bool(getattr(settings, "hidden", ())),
-        "a precision of 32 bits": place.dtype.itemsize > 4,
-    }
-    ways = [*(way for way in helps if helps[way]), f"a machine with {math.ceil(1.2 * need / 1e9):,} GB"]
-    listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
-    return f"this run takes at least {readable(need)} of {where} and {readable(free)} are free. Use {listed}."

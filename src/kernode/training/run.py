@@ -14,7 +14,6 @@ import torch
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.config import Config
-from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.maps.former import former_json
 from kernode.training.callbacks import Callback
@@ -35,11 +34,6 @@ class Run:
     callbacks: tuple[Callback, ...] = ()
     name: str = ""
     threads: int | None = None
-
-    def __post_init__(self) -> None:
-        for one in self.callbacks:
-            if not isinstance(one, Callback):
-                raise bad_setting("callbacks", "a list of Callback objects, such as Checkpoint(path)", one)
 
     @property
     def replicas(self) -> int:

@@ -56,8 +56,7 @@ class TensorBoard(Callback):
     def finish(self, hyperparameters: Mapping[str, Any], results: Mapping[str, float]) -> None:
         """Write settings and results, and close all files."""
         plain = {
-            name: value if isinstance(value, bool | int | float | str) else str(value)
-            for name, value in hyperparameters.items()
+            k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in hyperparameters.items()
         }
 
         def write() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,35 +96,22 @@ def colour(label: int) -> str:
     return COLOURS[label % len(COLOURS)]
 
 
-@dataclass(frozen=True)
-class ClassColours:
-    """Classes that have their own colour, and the number of classes that share grey."""
+def class_groups(classes: np.ndarray, names: Sequence[str]) -> list[tuple[str, str, np.ndarray]]:
+    """Name, colour and mask of the classes of some nodes (m): all in their order, or the most frequent ones.
 
-    coloured: tuple[int, ...]  # class numbers
-    others: int
+    Rarer ones are grey, and one group.
 
-    @classmethod
-    def of(cls, classes: np.ndarray, most: int = len(COLOURS)) -> ClassColours:
-        """Colour the classes of some nodes (m): all in their order, or the most frequent ones.
-
-        >>> ClassColours.of(np.array([0, 1, 1, 2, 2, 2]), most=2)
-        ClassColours(coloured=(2, 1), others=1)
-        """
-        counts = np.bincount(classes)
-        present = np.flatnonzero(counts)
-        if len(present) <= most:
-            return cls(tuple(present.tolist()), 0)
-        order = present[np.argsort(-counts[present], kind="stable")][:most]
-        return cls(tuple(order.tolist()), len(present) - most)
-
-    def colour(self, number: int) -> str:
-        """Return the colour of a class."""
-        return COLOURS[self.coloured.index(number)] if number in self.coloured else GREY
-
-    @property
-    def of_others(self) -> str:
-        """Name of the grey classes."""
-        return f"{self.others} rarer class{'es' * (self.others > 1)}"
+    >>> class_groups(np.array([0, 1, 1]), ["ann", "bob"])[1]
+    ('bob', '#d55e00', array([False,  True,  True]))
+    """
+    counts = np.bincount(classes)
+    coloured = np.flatnonzero(counts)
+    if rarer := max(0, len(coloured) - len(COLOURS)):
+        coloured = coloured[np.argsort(-counts[coloured], kind="stable")][: len(COLOURS)]
+    groups = [(names[c], COLOURS[i], classes == c) for i, c in enumerate(coloured.tolist())]
+    if rarer:
+        groups.append((f"{rarer} rarer class{'es' * (rarer > 1)}", GREY, ~np.isin(classes, coloured)))
+    return groups
 
 
 def readable(name: str) -> str:

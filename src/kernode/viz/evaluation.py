@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.lookup import as_classes, as_nodes, found
-from kernode.metrics.accuracy import class_figures
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -42,14 +41,20 @@ class NodeParts:
         if not on.has_training_nodes:
             why = f"{graph.name!r} is not {model.dataset!r}, the graph that the model learned from"
             return cls(_NONE, None, None, why)
-        train, validation, test = np.asarray(model.train), model.validation, model.tested
+        train, test, why = np.asarray(model.train), model.tested, ""
         if test is None or not test.shape[1]:
-            return cls(train, validation, None, _why_no_test(on, train))
-        if any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
-            return cls(train, validation, None, "its test nodes have been used for training since")
-        if (graph.labels[test] < 0).any():
-            return cls(train, validation, None, "some test nodes have no class in this graph")
-        return cls(train, validation, test)
+            why = (
+                "the model file does not list its test nodes"
+                if model.split
+                else "the model has no test nodes"
+            )
+            if len(np.unique(train)) >= int((graph.labels >= 0).sum()):
+                why = "every labelled node is a training node"
+        elif any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
+            why = "its test nodes have been used for training since"
+        elif (graph.labels[test] < 0).any():
+            why = "some test nodes have no class in this graph"
+        return cls(train, model.validation, None if why else test, why)
 
     @property
     def own_splits(self) -> bool:
@@ -69,14 +74,6 @@ class NodeParts:
         mask = np.zeros(n, bool)
         mask[self.train.ravel()] = True
         return mask
-
-
-def _why_no_test(on: NodeModelOnGraph, train: np.ndarray) -> str:
-    if len(np.unique(train)) >= int((on.graph.labels >= 0).sum()):
-        return "every labelled node is a training node"
-    if on.model.split:
-        return "the model file does not list its test nodes"
-    return "the model has no test nodes"
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,7 @@ class EvaluationData:
     plane: Plane = "tsne"  # how nodes are laid out
 
     @classmethod
-    def of(
-        cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne"
-    ) -> EvaluationData:
+    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> Self:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
         names, known = known_classes(on)
         parts = NodeParts.of(on)
@@ -195,14 +190,6 @@ class EvaluationData:
         return Predictions(truth, chances.argmax(axis=1), chances.max(axis=1).astype(np.float64), of)
 
     @cached_property
-    def confusion(self) -> tuple[tuple[str, ...], np.ndarray]:
-        """Names of the classes that occur, and their confusion matrix with true classes in the rows."""
-        predictions = self.predictions
-        figures = class_figures([predictions.truth], [predictions.predicted], range(len(self.class_names)))
-        present = [one["class"] for one in figures["classes"]]
-        return tuple(self.class_names[c] for c in present), np.array(figures["confusion"])
-
-    @cached_property
     def scores(self) -> dict[str, Any]:
         """Test scores and baselines, as ``kernode fit --json`` prints them."""
         nodes = self.test_nodes
@@ -242,7 +229,7 @@ def _given_nodes(
         if nodes.shape != given.shape:
             sentence = f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}."
             raise InputError(sentence, "shape")
-        names, truth = _numbered(names, on, given)
+        names, truth = _numbered(names, on, given.tolist())
     if not len(nodes):
         raise InputError("X names no node. Give the nodes to evaluate.", "too-few", setting="X")
     if count := int(parts.is_training(on.graph.n_nodes)[nodes].sum()):
@@ -251,29 +238,23 @@ def _given_nodes(
 
 
 def _numbered(
-    names: tuple[str, ...], on: NodeModelOnGraph, y: np.ndarray
+    names: tuple[str, ...], on: NodeModelOnGraph, y: list[Any]
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Given classes as numbers of class names, to which classes that the model does not have are added."""
-    classes, graph = list(on.model.classes), on.graph
-    given: list[str] = []
-    for one in y.tolist():
-        if one in classes:
-            given.append(names[classes.index(one)])
-        elif isinstance(one, int) and not isinstance(classes[0], int) and 0 <= one < graph.n_classes:
-            given.append(graph.class_names[one])  # the graph's numbers, where the model has names
-        else:
-            given.append(str(one))
-    if not set(given) & set(names):
-        raise InputError(
-            f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as {classes[0]!r}. Give "
-            "the classes as the model learned them.",
-            "unknown",
-            what="class",
-            name=y.tolist()[0],
-        )
-    names = (*names, *(name for name in dict.fromkeys(given) if name not in names))
-    number = {name: i for i, name in enumerate(names)}
-    return names, np.array([number[name] for name in given])
+    """Classes as numbers of class names, to which classes that the model does not have are added."""
+    classes = on.model.classes
+    numbers: dict[Any, int] = {name: number for number, name in enumerate(names)}
+    if not isinstance(classes[0], int):  # the graph's numbers, where the model has names
+        numbers |= {i: numbers[name] for i, name in enumerate(on.graph.class_names) if name in numbers}
+    numbers |= {one: number for number, one in enumerate(classes)}
+    if y and not any(one in numbers for one in y):
+        sentence = f"no class in y, such as {y[0]!r}, is one of the model's, such as {classes[0]!r}"
+        sentence += ". Give the classes as the model learned them."
+        raise InputError(sentence, "unknown", what="class", name=y[0])
+    for one in y:
+        if one not in numbers:
+            numbers[one] = len(names)
+            names = (*names, str(one))
+    return names, np.array([numbers[one] for one in y])
 
 
 def known_classes(on: NodeModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:

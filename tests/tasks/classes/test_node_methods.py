@@ -117,7 +117,7 @@ def test_model_on_its_graph_travels_by_pickle(method, fitted):
 def test_estimator_learns_saves_and_loads(method, tmp_path):
     """Through the front door, and with the settings of its file again: the same."""
     variant, parts = "label-propagation", {}
-    if not method.trains_itself:
+    if method.has_kernel:
         variant, parts = "k3", {"map": method.map, "kernel": method.kernel, "loss": method.loss}
         parts["training"] = replace(QUICK, precision=64)
     model = kn.NodeKernelClassifier(variant, replicas=2, random_state=3, device="cpu", **parts)

@@ -7,7 +7,7 @@ from kernode.estimators.links import LinkPredictor
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import GAT, GCN, Free, HopMLP
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.variants import LINK_VARIANTS, configure_links, find_link_variant
+from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.settings import Training
 from refusals import refused
 
@@ -37,7 +37,6 @@ def test_settings_of_link_variants_are_as_documented():
 
 
 def test_names_are_known_in_any_case():
-    assert find_link_variant("VGAE") is LINK_VARIANTS["vgae"]
     assert configure_links("Kernel-Tuned", "cora") == configure_links("kernel-tuned", "cora")
     assert LinkPredictor("GAE", epochs=1).fit(CLUSTERS).model_.variant == "gae"
 

@@ -165,15 +165,15 @@ def test_numbers_that_are_classes_here_and_there_are_not_taken_for_the_same(cora
     model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
     other_target = np.arange(len(split.train)) % 3
     model.fit(split.train, other_target, graph=graph)
-    view = ExplorerState.of(model._on(None), "pca")
-    assert view.classes == ("0", "1", "2")
+    view = ExplorerState.of(model._on(None), plane="pca")
+    assert view.class_names == ("0", "1", "2")
     assert (np.flatnonzero(view.known >= 0) == np.sort(split.train)).all()
     own = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
     own.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    assert ExplorerState.of(own._on(None), "pca").classes == graph.class_names
+    assert ExplorerState.of(own._on(None), plane="pca").class_names == graph.class_names
     # Of another graph nobody knows what the numbers mean: nothing is said to be right or wrong.
     elsewhere = own._on(None).model.on(replace(graph, features=graph.features * 2))
-    assert (ExplorerState.of(elsewhere, "pca").known == -1).all()
+    assert (ExplorerState.of(elsewhere, plane="pca").known == -1).all()
     assert (EvaluationData.of(elsewhere).known == -1).all()
 
 

@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from kernode.viz.explorer import app
 from kernode.viz.explorer.middleware import LARGEST_BODY
+from kernode.viz.explorer.state import ExplorerState
 from refusals import refused
 
 TOKEN = "a-token-nobody-guesses"
@@ -105,12 +106,10 @@ def test_pages_of_other_sites_get_no_answer(client):
 
 
 def test_what_nobody_expected_is_json_with_the_usual_headers_and_logged(model, monkeypatch, caplog):
-    from kernode.viz.explorer import answers
-
     def broken(*_):
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr(answers, "about", broken)
+    monkeypatch.setattr(ExplorerState, "find", broken)
     with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
         reply = client.get("/api/node", params={"name": "35"})
         assert (reply.status_code, list(reply.json())) == (500, ["error"])

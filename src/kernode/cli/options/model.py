@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,17 +22,13 @@ if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.graph.lookup import Positions
     from kernode.models.model import Model
-    from kernode.tasks.classes.model import NodeModel
 
 _DATA_HELP = (
-    "Its graph, another with the same columns, or a table of edges that arrive; "
-    "not needed where the model has its graph or that is a built-in one."
+    "Its graph, or another with the same columns; not needed where the model has its graph or "
+    "that is a built-in one."
 )
 OutTableOption = Annotated[
     Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
-]
-OnlyOption = Annotated[
-    str | None, typer.Option(help="Rows: a,b,c or a file with one per line; all nodes if not given.")
 ]
 
 
@@ -47,13 +43,12 @@ class Opened:
     from_tables: bool = False  # which were read just now
 
     @classmethod
-    def of(cls, model: Any, sentence: str = "", *, from_tables: bool = False) -> Opened:
-        """About every node of the graph; ``sentence`` comes before the graph's notes."""
+    def of(cls, model: Any, *, from_tables: bool = False) -> Opened:
+        """About every node of the graph."""
         from kernode.graph import positions
 
         graph = model.graph_
-        notes = (sentence, *graph.notes) if sentence else graph.notes
-        return cls(model, positions(range(graph.n_nodes)), notes, graph.repairs, from_tables)
+        return cls(model, positions(range(graph.n_nodes)), graph.notes, graph.repairs, from_tables)
 
     @classmethod
     def extended(cls, model: Any, nodes: Any, edges: Any, encoding: str | None = None) -> Opened:
@@ -153,61 +148,62 @@ class ModelOptions(LinkModelOptions):
     ] = False
 
     def _on_graph(self, model: Model, device: str) -> Opened:
+        from kernode.estimators.load import as_estimator
+        from kernode.io import read_table
         from kernode.io.tables import is_table
         from kernode.tasks.classes.model import NodeModel
 
-        if isinstance(model, NodeModel):
-            if self.data is not None and is_table(self.data) and model.encoding is not None:
-                return self._of_tables(model, device)
-        elif self.whole:
-            sentence = "a model of links answers about its own graph alone."
-            raise InputError(sentence, "no-effect", setting="whole")
-        return super()._on_graph(model, device)
+        tables = self.data is not None and is_table(self.data) and model.encoding is not None
+        if not tables or self.whole or not isinstance(model, NodeModel):
+            return super()._on_graph(model, device)
+        assert self.data is not None
+        assert model.encoding is not None
+        graph = read_table(self.data, self.nodes, like=model.encoding, encoding=self.encoding)
+        if not model.is_own(graph):
+            self._require_listed(model)
+        return Opened.of(as_estimator(model, graph, device), from_tables=True)
 
-    def _of_tables(self, model: NodeModel, device: str) -> Opened:
-        """Tables of nodes that arrive at the model's graph, or of a graph of their own."""
-        from kernode.estimators.load import as_estimator
-        from kernode.io import read_table
-        from kernode.io.tables.growth import Overlap
+    def _require_listed(self, model: Model) -> None:
+        """Refuse tables whose edges mention nodes of the model's graph that are not listed."""
+        from kernode.io.tables.growth import count_unlisted
 
-        own, encoding, data = model.graph, model.encoding, str(self.data)
-        assert encoding is not None
-        edges, nodes = data, self.nodes
-        shared = Overlap.of(own, edges, nodes, encoding, self.encoding)
-        extend = shlex.join(
-            ["kernode", "extend", str(self.model), "--nodes", str(self.nodes), "--edges", data]
-        )
-        mentions = own is not None and shared.only_mentioned > 0 and not self.whole
-        if own is not None and mentions and nodes is not None and not shared.listed_again:
-            opened = Opened.extended(as_estimator(model, own, device), nodes, edges, self.encoding)
-            sentence = (
-                f"{len(opened.nodes):,} nodes arrived at the {own.n_nodes:,} of {own.name!r}, the graph that "
-                f"the model learned from, as edges mention {shared.only_mentioned:,} of those; answers are "
-                "about the nodes that arrived (--whole takes the tables as a graph of their own)"
-            )
-            return replace(opened, notes=(sentence, *opened.notes))
-        graph = read_table(edges, nodes, like=encoding, encoding=self.encoding)
-        sentence = ""
-        if self.whole or model.is_own(graph):
-            pass
-        elif own is None and shared.unlisted and encoding.columns:
+        assert model.encoding is not None
+        unlisted, own = count_unlisted(model.graph, self.data, self.nodes, model.encoding, self.encoding)
+        words = ["kernode", "predict", str(self.model), "--new-edges", str(self.data)]
+        arriving = shlex.join([*words, *(() if self.nodes is None else ("--new-nodes", str(self.nodes)))])
+        if model.graph is None and unlisted and model.encoding.columns:
             warn(
-                f"edges mention {shared.unlisted:,} nodes that are not listed, without features here. If "
-                f"they are of {model.dataset!r}, the graph that the model learned from: {extend} --graph DATA"
+                f"edges mention {unlisted:,} nodes that are not listed, without features here. If "
+                f"they are of {model.dataset!r}, the graph that the model learned from: {arriving}"
             )
-        elif mentions:
+        elif own:
             raise InputError(
-                f"{shared.listed_again:,} nodes of {model.dataset!r} are listed again, and edges mention "
-                f"{shared.only_mentioned:,} others of it: do new nodes arrive at that graph, or are the "
-                f"tables a graph of their own? For the first, list the new nodes alone: {extend}",
+                f"edges mention {own:,} nodes of {model.dataset!r}, the graph that the "
+                f"model learned from, which are not listed. If new nodes arrive at it: {arriving}. Else "
+                "take the tables as a graph of their own.",
                 "ambiguous", setting="whole",
             )  # fmt: skip
-        elif own is not None:
-            sentence = (
-                f"{shared.listed_again:,} of the {graph.n_nodes:,} nodes are among the {own.n_nodes:,} of "
-                f"{own.name!r}, the graph that the model learned from: taken as a graph of their own"
+
+    def extended(self, nodes: Path | None, edges: Path | None) -> Opened:
+        """Read both files, and let nodes and edges arrive at the graph, which the model learned from."""
+        from kernode.estimators.load import as_estimator
+
+        model, device = read_model_of(self.model, ("classes",), self.device)
+        given = self.data is not None or self.nodes is not None
+        graph = graph_for(model, self.data, self.nodes, self.encoding) if given else model.own_graph()
+        if graph is None or not model.is_own(graph):
+            raise InputError(
+                f"{self.data or self.model} does not hold {model.dataset!r}, the graph that the model "
+                "learned from. Give its own tables, or train with kernode fit … --with-graph.",
+                "missing", setting="nodes",
+            )  # fmt: skip
+        if graph.encoding is None:
+            raise InputError(
+                f"{graph.name!r} was not read from tables, so that no table says what new nodes are. Use "
+                f"Python: kernode.load_model({str(self.model)!r}).extend(None, features, edges).",
+                "unsupported",
             )
-        return Opened.of(as_estimator(model, graph, device), sentence, from_tables=True)
+        return Opened.extended(as_estimator(model, graph, device), nodes, edges, self.encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +213,7 @@ class QueryOptions(ModelOptions):
     data: Annotated[str | None, typer.Option("--graph", help=_DATA_HELP, show_default=False)] = None
 
 
-def read_model_of(path: Path, tasks: tuple[str, ...], device: str) -> tuple[Model, str]:
+def read_model_of(path: Path, tasks: tuple[str, ...], device: str) -> tuple[Any, str]:
     """A model of one of these tasks, and the device that it answers on."""
     from kernode.compute.place import Place
     from kernode.models.file import read_model

@@ -13,7 +13,7 @@ import typer
 from kernode.cli.console import warned
 from kernode.cli.files import check_folder, check_writable
 from kernode.cli.ranks import rank, restarted
-from kernode.errors import InputError, bad_setting, kept
+from kernode.errors import InputError, kept
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -27,10 +27,6 @@ _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
 RUN: Any = {"rich_help_panel": "Run"}
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.", **RUN)]
-SettingsOption = Annotated[
-    Path | None,
-    typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
-]
 ResultsOption = Annotated[
     Path | None,
     typer.Option(help="Folder where results are stored and looked for.", show_default="./results"),
@@ -38,9 +34,6 @@ ResultsOption = Annotated[
 TensorBoardOption = Annotated[
     Path | None,
     typer.Option(help="Folder for TensorBoard. Needs the extra tensorboard.", show_default=False, **RUN),
-]
-WithGraphOption = Annotated[
-    bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.", **RUN)
 ]
 
 
@@ -145,7 +138,7 @@ class CheckpointOptions:
         Path | None, typer.Option(help="File for interrupted training.", show_default=False, **RUN)
     ] = None
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", **RUN)
+        int | None, typer.Option(help="Write it after so many epochs.", show_default="10", min=1, **RUN)
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from --checkpoint, which must be there.", **RUN)
@@ -183,14 +176,31 @@ class CheckpointOptions:
                     raise InputError(sentence, "missing", setting=(setting, "checkpoint"))
             return None
         check_writable(self.checkpoint)
-        every = 10 if self.checkpoint_every is None else self.checkpoint_every
-        if every < 1:
-            raise bad_setting("checkpoint_every", "an integer ≥ 1", every)
         from kernode.training.checkpoint import Checkpoint
 
-        checkpoint = Checkpoint(self.checkpoint, every, "if there" if restarted() else self.resume)
+        checkpoint = Checkpoint(
+            self.checkpoint, self.checkpoint_every or 10, "if there" if restarted() else self.resume
+        )
         checkpoint.check(parts)
         return checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(CheckpointOptions, RunOptions):
+    """How a model is trained, watched and saved."""
+
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="File that `kernode tune` wrote; other options win over it.", show_default=False),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Model file.", show_default="DATA-VARIANT.safetensors", **RUN),
+    ] = None
+    with_graph: Annotated[
+        bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.", **RUN)
+    ] = False
+    tensorboard: TensorBoardOption = None
 
 
 def check_board(folder: Path | None, *, elsewhere: bool = False) -> TensorBoard | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -213,31 +213,18 @@ def _is_table(value: Any, what: str) -> bool:
     return known or hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """Counts of nodes in a pair of tables."""
-
-    unlisted: int  # that only edges mention
-    listed_again: int  # of the graph, that the table of nodes lists
-    only_mentioned: int  # of the graph, that it does not list, and edges mention
-
-    @classmethod
-    def of(
-        cls, graph: Graph | None, edges: Any, nodes: Any, encoding: Encoding, codec: str | None
-    ) -> Overlap:
-        """Of tables that are read as the encoding says; without a graph, only what they are in themselves."""
-        names = [] if graph is None or graph.node_names is None else graph.node_names
-        with _joined(names, nodes, edges, encoding, codec) as (con, listed, ids, _):
-            rows = " UNION ".join(
-                f"SELECT {id_sql(t, [id])[0]} AS id FROM {t.view}" for t, id in zip(listed, ids, strict=True)
-            )
-            con.execute(f"CREATE TABLE again AS {rows or 'SELECT NULL::VARCHAR AS id'}")
+def count_unlisted(
+    graph: Graph | None, edges: Any, nodes: Any, encoding: Encoding, codec: str | None
+) -> tuple[int, int]:
+    """Count the nodes that edges mention and the tables of nodes do not list, and those of them in the graph."""
+    names = [] if graph is None or graph.node_names is None else graph.node_names
+    with _joined(names, nodes, edges, encoding, codec) as (con, listed, ids, _):
+        parts = [f"SELECT {id_sql(one, [id])[0]} AS id FROM {one.view}" for one, id in zip(listed, ids, strict=True)]
+        again = " UNION ".join(parts) or "SELECT NULL::VARCHAR AS id"
+        mentioned = "SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair"
+        return first(
             con.execute(
-                "CREATE TABLE mentioned AS SELECT DISTINCT id, pos FROM ids SEMI JOIN (SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair) USING (pos)"
+                f"SELECT count(*), count_if(pos < {len(names)}) FROM ids SEMI JOIN ({mentioned}) USING (pos) "
+                f"ANTI JOIN ({again}) USING (id)"
             )
-            n = len(names)
-            counts = first(con.execute(
-                f"SELECT (SELECT count(*) FROM mentioned ANTI JOIN again USING (id)), (SELECT count(*) FROM ids SEMI JOIN "
-                f"again USING (id) WHERE pos < {n}), (SELECT count(*) FROM mentioned ANTI JOIN again USING (id) WHERE pos < {n})"
-            ))
-            return cls(*counts)
+        )

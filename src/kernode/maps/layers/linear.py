@@ -43,49 +43,15 @@ def initial_linear(rows: int, columns: int, stream: int, draws: Draws, place: Pl
 
 def multiply_shared(x: Features, weight: Tensor) -> Tensor:
     """Every replica's weights on one shared x: (n × f), (r × f × d) → n × r × d."""
-    if isinstance(x, SparseMatrix):
-        return _SharedProduct.apply(x, weight)
     r, f, d = weight.shape
     return (x @ weight.transpose(0, 1).reshape(f, r * d)).view(-1, r, d)
 
 
-class _SharedProduct(torch.autograd.Function):
-    """A sparse x, with the reshaping inside: autograd takes its time for each view."""
-
-    @staticmethod
-    def forward(ctx: Any, x: SparseMatrix, weight: Tensor) -> Tensor:
-        r, f, d = weight.shape
-        ctx.x, ctx.shape = x, (f, r, d)
-        return product(x.matrix, weight.transpose(0, 1).reshape(f, r * d)).view(-1, r, d)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Any) -> tuple[None, Tensor]:
-        n, r, d = upstream[0].shape
-        gradient = product(ctx.x.transpose, upstream[0].reshape(n, r * d))
-        return None, gradient.view(ctx.shape).transpose(0, 1)
-
-
 def multiply_stacked(x: Tensor, weight: Tensor) -> Tensor:
     """Every replica's weights on its own x: (n × r × f), (r × f × d) → n × r × d."""
-    if x.shape[1] == 1:
-        return _OwnProduct.apply(x, weight)
+    if len(weight) == 1:  # faster than a batch of one
+        return (x.squeeze(1) @ weight.squeeze(0)).unsqueeze(1)
     return torch.bmm(x.transpose(0, 1), weight).transpose(0, 1)
-
-
-class _OwnProduct(torch.autograd.Function):
-    """One replica's product, with the reshaping inside."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        return (x[:, 0] @ weight[0])[:, None]
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, Tensor | None]:
-        x, weight = ctx.saved_tensors
-        gradient = upstream[0][:, 0]
-        to_x = (gradient @ weight[0].T)[:, None] if ctx.needs_input_grad[0] else None
-        return to_x, (x[:, 0].T @ gradient)[None] if ctx.needs_input_grad[1] else None
 
 
 def kept(dropout: Dropout, layer: int, count: int) -> Tensor:

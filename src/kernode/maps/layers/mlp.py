@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -80,11 +80,20 @@ def layer_norm(x: Tensor, layer: int, parameters: Parameters, *, hold: bool = Fa
 
 
 def initial_mlp(
-    widths: Sequence[int], draws: Draws, place: Place, *, biases: bool = False, norm: bool = False
+    widths: Sequence[int],
+    draws: Draws,
+    place: Place,
+    *,
+    biases: bool = False,
+    norm: bool = False,
+    **weights: Any,
 ) -> Parameters:
-    """Xavier weights ``weight_0``, ``weight_1``, … between the widths; hidden layers may have more."""
+    """Xavier weights ``weight_0``, ``weight_1``, … between the widths; hidden layers may have more.
+
+    ``weights``: gain and count, as :func:`~kernode.maps.layers.linear.initial_weight` takes them.
+    """
     parameters = {
-        f"weight_{layer}": initial_weight(rows, columns, layer, draws, place)
+        f"weight_{layer}": initial_weight(rows, columns, layer, draws, place, **weights)
         for layer, (rows, columns) in enumerate(pairwise(widths))
     }
     for layer, width in enumerate(widths[1:-1]):
@@ -117,31 +126,28 @@ def finish_mlp(
     parameters: Parameters,
     first: Tensor,
     dropout: Dropout | None,
+    sums: Callable[[Tensor], Tensor] | None = None,
     *,
     residual: bool = False,
     hold: bool = False,
 ) -> Tensor:
     """The rest of MLP(X); relu, and dropout in training, after each hidden layer.
 
-    Biases and LayerNorm come before relu, where the parameters have them. ``residual`` adds what goes into
-    a hidden layer to what comes out, where both have one width. ``hold``: as :func:`layer_norm` has it.
+    Biases and LayerNorm come before relu, where the parameters have them. ``sums`` is applied to each later
+    layer's product, before its bias. ``residual`` adds what goes into a hidden layer to what comes out, where
+    both have one width. ``hold``: as :func:`layer_norm` has it.
     """
     hidden = first
     layers = sum(name.startswith("weight_") for name in parameters)
     for layer in range(1, layers):
-        before = activated(parameters, hidden, layer, dropout, hold=hold)
+        if f"bias_{layer - 1}" in parameters:
+            hidden = hidden + parameters[f"bias_{layer - 1}"]
+        if f"norm_scale_{layer - 1}" in parameters:
+            hidden = layer_norm(hidden, layer - 1, parameters, hold=hold)
+        before = activate(hidden, layer, dropout)  # dropout there: not stated in the paper
         hidden = multiply_stacked(before, parameters[f"weight_{layer}"])
+        hidden = hidden if sums is None else sums(hidden)
         if residual and layer < layers - 1 and hidden.shape == before.shape:
             hidden = hidden + before
-    return hidden
-
-
-def activated(
-    parameters: Parameters, hidden: Tensor, layer: int, dropout: Dropout | None, *, hold: bool = False
-) -> Tensor:
-    """What the ``layer``-th hidden layer passes on, from its product with the weights."""
-    if f"bias_{layer - 1}" in parameters:
-        hidden = hidden + parameters[f"bias_{layer - 1}"]
-    if f"norm_scale_{layer - 1}" in parameters:
-        hidden = layer_norm(hidden, layer - 1, parameters, hold=hold)
-    return activate(hidden, layer, dropout)  # dropout there: not stated in the paper
+    last = f"bias_{layers - 1}"
+    return hidden + parameters[last] if last in parameters else hidden

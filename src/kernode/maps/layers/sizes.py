@@ -9,7 +9,6 @@ from typing import Any
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.errors import InputError
-from kernode.hops import HopCost
 from kernode.io.sizes import GraphSizes
 
 # What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
@@ -79,23 +78,6 @@ def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
     """The edges, and of every edge and head of all layers its score before and after softmax."""
     size = place.dtype.itemsize
     return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
-
-
-def layers_held(feature_map: Any, sizes: GraphSizes, place: Place) -> float:
-    """X, and the layers of a map between its hidden widths, with their LayerNorms."""
-    held = features_held(sizes, place, normalize_rows=feature_map.normalize_rows)
-    if getattr(feature_map, "norm", False):  # LayerNorm keeps its input and its output
-        held += 2 * sizes.nodes * sum(feature_map.hidden) * place.dtype.itemsize
-    return held + trained((sizes.features, *feature_map.hidden, width_of(feature_map)), sizes, place)
-
-
-def hops_trained(
-    cost: HopCost, widths: Sequence[int], sizes: GraphSizes, place: Place, *, normalize_rows: bool
-) -> float:
-    """X and, one after the other, building the hop operator and training layers of these widths with it."""
-    building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-    training = trained(widths, sizes, place) + cost.least_held_bytes(place.dtype.itemsize)
-    return features_held(sizes, place, normalize_rows=normalize_rows) + max(building, training)
 
 
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:

@@ -8,8 +8,8 @@ splits, and where there is much to multiply, one split and one setting must do.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
-from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.accuracy import summary
 from kernode.progress import tell
 from kernode.tasks.classes.label_propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
@@ -37,8 +37,7 @@ _SHARES = (0.9, 0.99, 0.5)  # α: how much of a node's answer comes from its nei
 _STEPS = 30
 _ROWS = 50_000
 
-Answer = Callable[[np.ndarray], np.ndarray]  # nodes → class numbers
-Settings = dict[str, Answer]  # what can be chosen, computed when it is first asked
+Settings = Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]  # by name: nodes → class numbers
 
 
 def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
@@ -66,19 +65,22 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
             runs = []
             for row in range(rows):
                 settings = make(graph, given.train[row], given.train_labels[row])
-                if much or not given.validates:
-                    settings = dict([next(iter(settings.items()))])
+                found = dict(islice(settings, 1 if much or not given.validates else None))
+                chosen = _chosen(found, given, row)
                 at = min(row, len(tested) - 1)
-                chosen = _chosen(settings, given, row)
-                right = (settings[chosen](tested[at]) == truth[at]).mean()
-                runs.append((100 * float(right), chosen))
-            figures[name] = _figures(runs) | {"splits": q}
+                runs.append((100 * float((found[chosen](tested[at]) == truth[at]).mean()), chosen))
+            figures[name] = {
+                **summary("accuracy", [accuracy for accuracy, _ in runs]),
+                "runs": [round(accuracy, 4) for accuracy, _ in runs],
+                "settings": [setting for _, setting in runs],
+                "splits": q,
+            }
             if name == "features" and len(given.train[0]) > _MOST_ROWS:
                 figures[name]["training_nodes"] = _MOST_ROWS
     return figures
 
 
-def _chosen(settings: Settings, given: LabelledNodes, row: int) -> str:
+def _chosen(settings: dict[str, Any], given: LabelledNodes, row: int) -> str:
     """The setting that validates best; of equals the first."""
     if len(settings) == 1:
         return next(iter(settings))
@@ -88,20 +90,10 @@ def _chosen(settings: Settings, given: LabelledNodes, row: int) -> str:
     return max(right, key=lambda name: right[name])
 
 
-def _figures(runs: list[tuple[float, str]]) -> dict[str, Any]:
-    mean, std = mean_and_std([accuracy for accuracy, _ in runs])
-    return {
-        "accuracy_mean": round(mean, 4),
-        "accuracy_std": round(std, 4),
-        "runs": [round(accuracy, 4) for accuracy, _ in runs],
-        "settings": [setting for _, setting in runs],
-    }
-
-
 def _by_count(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
     """The commonest class."""
     commonest = np.bincount(labels).argmax()
-    return {"": lambda nodes: np.full(len(nodes), commonest)}
+    yield "", lambda nodes: np.full(len(nodes), commonest)
 
 
 def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
@@ -110,45 +102,30 @@ def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Setting
         some = np.random.Generator(np.random.PCG64(0)).permutation(len(train))[:_MOST_ROWS]
         train, labels = train[some], labels[some]
     if len(np.unique(labels)) == 1:
-        return _by_count(graph, train, labels)
-
-    def answer(form: Callable[[Any], Any], inverse_penalty: float) -> Answer:
-        @cache
-        def fitted() -> Any:
-            from sklearn.exceptions import ConvergenceWarning
-            from sklearn.linear_model import LogisticRegression
-
-            with warnings.catch_warnings():  # near enough for a baseline
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return LogisticRegression(C=inverse_penalty).fit(form(graph.features[train]), labels)
-
-        def classes(nodes: np.ndarray) -> np.ndarray:
-            parts = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
-            return np.concatenate([fitted().predict(form(graph.features[nodes[part]])) for part in parts])
-
-        return classes
+        yield from _by_count(graph, train, labels)
+        return
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
 
     forms: dict[str, Callable[[Any], Any]] = {"of length 1": unit_rows, "as they are": lambda x: x}
-    return {
-        f"rows {name}, C = {inverse_penalty:g}": answer(form, inverse_penalty)
-        for inverse_penalty in (100.0, 1.0)
-        for name, form in forms.items()
-    }
+    for (name, form), inverse_penalty in ((form, c) for c in (100.0, 1.0) for form in forms.items()):
+        with warnings.catch_warnings():  # near enough for a baseline
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = LogisticRegression(C=inverse_penalty).fit(form(graph.features[train]), labels)
+
+        def answer(nodes: np.ndarray, form: Any = form, fitted: Any = fitted) -> np.ndarray:
+            parts = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
+            return np.concatenate([fitted.predict(form(graph.features[nodes[part]])) for part in parts])
+
+        yield f"rows {name}, C = {inverse_penalty:g}", answer
 
 
 def _by_edges(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
     """Label propagation (Zhou et al. 2004) with one share or another."""
     place, classes = Place.of(32), int(labels.max()) + 1
     known = known_labels(train[None], labels[None], graph.n_nodes, classes, place)
-    commonest = np.bincount(labels).argmax()
-    step = cache(lambda: edge_step(graph, place))
-
-    def answer(share: float) -> Answer:
-        @cache
-        def answers() -> np.ndarray:
-            found = spread(step(), known, share, _STEPS)[:, 0].numpy()
-            return np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # no label reaches it
-
-        return lambda nodes: answers()[nodes]
-
-    return {f"α = {share:g}": answer(share) for share in _SHARES}
+    commonest, step = np.bincount(labels).argmax(), edge_step(graph, place)
+    for share in _SHARES:
+        found = spread(step, known, share, _STEPS)[:, 0].numpy()
+        answers = np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # no label reaches it
+        yield f"α = {share:g}", answers.__getitem__

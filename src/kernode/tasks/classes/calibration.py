@@ -151,7 +151,7 @@ def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | 
     Slightly optimistic: validation nodes chose the epoch, too.
     """
     count = len(np.unique(nodes.validation))
-    if not on.model.method.learns_by_gradient or count < FEWEST:
+    if not on.model.method.has_kernel or count < FEWEST:
         return None
     every = slice(None, None, -(-nodes.validation.shape[1] // _MOST))
     found = on.probabilities(nodes.validation[:, every])

@@ -9,35 +9,16 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.registry import identify
 from kernode.models.changes import UNCHANGED, Changes
-from kernode.tasks.classes.method import Method, NodeMethod
-from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS, Variant
-from kernode.training.settings import Training, require_effect
-
-
-def known_name(graph: Graph) -> str:
-    """Return the name of a built-in data set, or "" for any other graph, whatever it is called."""
-    entry = identify(graph)
-    return "" if entry is None else entry.name
+from kernode.models.variants import find_variant, known_name
+from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS
+from kernode.training.settings import Training
 
 
 def settings_key(graph: Graph) -> str:
     """Return the key of a variant's settings for a graph: its name, or whether its features are words."""
     return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")
-
-
-def find_variant(name: str) -> Variant:
-    """A variant by its name, whatever its case."""
-    if str(name).lower() in CHOICES:
-        among = ", ".join(CHOICES[str(name).lower()].candidates)
-        raise InputError(f"{name} is a choice among {among}: name one of them.", "setting", setting="variant")
-    if not isinstance(name, str) or name.lower() not in VARIANTS:
-        raise InputError(
-            f"{name!r} is not a variant. Choose one of {', '.join((*CHOICES, *VARIANTS))}.",
-            "unknown", what="variant", setting="variant", name=name,
-        )  # fmt: skip
-    return VARIANTS[name.lower()]
 
 
 def configure(
@@ -53,17 +34,11 @@ def configure(
     >>> method.map.hops, method.map.hidden, method.loss.kernel.margin, training.epochs
     (3, (16, 16), 0.5, 50)
     """
-    variant, changes = find_variant(name), changes | Changes.of(**settings)
-    method, training = variant.method, variant.training
-    if "map" not in changes.parts:  # settings for a data set are of the variant's own map
-        found = variant.tuned_on.get(dataset) if tuned else None
-        own = Changes.of(**(found or variant.settings_on.get(dataset, {})))
-        method, training = method.changed(own), own.training(training)
-    method, training = method.changed(changes), changes.training(training)
-    called = f"{name.lower()} ({method.title}"
-    called += f", {method.loss.objective} objective)" if isinstance(method, Method) else ")"
-    require_effect(changes.flat, method.ignored_settings | training.ignored_settings, called)
-    return method, training
+    if str(name).lower() in CHOICES:
+        among = ", ".join(CHOICES[str(name).lower()].candidates)
+        raise InputError(f"{name} is a choice among {among}: name one of them.", "setting", setting="variant")
+    variant = find_variant(VARIANTS, name, CHOICES)
+    return variant.configure(name, dataset, changes | Changes.of(**settings), tuned=tuned)
 
 
 def candidates(

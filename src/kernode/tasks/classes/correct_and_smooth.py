@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kernode.compute.place import Place
-from kernode.compute.replicas import whole
 from kernode.config import changed, require_part
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -22,19 +20,12 @@ from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP
 from kernode.models.changes import Changes
-from kernode.tasks.classes.label_propagation import (
-    MOST_STEPS,
-    check_shares,
-    edge_step,
-    known_labels,
-    spread,
-)
-from kernode.tasks.classes.method import Method, NodeMethod, require_choice, validation_accuracies
+from kernode.tasks.classes.label_propagation import Propagation, edge_step, known_labels, spread
+from kernode.tasks.classes.method import Method
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
 if TYPE_CHECKING:
-    from kernode.tasks.classes.model import NodeModel
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
     from kernode.tasks.classes.task import NodeTask
 
@@ -44,7 +35,7 @@ _MLP = Method(MLP(), Normalized(Linear()), Softmax())
 
 
 @dataclass(frozen=True)
-class CorrectAndSmooth(NodeMethod):
+class CorrectAndSmooth(Propagation):
     """A base predictor's probabilities, corrected by the errors of the training nodes nearby, then smoothed.
 
     Both spread as labels do (:class:`~kernode.tasks.classes.label_propagation.LabelPropagation`).
@@ -59,23 +50,17 @@ class CorrectAndSmooth(NodeMethod):
     base: Method = _MLP
     correction_shares: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
     smoothing_shares: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
-    steps: int = 50
+    choices: ClassVar = ("correction_shares", "smoothing_shares")
+    figure: ClassVar = "shares_accuracy"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_part("base", self.base, Method, "kernode.Method(kernode.maps.MLP(), …)")
         if self.base.classifier != "softmax":
             raise InputError(
                 "CorrectAndSmooth needs a base with a softmax classifier: give it another loss.",
                 "setting", setting="base", value=self.base,
             )  # fmt: skip
-        check_shares("correction_shares", self.correction_shares)
-        check_shares("smoothing_shares", self.smoothing_shares)
-        whole("steps", self.steps, 1, MOST_STEPS)
-
-    @property
-    def settings(self) -> list[tuple[float, float]]:
-        """What validation chooses from."""
-        return list(product(self.correction_shares, self.smoothing_shares))
 
     def for_classes(self, classes: int) -> CorrectAndSmooth:
         """The same with a base for so many classes."""
@@ -89,8 +74,7 @@ class CorrectAndSmooth(NodeMethod):
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Train the base, then try every pair of shares; keep for each replica the best on validation."""
-        started, settings, nodes = time.perf_counter(), self.settings, task.nodes
-        require_choice(task, len(settings), self.title, "one correction share and one smoothing share")
+        started, nodes = time.perf_counter(), task.nodes
         loop = task.begin(self.base, training)
         loop.run()
         trained = loop.trained()
@@ -102,13 +86,12 @@ class CorrectAndSmooth(NodeMethod):
         def corrected(correction: float) -> Tensor:
             return correct(step, before, known, correction, self.steps)
 
-        def answers(at: int) -> list[np.ndarray]:
-            correction, smoothing = settings[at]
+        def answers(setting: tuple[float, float]) -> np.ndarray:
+            correction, smoothing = setting
             found = smooth(step, corrected(correction), known, smoothing, self.steps)
-            classes = found.argmax(dim=2).T.cpu().numpy()  # r × n
-            return list(np.take_along_axis(classes, nodes.validation, axis=1))
+            return found.argmax(dim=2).T.cpu().numpy()
 
-        accuracies = validation_accuracies(task, len(settings), answers)
+        accuracies = self.validated(task, answers)
         best = accuracies.argmax(axis=0)
         history = trained.history | {"shares_accuracy": accuracies}
         if nodes.validates and (by_epoch := history.get("validation_accuracy")) is not None:
@@ -117,7 +100,7 @@ class CorrectAndSmooth(NodeMethod):
             by_epoch[trained.epochs - 1, np.arange(len(best))] = accuracies[best, np.arange(len(best))]
             history["validation_accuracy"] = by_epoch
         shares = {
-            name: torch.tensor([settings[i][at] for i in best], dtype=torch.float64)
+            name: torch.tensor([self.settings[i][at] for i in best], dtype=torch.float64)
             for at, name in enumerate(("correction_share", "smoothing_share"))
         }
         return replace(
@@ -128,26 +111,22 @@ class CorrectAndSmooth(NodeMethod):
             seconds=time.perf_counter() - started,
         )
 
-    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """The smoothed rows, to sum 1; of all nodes at once, since errors pass through all of them."""
-        if "probabilities" not in on.cache:
-            model, step = on.model, edge_step(on.graph, on.place)
-            before = self._base_probabilities(on.parameters, on.graph, on.place)
-            known = known_labels(
-                model.train, model.train_labels, on.graph.n_nodes, len(model.classes), on.place
-            )
-            known = known.expand(-1, before.shape[1], -1)
-            shares = [model.parameters[f"{name}_share"].tolist() for name in ("correction", "smoothing")]
-            found = []
-            for i, (correction, smoothing) in enumerate(zip(*shares, strict=True)):
-                own = before[:, i : i + 1], known[:, i : i + 1]
-                better = correct(step, *own, correction, self.steps)
-                found.append(smooth(step, better, own[1], smoothing, self.steps)[:, 0])
-            rows = torch.stack(found)
-            # No class has anything left where a correction took all: each is as likely.
-            rows = torch.where(rows.any(dim=2, keepdim=True), rows, torch.ones_like(rows))
-            on.cache["probabilities"] = (rows / rows.sum(dim=2, keepdim=True)).cpu().numpy()
-        return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
+    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
+        """The smoothed rows, to sum 1."""
+        model, step, n = on.model, edge_step(on.graph, on.place), on.graph.n_nodes
+        before = self._base_probabilities(on.parameters, on.graph, on.place)
+        known = known_labels(model.train, model.train_labels, n, len(model.classes), on.place)
+        known = known.expand(-1, before.shape[1], -1)
+        shares = [model.parameters[f"{name}_share"].tolist() for name in ("correction", "smoothing")]
+        found = []
+        for i, (correction, smoothing) in enumerate(zip(*shares, strict=True)):
+            own = before[:, i : i + 1], known[:, i : i + 1]
+            better = correct(step, *own, correction, self.steps)
+            found.append(smooth(step, better, own[1], smoothing, self.steps)[:, 0])
+        rows = torch.stack(found)
+        # No class has anything left where a correction took all: each is as likely.
+        rows = torch.where(rows.any(dim=2, keepdim=True), rows, torch.ones_like(rows))
+        return (rows / rows.sum(dim=2, keepdim=True)).cpu().numpy()
 
     @torch.no_grad()
     def _base_probabilities(
@@ -157,12 +136,6 @@ class CorrectAndSmooth(NodeMethod):
         prepared = self.base.map.prepare(graph, place) if prepared is None else prepared
         scores = self.base.embed(parameters, prepared) + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
-
-    def chosen(self, model: NodeModel, graph: Graph) -> CorrectAndSmooth:
-        """The one pair of shares that was best in the mean over the replicas of a model."""
-        best = int(model.history["shares_accuracy"].mean(axis=1).argmax())
-        correction, smoothing = self.settings[best]
-        return replace(self, correction_shares=(correction,), smoothing_shares=(smoothing,))
 
     def varies_by_replica(self, training: Training) -> bool:
         """As the base does."""

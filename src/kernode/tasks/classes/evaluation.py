@@ -11,7 +11,7 @@ import torch
 from kernode.compute.stack import part, replica
 from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import class_figures, mean_and_std, wilson
+from kernode.metrics.accuracy import class_figures, summary, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
@@ -60,7 +60,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
         "epochs": model.training.epochs,
         "test": evaluate(on, *of("test"), names, given),
         "validation": _accuracies(on.probabilities(validation), true_validation),
-        "hop_weights": None if weights is None else [_or_none(w) for w in weights.mean(axis=0)],
+        "hop_weights": None if weights is None else _without_nan(weights.mean(axis=0)),
         "kept_epochs": model.kept_epochs.tolist(),
         "sizes": {"nodes": graph.n_nodes, "labelled": int((graph.labels >= 0).sum()), **sizes},
         "versions": versions(),
@@ -105,20 +105,18 @@ def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     if by_run.shape[1] == 0:
         return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
     runs = 100 * (by_run.argmax(axis=-1) == truth).mean(axis=-1)
-    mean, std = mean_and_std(runs)
     together = None
     if len(truth) == 1:
         together = round(float(100 * (by_run.mean(axis=0).argmax(axis=-1) == truth[0]).mean()), 4)
     return {
-        "accuracy_mean": round(mean, 4),
-        "accuracy_std": round(std, 4),
+        **summary("accuracy", runs),
         "runs": [round(float(run), 4) for run in runs],
         "ensemble_accuracy": together,
     }
 
 
-def _or_none(weight: float) -> float | None:
-    return None if np.isnan(weight) else round(float(weight), 4)
+def _without_nan(weights: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(one) else round(float(one), 4) for one in weights]
 
 
 def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
@@ -130,19 +128,18 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
     if len(by_run) < r:
         return None
     names = ("map", "precision_at_10")
-    summary: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, values in zip(names, zip(*by_run, strict=True), strict=True):
-        mean, std = mean_and_std(values)
-        summary |= {name: round(mean, 4), f"{name}_std": round(std, 4)}
-    summary["ensemble_map"] = None
+        figures |= {name.removesuffix("_mean"): one for name, one in summary(name, values).items()}
+    figures["ensemble_map"] = None
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.together(nodes[0])
         labels = torch.tensor(truth[0], device=on.place.device)
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
-        summary["ensemble_map"] = round(together[0], 4)
+        figures["ensemble_map"] = round(together[0], 4)
     rounded = ([round(figure, 4) for figure in run] for run in by_run)
-    return summary | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+    return figures | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
 
 
 def retrieval_of_run(
@@ -193,12 +190,10 @@ def _figures(
     """Figures of calibrated probabilities (r × t × c), and the error before."""
     confidence, right = _answers(probabilities, truth)
     runs = list(map(calibration_error, confidence, right))
-    mean, std = mean_and_std(runs)
     by_chance, at_most = error_by_chance(confidence, nodes)
     likelihood = negative_log_likelihood(probabilities, truth)
     return {
-        "error_mean": round(mean, 4),
-        "error_std": round(std, 4),
+        **summary("error", runs),
         "runs": [round(run, 4) for run in runs],
         "by_chance": round(by_chance, 4),
         "by_chance_at_most": round(at_most, 4),

@@ -10,7 +10,7 @@ from kernode.compute.replicas import seeds_from
 from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.models.fit import AGAIN, Candidates, fit_candidates
-from kernode.tasks.classes.labels import can_hold_out, in_folds
+from kernode.tasks.classes.labels import in_folds
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
@@ -26,7 +26,7 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
     first = next(iter(candidates.values()))[1]
     if all(training.selection != "best" for _, training in candidates.values()):
         return fit_candidates(task, candidates)  # nothing is to be chosen
-    if not can_hold_out(task.nodes):
+    if np.bincount(task.nodes.train_labels[0]).max() < 2:  # no class could spare a node
         name, (method, training) = next(iter(candidates.items()))
         training = training.to_the_last() if training.selection == "best" else training
         warn(
@@ -70,6 +70,6 @@ def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph
 
 def advise_longer_training(chosen: NodeModel) -> None:
     """Warn where the method that was kept had not finished learning."""
-    if chosen.method.learns_by_gradient and chosen.kept_epochs is not None:
+    if chosen.method.has_kernel and chosen.kept_epochs is not None:
         score = f"validation_{chosen.training.select_by}"
         advise_more_epochs(chosen.kept_epochs, chosen.training, chosen.history, score)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,10 +17,10 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
-from kernode.errors import InputError, bad_setting
+from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.hops.matrices import scaled
-from kernode.tasks.classes.method import NodeMethod, require_choice, validation_accuracies
+from kernode.tasks.classes.method import NodeMethod, validation_accuracies
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
@@ -27,12 +29,58 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
     from kernode.tasks.classes.task import NodeTask
 
-MOST_STEPS = 100_000
-MOST_NUMBERS = 2**26  # in F at a time: of more replicas than that, one part after the other
+_MOST_STEPS = 100_000
+_MOST_NUMBERS = 2**26  # in F at a time: of more replicas than that, one part after the other
 
 
 @dataclass(frozen=True)
-class LabelPropagation(NodeMethod):
+class Propagation(NodeMethod):
+    """A method that spreads rows along the edges, with settings of which validation chooses."""
+
+    steps: int = field(default=50, kw_only=True)
+    choices: ClassVar[tuple[str, ...]]  # the fields that hold what is chosen from
+    figure: ClassVar[str] = "validation_accuracy"  # of a history, by setting and replica
+
+    def __post_init__(self) -> None:
+        for name in self.choices:
+            values = getattr(self, name)
+            if not values or not all(0 <= value < 1 or value is True for value in values):
+                raise bad_setting(name, "some numbers in [0, 1)", values)
+        whole("steps", self.steps, 1, _MOST_STEPS)
+
+    @property
+    def settings(self) -> list[tuple[Any, ...]]:
+        """What validation chooses from."""
+        return list(product(*(getattr(self, name) for name in self.choices)))
+
+    def validated(self, task: NodeTask, answers: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """Validation accuracies by setting and replica; answers: class numbers of all nodes, q × n."""
+        return validation_accuracies(
+            task,
+            self.title,
+            self.settings,
+            lambda one: np.take_along_axis(answers(one), task.nodes.validation, axis=1),
+        )
+
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Those of all nodes at once, since labels pass through all of them."""
+        if "probabilities" not in on.cache:
+            on.cache["probabilities"] = self.all_probabilities(on)
+        return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
+
+    @abstractmethod
+    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
+        """Class probabilities of every node: r × n × c."""
+
+    def chosen(self, model: NodeModel, graph: Graph) -> Self:
+        """The one setting that was best in the mean over the replicas of a model."""
+        best = self.settings[int(model.history[self.figure].mean(axis=1).argmax())]
+        values: dict[str, Any] = {name: (value,) for name, value in zip(self.choices, best, strict=True)}
+        return replace(self, **values)
+
+
+@dataclass(frozen=True)
+class LabelPropagation(Propagation):
     """``F ← a S F + (1 − a) Y``, ``steps`` times from F = Y, with ``S = D^−½ A D^−½``. It sees no features.
 
     Y has a 1 for the class of each training node. A node's answer is the largest in its row of F; one that
@@ -44,58 +92,38 @@ class LabelPropagation(NodeMethod):
 
     shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
     clamped: tuple[bool, ...] = (False, True)
-    steps: int = 50
-
-    def __post_init__(self) -> None:
-        check_shares("shares", self.shares)
-        if not self.clamped or not set(self.clamped) <= {False, True}:
-            raise InputError(
-                f"clamped must hold True, False or both. Got {self.clamped}.",
-                "setting", setting="clamped", value=self.clamped,
-            )  # fmt: skip
-        whole("steps", self.steps, 1, MOST_STEPS)
-
-    @property
-    def settings(self) -> list[tuple[float, bool]]:
-        """What validation chooses from."""
-        return list(product(self.shares, self.clamped))
+    choices: ClassVar = ("shares", "clamped")
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Try every setting, like epochs; keep for each replica the best on validation.
 
         There is no randomness in it: replicas differ only where their nodes do.
         """
-        started, settings, nodes = time.perf_counter(), self.settings, task.nodes
-        require_choice(task, len(settings), self.title, "one share and one of clamped")
-        step, place = edge_step(task.graph, task.run.place), task.run.place
+        started, nodes, place = time.perf_counter(), task.nodes, task.run.place
+        step = edge_step(task.graph, place)
         known = nodes.train, nodes.train_labels, task.train_weights, len(task.classes)
-
-        def answers(at: int) -> list[np.ndarray]:
-            found = self._scores(step, *known, [settings[at]] * len(nodes.train), place)
-            return list(np.take_along_axis(found.argmax(axis=-1), nodes.validation, axis=1))
-
-        accuracies = validation_accuracies(task, len(settings), answers)
+        accuracies = self.validated(
+            task, lambda one: self._scores(step, *known, [one] * len(nodes.train), place).argmax(axis=-1)
+        )
         best = accuracies.argmax(axis=0)
         return Trained(
             parameters={
-                "share": torch.tensor([settings[i][0] for i in best], dtype=torch.float64),
-                "clamped": torch.tensor([int(settings[i][1]) for i in best]),
+                "share": torch.tensor([self.settings[i][0] for i in best], dtype=torch.float64),
+                "clamped": torch.tensor([int(self.settings[i][1]) for i in best]),
             },
             epochs=best + 1,
             history={"validation_accuracy": accuracies},
             seconds=time.perf_counter() - started,
         )
 
-    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """A node's row of F, to sum 1; of all nodes at once, since labels pass through all of them."""
-        if "probabilities" not in on.cache:
-            model, step = on.model, edge_step(on.graph, on.place)
-            shares, clamped = (model.parameters[name].tolist() for name in ("share", "clamped"))
-            chosen = list(zip(shares, map(bool, clamped), strict=True))
-            known = model.train, model.train_labels, model.train_weights, len(model.classes)
-            found = self._scores(step, *known, chosen[: len(model.train)], on.place)
-            on.cache["probabilities"] = np.broadcast_to(found, (len(chosen), *found.shape[1:]))
-        return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
+    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
+        """The rows of F, to sum 1."""
+        model, step = on.model, edge_step(on.graph, on.place)
+        shares, clamped = (model.parameters[name].tolist() for name in ("share", "clamped"))
+        chosen = list(zip(shares, map(bool, clamped), strict=True))
+        known = model.train, model.train_labels, model.train_weights, len(model.classes)
+        found = self._scores(step, *known, chosen[: len(model.train)], on.place)
+        return np.broadcast_to(found, (len(chosen), *found.shape[1:]))
 
     def _scores(
         self,
@@ -111,7 +139,7 @@ class LabelPropagation(NodeMethod):
         out = np.empty((len(train), step.shape[0], classes), np.float64)
         for setting in dict.fromkeys(settings):
             own = np.array([at for at, one in enumerate(settings) if one == setting])
-            parts = -(-len(own) * step.shape[0] * classes // MOST_NUMBERS)
+            parts = -(-len(own) * step.shape[0] * classes // _MOST_NUMBERS)
             for rows in np.array_split(own, max(1, min(parts, len(own)))):
                 given = None if weights is None else weights[rows]
                 known = known_labels(train[rows], labels[rows], step.shape[0], classes, place, given)
@@ -123,22 +151,10 @@ class LabelPropagation(NodeMethod):
                 out[rows] = found.transpose(0, 1).cpu().numpy()
         return out
 
-    def chosen(self, model: NodeModel, graph: Graph) -> LabelPropagation:
-        """The one setting that was best in the mean over the replicas of a model."""
-        best = int(model.history["validation_accuracy"].mean(axis=1).argmax())
-        share, clamped = self.settings[best]
-        return replace(self, shares=(share,), clamped=(clamped,))
-
     @property
     def ignored_settings(self) -> frozenset[str]:
         """All that change what is trained: nothing is."""
         return frozenset(one.name for one in fields(Training) if not one.metadata.get("runtime"))
-
-
-def check_shares(name: str, shares: tuple[float, ...]) -> None:
-    """Raise unless there are some, in [0, 1)."""
-    if not shares or not all(0 <= share < 1 for share in shares):
-        raise bad_setting(name, "some numbers in [0, 1)", shares)
 
 
 def edge_step(graph: Graph, place: Place) -> Tensor:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError, warn
+from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
 from kernode.io.split_file import is_split_file
 from kernode.models.fit import Candidates
-from kernode.tasks.classes.configure import known_name
+from kernode.models.variants import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 
 _MANY_OTHERS = 0.1  # share of nodes whose class is another than the graph's
@@ -22,20 +21,30 @@ _NAMED = 5  # classes that a warning names
 _FEWEST = 20  # labelled nodes that are split where no split is given
 
 
+def nodes_and_classes(graph: Graph, nodes: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of nodes, and a class for each: m, m."""
+    nodes, y = found(graph, as_nodes(nodes), as_classes(y))
+    if y.shape != nodes.shape:
+        raise InputError(
+            f"nodes and classes must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
+        )
+    if not len(nodes):
+        raise InputError("there are no labelled nodes. Give at least one per class.", "too-few")
+    return nodes, y
+
+
 def labelled(
     nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any
 ) -> tuple[np.ndarray, LabelledNodes]:
     """The classes that there are, and the nodes as numbers of them: all train, validation nodes validate."""
-    if y.shape != nodes.shape:
-        raise InputError(
-            f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
-        )
-    if len(nodes) == 0:
-        raise InputError("there are no training nodes. Give at least one labelled node per class.", "too-few")
     require_classes(nodes, y, graph, "training")
     _require_one_class_each(nodes, y, graph)
     classes = np.unique(y)
-    _question(classes.tolist())
+    names = [name for name in classes.tolist() if isinstance(name, str)]
+    warn_of_similar_labels("y", names)
+    for name in names:
+        if name.strip().lower() in ("unknown", "n/a", "nan"):
+            warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")
     _compare(nodes, y, graph)
     chosen, labels = _validating(validation, nodes, y, graph)
     at = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
@@ -87,29 +96,19 @@ def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> N
         )
 
 
-def _question(classes: list[Any]) -> None:
-    """Warn of classes that may mean "not known", or be one class written in two ways."""
-    names = [name for name in classes if isinstance(name, str)]
-    warn_of_similar_labels("y", names)
-    for name in names:
-        if name.strip().lower() in ("unknown", "n/a", "nan"):
-            warn(f"y holds {name!r}, which is a class here. Leave those nodes out if it means not known.")
-
-
 def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
     """Warn where the classes are the graph's, but not of these nodes: rows out of order, mostly."""
     known = graph.labels[nodes] >= 0
-    names = np.array(graph.class_names, dtype=object)
-    own = graph.labels[nodes[known]] if y.dtype.kind in "iu" else names[graph.labels[nodes[known]]]
-    if not known.any() or set(own.tolist()) != set(y[known].tolist()):
+    nodes, y, own = nodes[known], y[known], own_classes(graph, nodes[known], y)
+    if not len(nodes) or set(own.tolist()) != set(y.tolist()):
         return
-    other = np.flatnonzero(own != y[known])
+    other = np.flatnonzero(own != y)
     if len(other) > _MANY_OTHERS * len(own):
-        first, node = other[0], graph.lookup.name(nodes[known][other[0]])
-        here, there = (classes.tolist()[first] for classes in (y[known], own))
+        at = other[0]
         warn(
-            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: {node} is {here!r} here "
-            f"and {there!r} there. Check that nodes and y are in one order, or else y is another target."
+            f"y is not what the graph has for {len(other):,} of {len(own):,} nodes: "
+            f"{graph.lookup.name(nodes[at])} is {y.tolist()[at]!r} here and {own.tolist()[at]!r} there. "
+            "Check that nodes and y are in one order, or else y is another target."
         )
 
 
@@ -120,14 +119,18 @@ def _validating(
     if validation is None:
         return np.empty(0, np.int64), y[:0]
     if isinstance(validation, tuple) and len(validation) == 2 and np.ndim(validation[0]) == 1:
-        chosen, labels = found(graph, as_nodes(validation[0]), as_classes(validation[1]))
-        if chosen.shape != labels.shape:
-            raise InputError(
-                f"validation nodes and classes must match. Got {chosen.shape}, {labels.shape}.", "shape"
-            )
+        chosen, labels = nodes_and_classes(graph, *validation)
     else:
         chosen = graph.find(as_nodes(validation))
-        labels = _own_labels(chosen, nodes, y, graph)
+        labels = own_classes(graph, chosen, y)
+        require_classes(chosen, graph.labels[chosen], graph, "validation")
+        known = nodes[graph.labels[nodes] >= 0]
+        if (own_classes(graph, known, y) != y[graph.labels[nodes] >= 0]).any():
+            raise InputError(
+                "the classes in y are not the graph's own: give validation nodes with their classes.",
+                "missing", setting="validation",
+            )  # fmt: skip
+        labels = labels.astype(y.dtype)
     both = np.intersect1d(chosen, nodes)
     if len(both):
         raise InputError(
@@ -138,30 +141,10 @@ def _validating(
     return chosen, labels
 
 
-def _own_labels(chosen: np.ndarray, nodes: np.ndarray, y: np.ndarray, graph: Graph) -> np.ndarray:
-    """The graph's own classes in the words of y, if these are the graph's."""
-    without = graph.labels[chosen] < 0
-    if without.any():
-        node = graph.lookup.name(chosen[without][0])
-        raise InputError(f"node {node} has no label: keep it out of the validation nodes.", "missing")
-    if y.dtype.kind in "iu":
-        own = np.arange(graph.n_classes)
-    elif y.dtype.kind in "UO" and all(isinstance(one, str) for one in y.tolist()):
-        own = np.array(graph.class_names, dtype=object)
-    else:
-        raise InputError(
-            f"classes of type {y.dtype} are not the graph's own: give validation nodes with their classes.",
-            "missing", setting="validation",
-        )  # fmt: skip
-    known = graph.labels[nodes] >= 0
-    if (own[graph.labels[nodes][known]] != y[known]).any():
-        node = nodes[known][own[graph.labels[nodes][known]] != y[known]][0]
-        raise InputError(
-            f"the classes in y are not the graph's own (node {graph.lookup.name(node)} has another there): "
-            "give validation nodes with their classes.",
-            "missing", setting="validation",
-        )  # fmt: skip
-    return own[graph.labels[chosen]].astype(y.dtype)
+def own_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The graph's own classes of nodes that have one, by number where y holds numbers, else by name."""
+    labels = graph.labels[nodes]
+    return labels if y.dtype.kind in "iu" else np.array(graph.class_names, dtype=object)[labels]
 
 
 def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
@@ -171,12 +154,7 @@ def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray 
     """
     if sample_weight is None:
         return None
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (ValueError, TypeError):
-        raise InputError(
-            "sample_weight must be numbers, one for each node of X.", "setting", setting="sample_weight"
-        ) from None
+    weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(count, weights)
     if asked.dtype == bool and weights.shape == asked.shape:
@@ -186,17 +164,10 @@ def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray 
             f"sample_weight must hold one number per node of X ({count}). Got {weights.shape}.",
             "shape", setting="sample_weight",
         )  # fmt: skip
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if bad.size:
-        raise InputError(
-            f"sample_weight must be finite and ≥ 0. Got {weights[bad[0]]} in row {bad[0]}: give 0 to leave a "
-            "node out.",
-            "setting", setting="sample_weight",
-        )  # fmt: skip
-    if count and not weights.any():
-        raise InputError(
-            "every sample_weight is zero: no node is left to learn from.", "setting", setting="sample_weight"
-        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise bad_setting("sample_weight", "finite numbers ≥ 0", sample_weight)
+    if not weights.any():
+        raise InputError("every sample_weight is zero: no node is left.", "setting", setting="sample_weight")
     return weights
 
 
@@ -210,11 +181,6 @@ def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray
     listed = np.bincount(nodes, minlength=n)
     total = np.bincount(nodes, weights / weights.mean(), minlength=n)
     return total / np.maximum(listed, 1)
-
-
-def can_hold_out(given: LabelledNodes) -> bool:
-    """Whether some training nodes can be held out, with others of their class left to train."""
-    return bool((np.bincount(given.train_labels[0]) > 1).any())
 
 
 def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
@@ -238,26 +204,15 @@ def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None =
 
 
 def warn_of_single_nodes(task: NodeTask) -> None:
-    """Warn of classes with a single training node, all in one sentence, by name."""
-    single = [_name(task, one) for one in task.single_node_classes()]
+    """Warn of classes with a single training node in some replica, all in one sentence."""
+    rows = (np.bincount(row, minlength=len(task.classes)) for row in task.nodes.train_labels)
+    single = [str(task.classes[i]) for i in np.flatnonzero((np.stack(list(rows)) == 1).any(axis=0))]
     if not single:
         return
     runs = " in some replica" if len(task.nodes.train) > 1 else ""
     named = ", ".join(single[:_NAMED]) + (", …" if len(single) > _NAMED else "")
-    if len(single) == 1:
-        warn(f"class {named} has a single training node{runs}: little to learn from.")
-    else:
-        of = f"{len(single)} of {len(task.classes)} classes"
-        warn(f"{of} have a single training node{runs} ({named}): little to learn from.")
-
-
-def _name(task: NodeTask, one: Any) -> str:
-    """A class as people call it: a number that is the graph's own has a name there."""
-    graph, nodes = task.graph, task.nodes
-    if not isinstance(one, Integral) or not 0 <= int(one) < graph.n_classes:
-        return str(one)
-    own = np.array(task.classes)[nodes.train_labels] == graph.labels[nodes.train]
-    return graph.class_names[int(one)] if own.all() else str(one)
+    have = f"{len(single)} of {len(task.classes)} classes {'has' if len(single) == 1 else 'have'}"
+    warn(f"{have} a single training node{runs} ({named}): little to learn from.")
 
 
 def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list[Split], str]:

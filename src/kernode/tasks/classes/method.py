@@ -45,9 +45,7 @@ _MOST_LAYERS = 1000
 class NodeMethod(Config):
     """A method for the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
 
-    has_kernel: ClassVar[bool] = False  # whether its model has K(u, v)
-    learns_by_gradient: ClassVar[bool] = False  # epoch by epoch, as Training says
-    trains_itself: ClassVar[bool] = True  # by :meth:`train`, and not by the training loop
+    has_kernel: ClassVar[bool] = False  # K(u, v), learned by the training loop; else by :meth:`train`
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Learn a task, one replica per seed."""
@@ -302,25 +300,21 @@ def _unknown(setting: str, feature_map: FeatureMap) -> None:
     )  # fmt: skip
 
 
-# Which of a few settings each replica takes: the one whose answers are right for most validation nodes.
-Answers = Callable[[int], Sequence[np.ndarray]]  # class numbers by a setting, for the validation nodes
+def validation_accuracies(
+    task: NodeTask, title: str, settings: Sequence[Any], answers: Callable[[Any], Any]
+) -> np.ndarray:
+    """Accuracy in percent, by setting and replica: settings × r. Of equals the first is the best.
 
-
-def require_choice(task: NodeTask, settings: int, title: str, one: str = "one setting") -> None:
-    """Raise where there are several settings and no validation nodes."""
-    if settings > 1 and not task.nodes.validates:
+    ``answers``: class numbers of each row of validation nodes, by a setting.
+    """
+    if len(settings) > 1 and not task.nodes.validates:
         raise InputError(
-            f"{title} chooses between {settings} settings by validation nodes. Give some, or {one}.",
+            f"{title} chooses between {len(settings)} settings by validation nodes. Give some.",
             "missing",
         )
-
-
-def validation_accuracies(task: NodeTask, settings: int, answers: Answers) -> np.ndarray:
-    """In percent, by setting and replica: settings × r. Of equals the first is the best."""
-    truth = task.nodes.validation_labels
-    accuracies = np.empty((settings, task.run.replicas))
-    for at in range(settings):
-        right = np.stack(answers(at)) == truth
+    accuracies = np.empty((len(settings), task.run.replicas))
+    for at, setting in enumerate(settings):
+        right = np.stack(answers(setting)) == task.nodes.validation_labels
         accuracies[at] = 100 * right.mean(axis=1) if right.size else 0.0
-        tell(f"{task.run.name}: settings", at + 1, settings)
+        tell(f"{task.run.name}: settings", at + 1, len(settings))
     return accuracies

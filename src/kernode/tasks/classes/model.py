@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import Tensor
 
 from kernode.compute.place import Place
 from kernode.errors import FileError, InputError, warn
@@ -16,18 +14,16 @@ from kernode.graph.share import GraphShare
 from kernode.io.tables.repairs import Repair
 from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
-from kernode.models.model import Model, describe_seeds
+from kernode.models.model import ARRAY, FACT, Model
 from kernode.tasks.classes.calibration import Calibration
-from kernode.tasks.classes.task import ALL_LABELLED, NodeTask
-from kernode.training.loop import Trained
-from kernode.training.settings import Training
+from kernode.tasks.classes.task import ALL_LABELLED
 
 if TYPE_CHECKING:
-    from kernode.tasks.classes.method import NodeMethod
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-_ABOUT_EQUAL = 1.25  # times: weights that differ by less are called about equal
-_ARRAYS = ("train", "train_labels", "train_weights", "validation", "tested", "references")
+
+def _repairs(values: list[dict[str, Any]]) -> tuple[Repair, ...]:
+    return tuple(map(Repair.from_json, values))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,69 +31,19 @@ class NodeModel(Model):
     """Learned parameters of r replicas that classify nodes."""
 
     kind: ClassVar[str] = "model"
-    optional_facts: ClassVar[tuple[str, ...]] = ("calibration", "repairs")
 
-    train: np.ndarray  # q × m training nodes: nearest centroids are their means
-    train_labels: np.ndarray  # q × m
-    train_weights: np.ndarray | None = None  # q × m; None: all count the same
-    validation: np.ndarray | None = None  # q × v nodes that chose the epoch; None in files before 0.2
-    tested: np.ndarray | None = None  # q × t nodes that were kept for a test; None: none, or not known
-    classes: tuple[Any, ...]  # what the c class numbers stand for
-    split: str = ""  # how nodes were split
-    calibration: Calibration | None = None  # of probabilities; None in files before 0.2
-    n_features: int | None = None  # that a graph must have; None in files before 0.1
-    references: Tensor | None = None  # of nearest centroids: r × c × d' means, or r × m × d training nodes
-    repairs: tuple[Repair, ...] = ()  # what was done to rows of tables
-
-    @classmethod
-    def of(
-        cls, task: NodeTask, method: NodeMethod, training: Training, trained: Trained, **about: Any
-    ) -> NodeModel:
-        """What training left of a task; ``about``: variant, split."""
-        graph = task.graph
-        return cls(
-            **cls.learned(trained, graph, task.run),
-            method=method,
-            training=training,
-            train=task.nodes.train,
-            train_labels=task.nodes.train_labels,
-            train_weights=task.train_weights,
-            validation=task.nodes.validation,
-            classes=task.classes,
-            n_features=graph.n_features,
-            references=None if trained.references is None else trained.references.cpu(),
-            repairs=tuple(repair.short() for repair in graph.repairs),
-            **about,
-        )
-
-    def own_arrays(self) -> dict[str, np.ndarray | Tensor | None]:
-        """Training nodes and their labels, and what there is of the others."""
-        return {name: getattr(self, name) for name in _ARRAYS}
-
-    def own_facts(self) -> dict[str, Any]:
-        """Classes, split, choice, calibration."""
-        facts = {"classes": self.classes, "features": self.n_features, "split": self.split, **self.choice}
-        if self.calibration is not None:
-            facts["calibration"] = self.calibration.to_json()
-        if self.encoding is not None:
-            facts["repairs"] = [repair.to_json() for repair in self.repairs]
-        return facts
-
-    @classmethod
-    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The same from a file."""
-        arrays = {name: tensors[name].numpy() for name in _ARRAYS[:-1] if name in tensors}
-        return {
-            **arrays | {name: arrays[name] for name in ("train", "train_labels")},  # these must be there
-            "references": tensors.get("references"),
-            "classes": tuple(facts["classes"]),
-            "split": facts["split"],
-            "chosen_by_validation": facts["chosen_by_validation"],
-            "epochs_tried": facts.get("epochs_tried"),
-            "calibration": Calibration.from_json(facts["calibration"]) if "calibration" in facts else None,
-            "n_features": facts.get("features"),
-            "repairs": tuple(Repair.from_json(repair) for repair in facts.get("repairs", ())),
-        }
+    train: np.ndarray = field(metadata=ARRAY)  # q × m training nodes: nearest centroids are their means
+    train_labels: np.ndarray = field(metadata=ARRAY)  # q × m
+    train_weights: np.ndarray | None = field(default=None, metadata=ARRAY)  # q × m; None: all count the same
+    validation: np.ndarray | None = field(default=None, metadata=ARRAY)  # q × v; None in files before 0.2
+    tested: np.ndarray | None = field(default=None, metadata=ARRAY)  # q × t; None: none, or not known
+    # Of nearest centroids: r × c × d' means, or r × m × d training nodes.
+    references: np.ndarray | None = field(default=None, metadata=ARRAY)
+    classes: tuple[Any, ...] = field(metadata=FACT | {"read": tuple})  # what the c class numbers stand for
+    split: str = field(default="", metadata=FACT)  # how nodes were split
+    calibration: Calibration | None = field(default=None, metadata=FACT | {"read": Calibration.from_json})
+    n_features: int | None = field(default=None, metadata={"fact": "features"})  # that a graph must have
+    repairs: tuple[Repair, ...] = field(default=(), metadata=FACT | {"read": _repairs})  # of tables' rows
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
@@ -181,10 +127,12 @@ class NodeModel(Model):
     def of_replicas(self, replicas: list[int]) -> NodeModel:
         """The same with some of its replicas, without the history of training."""
         rows = replicas if len(self.train) > 1 else [0]
-        arrays: Any = {name: None if one is None else one[rows] for name, one in self.own_arrays().items()}
+        names = ("train", "train_labels", "train_weights", "validation", "tested")
+        arrays: Any = {name: None if (one := getattr(self, name)) is None else one[rows] for name in names}
         return replace(
             self,
-            **arrays | {"references": None if self.references is None else self.references[replicas]},
+            **arrays,
+            references=None if self.references is None else self.references[replicas],
             parameters={name: value[replicas] for name, value in self.parameters.items()},
             seeds=tuple(self.seeds[i] for i in replicas),
             kept_epochs=self.kept_epochs[replicas],
@@ -213,21 +161,16 @@ class NodeModel(Model):
         """Calibrate the replicas' mean probabilities (… × c), where the model is calibrated."""
         return mean if self.calibration is None else self.calibration.together(mean)
 
-    def validation_accuracy(self) -> float:
-        """Percent, each replica at the epoch that it kept, their mean; 0 without validation."""
-        return self.validated("accuracy")
-
     def summary(self) -> list[tuple[str, str]]:
         """The model in a few lines: what was trained on what, how it validated, what its hops weigh."""
         split = f", split {self.split}" if self.split else ""
         if self.split == ALL_LABELLED:
             split = ": all that have a class"
         own = " in each replica" if len(self.train) > 1 else ""
-        lines = [
-            ("method", self.variant or self.method.title),
+        lines = super().summary()
+        lines[1:2] = [
             ("graph", f"{self.dataset}, {len(self.classes)} classes"),
             ("trained on", f"{self.train.shape[1]:,} nodes{own}{split}"),
-            ("replicas", describe_seeds(self.seeds)),
         ]
         by = self.training.select_by
         what = "mAP" if by == "map" else "accuracy"
@@ -237,7 +180,7 @@ class NodeModel(Model):
         if len(values := self.history.get(f"validation_{by}", ())):
             # Label propagation tries settings in the place of epochs.
             epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"
-            epoch = epoch if self.method.learns_by_gradient else ""
+            epoch = epoch if self.method.has_kernel else ""
             figure = f"{self.validated(by):.2f} % {what}{epoch}"
             lines.append(("validation", f"{figure} (optimistic: used for selection)"))
         if words := describe_hop_weights(self):
@@ -246,32 +189,21 @@ class NodeModel(Model):
 
 
 def describe_hop_weights(model: NodeModel) -> str:
-    """Say in a sentence or two what the hop weights are; empty where the map has none."""
+    """Say what the hop weights are; empty where the map has none."""
     weights = model.hop_weights()
     if weights is None:
         return ""
     by_walks = getattr(getattr(model.method, "map", None), "powers", "each") == "plain"
     mean = weights.mean(axis=0)
-    there = np.flatnonzero(~np.isnan(mean))
-    said = [f"{mean[hop]:.2f}".replace("-", "−") + f" for {_far(int(hop), by_walks)}" for hop in there]
-    sentence = ", ".join(said)
-    size = np.abs(mean[there])
-    # There are far more long walks than short ones: their weights are not on one scale.
-    if len(there) > 1 and size.max() > 0 and not by_walks:
-        if size.max() < _ABOUT_EQUAL * size.min():
-            sentence += ". They are about equal"
-        else:
-            sentence += f". Most weight is on {_far(int(there[size.argmax()]))}"
-    against = [int(hop) for hop in there if mean[hop] < 0]
-    if against:
-        sentence += f"; what comes from {' and '.join(_far(hop, by_walks) for hop in against)} is subtracted"
-    return sentence
+    there = np.flatnonzero(~np.isnan(mean)).tolist()
+    return ", ".join(f"{mean[hop]:.2f} for {_far(hop, by_walks)}".replace("-", "−") for hop in there)
 
 
-def _far(hop: int, by_walks: bool = False) -> str:
-    if by_walks and hop:
-        return f"walks of {hop} step{'s' * (hop > 1)}"
-    return "the node itself" if hop == 0 else f"nodes {hop} hop{'s' * (hop > 1)} away"
+def _far(hop: int, by_walks: bool) -> str:
+    if hop == 0:
+        return "the node itself"
+    s = "s" * (hop > 1)
+    return f"walks of {hop} step{s}" if by_walks else f"nodes {hop} hop{s} away"
 
 
 def _former_loss(objective: str, kernel_loss: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.ranks import Exchange, rows_for_all
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import part
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
 from kernode.graph.edits import touched
@@ -25,7 +25,6 @@ from kernode.models.model import ModelOnGraph
 from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
-from kernode.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,6 @@ class NodeModelOnGraph(ModelOnGraph):
     model: NodeModel
     has_training_nodes: bool = True  # whether the training nodes are nodes of this graph
     recomputed: np.ndarray | None = field(default=None, compare=False)  # when it last grew; None: all nodes
-
-    def embed(self) -> Tensor:
-        """Compute g of every node: r × n × d."""
-        method = self.model.method
-        if not method.has_kernel:
-            raise InputError(
-                f"{method.title} has no feature map, and no kernel that is ever held as a whole.",
-                "unsupported",
-            )
-        method.map.check_graph(self.graph)
-        return super().embed()
 
     def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """A g that has rows of some nodes (of whatever shape), and where they stand in it.
@@ -66,8 +54,7 @@ class NodeModelOnGraph(ModelOnGraph):
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
-        with self.checked_fit():
-            found = self.model.method.probabilities(self, indices)
+        found = self.model.method.probabilities(self, indices)
         if np.isnan(found.sum()):
             raise KernodeError(
                 f"the model has probabilities on {self.graph.name!r} that are NaN: a feature is too large "
@@ -124,19 +111,13 @@ class NodeModelOnGraph(ModelOnGraph):
         known = self.g[replicas] if self.model.method.has_kernel else None
         return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
 
-    def expected_parameters(self) -> Parameters:
-        """Parameters of one replica as the method makes them now."""
-        method = self.model.method
-        if not isinstance(method, Method):
-            return self.model.parameters
-        draws, classes = Run(self.model.seeds[:1], self.place).draws(), len(self.model.classes)
-        return method.initial(method.map.prepare(self.graph, self.place), draws, self.place, classes)
-
     @cached_property
     def references(self) -> Tensor | None:
         """What stands for training nodes that are not in the graph; None where they are."""
         held = self.model.references
-        return None if self.has_training_nodes or held is None else held.to(self.place.device)
+        return (
+            None if self.has_training_nodes or held is None else torch.from_numpy(held).to(self.place.device)
+        )
 
     @cached_property
     def class_references(self) -> Tensor:
@@ -170,10 +151,6 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
         raise InputError(
             f"labels are added to {model.dataset!r}, the graph that the model learned from.", "unsupported"
         )
-    if nodes.shape != y.shape or not len(nodes):
-        raise InputError(
-            f"nodes and y must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"
-        )
     if len(np.unique(nodes)) < len(nodes):
         raise InputError("a node is given twice. List each node once.", "duplicate")
     known = list(model.classes)
@@ -188,7 +165,7 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
     numbers = np.array([classes.index(one) for one in y.tolist()])
     train, labels, weights = _joined(model.train, model.train_labels, model.train_weights, nodes, numbers)
     members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
-    held = references(method.kernel, on.g, members).cpu()
+    held = references(method.kernel, on.g, members).cpu().numpy()
     extended = replace(
         model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held,
         calibration=None,  # it was fitted on answers by other centroids

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.gpu import fused_sums
 from kernode.compute.ranks import Exchange, rows_for_all
 from kernode.compute.stack import Parameters, part, take
 from kernode.errors import InputError
@@ -21,12 +20,11 @@ from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
-from kernode.maps.base import input_rates
 from kernode.metrics.accuracy import accuracy
-from kernode.models.task import Task
+from kernode.models.task import KernelLearner, Task
 from kernode.progress import note
 from kernode.tasks.classes.centroids import references
-from kernode.training.loop import Learner, Trained
+from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -79,10 +77,6 @@ class LabelledNodes:
         if len(self.train) == 1 and len(self.validation) == 1:
             return self
         return LabelledNodes(*(one[replicas] for one in vars(self).values()))
-
-    def repeated(self, times: int) -> LabelledNodes:
-        """The same rows so many times, for as many more replicas."""
-        return self.of(np.tile(np.arange(len(self.train)), times))
 
 
 @dataclass(frozen=True)
@@ -171,10 +165,21 @@ class NodeTask(Task["NodeModelOnGraph"]):
         from kernode.tasks.classes.model import NodeModel
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-        model = NodeModel.of(self, method, training, trained, **about)
-        whole = not isinstance(
-            self.graph, GraphShare
-        )  # else means stand for training nodes, wherever they are
+        model = NodeModel(
+            **NodeModel.learned(trained, self.graph, self.run),
+            method=method,
+            training=training,
+            train=self.nodes.train,
+            train_labels=self.nodes.train_labels,
+            train_weights=self.train_weights,
+            validation=self.nodes.validation,
+            classes=self.classes,
+            n_features=self.graph.n_features,
+            references=None if trained.references is None else trained.references.cpu().numpy(),
+            repairs=tuple(repair.short() for repair in self.graph.repairs),
+            **about,
+        )
+        whole = not isinstance(self.graph, GraphShare)  # else means stand for training nodes
         on = NodeModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
         )
@@ -184,13 +189,8 @@ class NodeTask(Task["NodeModelOnGraph"]):
         note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
         return on.with_metadata(calibration=calibration)
 
-    def single_node_classes(self) -> list[Any]:
-        """Classes with a single training node in some replica."""
-        rows = (np.bincount(row, minlength=len(self.classes)) for row in self.nodes.train_labels)
-        return [self.classes[i] for i in np.flatnonzero((np.stack(list(rows)) == 1).any(axis=0))]
 
-
-class NodeLearner(Learner):
+class NodeLearner(KernelLearner):
     """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
 
     def __init__(
@@ -201,7 +201,7 @@ class NodeLearner(Learner):
         task: NodeTask,
         replicas: slice = slice(None),
     ) -> None:
-        run, place, nodes = task.run, task.run.place, task.nodes.of(replicas)
+        place, nodes = task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
         self.ranks = ranks_of(task.graph)
         self.known: Exchange | None = None
@@ -214,27 +214,17 @@ class NodeLearner(Learner):
             at = self.known.at
             nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
             first = _first_of(share, prepared)
-        settings = training.by_replica(run.replicas, place) | method.loss.by_replica(run.replicas, place)
-        own = {name: values[replicas] for name, values in settings.items()}
-        device, classes = place.device, len(task.classes)
-        self.prepared, self.method = prepared, method
-        self.draws = run.draws(replicas)
-        self.seeds = self.draws.seeds
-        input_rate = input_rates(method.map, own["input_dropout"])
-        self.dropout = Dropout(self.draws, own["dropout"], input_rate, **first)
-        self.training_nodes = NodesByClass.of(nodes.train, nodes.train_labels, classes, device, weights)
-        self.loss_inputs = method.loss.prepare(self.training_nodes, own, place)
+        own = method.loss.by_replica(task.run.replicas, place)
+        super().__init__(task, method, training, prepared, replicas, own, **first)
+        device = place.device
+        self.training_nodes = NodesByClass.of(
+            nodes.train, nodes.train_labels, len(task.classes), device, weights
+        )
+        self.loss_inputs = method.loss.prepare(self.training_nodes, self.own, place)
         self.validation = torch.tensor(nodes.validation, device=device)
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
         self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
         self.score = f"validation_{training.select_by}"
-        super().__init__(method.initial(prepared, self.draws, place, classes), training, own, place)
-
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where neither the map's own code nor the losses' waits for it."""
-        able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
-        return able and self.ranks.alone
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""

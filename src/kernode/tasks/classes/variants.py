@@ -9,7 +9,7 @@ released code's. What each is, in words, stands in descriptions.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kernode.kernels import RBF, Linear, Normalized
@@ -29,9 +29,10 @@ from kernode.maps import (
     Smoother,
     Standardized,
 )
+from kernode.models.variants import Tuned, Variant
 from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
 from kernode.tasks.classes.label_propagation import LabelPropagation
-from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.method import Method
 from kernode.training.settings import Training
 
 AUTO = "auto"
@@ -44,18 +45,7 @@ CANDIDATES = (
     "diffusion-wide",
 )
 WORDS = "words"  # any graph with a sparse X that is not a built-in data set
-Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `configure` takes them
 Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A method with its training settings."""
-
-    method: NodeMethod
-    training: Training
-    settings_on: Tuned = field(default_factory=dict)  # changes for some data sets, or for WORDS
-    tuned_on: Tuned = field(default_factory=dict)  # instead, where FastGCN's test nodes are the test nodes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy import sparse
 from kernode.compute.chunks import chunks
 from kernode.compute.sparse import unit_rows
 from kernode.io.edge_split import EdgeSplit
-from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.accuracy import summary
 from kernode.metrics.ranking import link_metrics
 from kernode.models.model import Report
 from kernode.tasks.links.model import LinkModelOnGraph
@@ -105,8 +105,7 @@ def _cosines(x: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 def _summary(runs: list[dict[str, float]]) -> dict[str, Any]:
     """Mean and spread of every figure over the replicas, and those of each."""
-    summary: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name in runs[0]:
-        mean, std = mean_and_std([run[name] for run in runs])
-        summary |= {f"{name}_mean": round(mean, 4), f"{name}_std": round(std, 4)}
-    return summary | {"runs": [{name: round(value, 4) for name, value in run.items()} for run in runs]}
+        figures |= summary(name, [run[name] for run in runs])
+    return figures | {"runs": [{name: round(value, 4) for name, value in run.items()} for run in runs]}

@@ -43,7 +43,7 @@ class LinkMethod(KernelMethod):
                 "missing", setting="outputs",
             )  # fmt: skip
 
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
         """All first parameters."""
         parameters, replicas = super().initial(prepared, draws, place), len(draws.seeds)
         if self.scaled:

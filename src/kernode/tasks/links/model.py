@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,29 +9,24 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.config import Config
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_pairs
 from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
-from kernode.models.model import Model, ModelOnGraph
+from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
 from kernode.progress import tell
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.task import LinkTask
-from kernode.training.loop import Trained
-from kernode.training.settings import Training
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
 _CELLS = 2**22  # scores in a block of rows, those of all runs counted
-_JUDGED_AFTER = 2.0  # seconds: enough to foresee how long all pairs take
-_LONG = 10.0  # minutes: a longer wait is announced by a warning
 _ROOM = 1e-3  # of the largest log-odds: far more than a matrix product rounds otherwise than single pairs
 
 
@@ -42,47 +35,11 @@ class LinkModel(Model):
     """Learned parameters of r replicas that predict links."""
 
     kind: ClassVar[str] = "link predictor"
-    optional_facts: ClassVar[tuple[str, ...]] = ("all_edges", "chosen_by_validation", "epochs_tried")
 
-    method: LinkMethod
-    split_seed: int | None  # of the split whose training edges it saw; None: the split was given
-    all_edges: bool = False  # whether it saw every edge of the graph, and none was held out
-    held_out: np.ndarray | None = None  # m × 2 edges of such a split that did not train; None in old files
-
-    @classmethod
-    def of(
-        cls, task: LinkTask, method: LinkMethod, training: Training, trained: Trained, **about: Any
-    ) -> LinkModel:
-        """What training left of a task."""
-        return cls(
-            **cls.learned(trained, task.whole, task.run),
-            method=method,
-            training=training,
-            split_seed=task.split_seed,
-            all_edges=task.all_edges,
-            held_out=task.held_out if task.split_seed is None else None,
-            **about,
-        )
-
-    def own_arrays(self) -> dict[str, np.ndarray | Tensor | None]:
-        """Held-out edges."""
-        return {"held_out": self.held_out}
-
-    def own_facts(self) -> dict[str, Any]:
-        """Which edges trained, and what was tried."""
-        facts = {"split_seed": self.split_seed, **({"all_edges": True} if self.all_edges else {})}
-        return facts if self.chosen_by_validation is None else facts | self.choice
-
-    @classmethod
-    def own_fields(cls, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The same from a file."""
-        return {
-            "split_seed": facts["split_seed"],
-            "all_edges": facts.get("all_edges", False),
-            "chosen_by_validation": facts.get("chosen_by_validation"),
-            "epochs_tried": facts.get("epochs_tried"),
-            "held_out": tensors["held_out"].numpy() if "held_out" in tensors else None,
-        }
+    method: LinkMethod = field(metadata=FACT | {"read": Config.from_json})
+    split_seed: int | None = field(default=None, metadata=FACT)  # of the split; None: the split was given
+    all_edges: bool = field(default=False, metadata=FACT)  # whether every edge trained, and none was held out
+    held_out: np.ndarray | None = field(default=None, metadata=ARRAY)  # m × 2 edges, where a split was given
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
@@ -182,14 +139,14 @@ class LinkModelOnGraph(ModelOnGraph):
                 f"this model's file does not say which edges of {self.model.dataset!r} were held out: they "
                 "may be among the missing links. Train and save it again."
             )
-        pairs = likeliest_pairs(self, k) if node is None else self._likeliest_of(node, k)
+        if node is None:
+            pairs = likeliest_pairs(self, k)
+        else:
+            others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
+            pairs = positions(np.column_stack([np.full_like(others, node), others]))
+            # Log-odds, because several probabilities round to 1.
+            pairs = positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
         return pairs, self.score_pairs(pairs)
-
-    def _likeliest_of(self, node: int, k: int) -> Positions:
-        others = np.setdiff1d(np.arange(self.graph.n_nodes), [node, *self.known_edges[[node]].indices])
-        pairs = positions(np.column_stack([np.full_like(others, node), others]))
-        # Log-odds, because several probabilities round to 1.
-        return positions(pairs[np.argsort(-self.log_odds(pairs), kind="stable")[:k]])
 
     @cached_property
     def known_edges(self) -> sparse.csr_array:
@@ -215,30 +172,15 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
     """
     n, runs = on.graph.n_nodes, len(on.model.seeds)
     best, odds = positions(np.empty((0, 2), np.int64)), np.empty(0)
-    on.kernel  # noqa: B018 (what it takes is not the pairs')
-    started, judged, total = time.monotonic(), False, n * (n - 1) // 2
+    total = n * (n - 1) // 2
     for rows in chunks(n, max(1, _CELLS // (n * runs))):
         left = n - rows.start
-        done = total - left * (left - 1) // 2  # in pairs: later rows have fewer
-        tell("missing links: pairs", done, total)
-        taken = time.monotonic() - started
-        if done and not judged and taken >= _JUDGED_AFTER:
-            judged = True
-            _warn_of_long(total, taken * total / done / 60)
+        tell("missing links: pairs", total - left * (left - 1) // 2, total)  # later rows have fewer
         found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
         pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
         best, odds = positions(pairs[first]), scores[first]
     return best
-
-
-def _warn_of_long(total: int, minutes: float) -> None:
-    if minutes >= _LONG:
-        takes = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-        warn(
-            f"{total:,} pairs are scored, which will take about {takes}. "
-            "Those of a single node take a moment."
-        )
 
 
 @torch.no_grad()

@@ -12,7 +12,6 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
-from kernode.compute.gpu import fused_sums
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -21,11 +20,10 @@ from kernode.graph.edits import with_edges
 from kernode.graph.lookup import Positions, as_classes
 from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.losses.link_cross_entropy import EdgePairs
-from kernode.maps.base import input_rates
 from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
-from kernode.models.task import Task
-from kernode.training.loop import Learner, Trained
+from kernode.models.task import KernelLearner, Task
+from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -99,13 +97,21 @@ class LinkTask(Task["LinkModelOnGraph"]):
         """What training left, as a model on its training edges."""
         from kernode.tasks.links.model import LinkModel, LinkModelOnGraph  # here: a model knows its task
 
-        model = LinkModel.of(self, method, training, trained, **about)
+        model = LinkModel(
+            **LinkModel.learned(trained, self.whole, self.run),
+            method=method,
+            training=training,
+            split_seed=self.split_seed,
+            all_edges=self.all_edges,
+            held_out=self.held_out if self.split_seed is None else None,
+            **about,
+        )
         return LinkModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, held_out=self.held_out
         )
 
 
-class LinkLearner(Learner):
+class LinkLearner(KernelLearner):
     """Replicas that learn the links of a graph."""
 
     score = "validation_auc"
@@ -118,24 +124,12 @@ class LinkLearner(Learner):
         task: LinkTask,
         replicas: slice = slice(None),
     ) -> None:
-        place, split = task.run.place, task.split
-        settings = training.by_replica(task.run.replicas, place)
-        own = {name: values[replicas] for name, values in settings.items()}
-        self.prepared, self.method = prepared, method
-        self.pairs: EdgePairs = method.loss.prepare(split.graph, place.device, task.others)
-        self.draws = task.run.draws(replicas)
-        self.seeds = self.draws.seeds
-        self.dropout = Dropout(self.draws, own["dropout"], input_rates(method.map, own["input_dropout"]))
-        self.validation = torch.tensor(split.validation, device=place.device)[None]
-        self.validation_negatives = torch.tensor(split.validation_negatives, device=place.device)[None]
-        parameters = method.initial(prepared, self.draws, place)
-        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(parameters, task)
-        super().__init__(parameters, training, own, place)
-
-    @property
-    def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where neither the map's own code nor the losses' waits for it."""
-        return self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
+        super().__init__(task, method, training, prepared, replicas)
+        device, split = task.run.place.device, task.split
+        self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
+        self.validation = torch.tensor(split.validation, device=device)[None]
+        self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
+        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(self.parameters, task)
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
@@ -256,7 +250,12 @@ def split_pairs(
         others = random.permutation(others)
         negatives, others = others[:held_out], others[held_out:]
     else:
-        negatives = _drawn(graph, known, held_out, random)
+        if graph.n_nodes * (graph.n_nodes - 1) // 2 - len(known) < held_out:
+            raise InputError(
+                f"the pairs leave fewer than {held_out} others to compare with. Give some with y = 0.",
+                "too-few",
+            )
+        negatives = draw_non_edges(graph, known, held_out, random)
     training = with_edges(graph, _adjacency(graph, edges[held_out:]))
     return EdgeSplit(training, edges[:held_out], negatives, np.empty((0, 2)), np.empty((0, 2))), others
 
@@ -272,17 +271,7 @@ def _distinct(graph: Graph, pairs: np.ndarray) -> np.ndarray:
 
 
 def _named(graph: Graph, pair: np.ndarray) -> str:
-    u, v = (graph.lookup.name(int(node)) for node in pair)
-    return f"({u}, {v})"
-
-
-def _drawn(graph: Graph, known: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
-    n = graph.n_nodes
-    if n * (n - 1) // 2 - len(known) < count:
-        raise InputError(
-            f"the pairs leave fewer than {count} others to compare with. Give some with y = 0.", "too-few"
-        )
-    return draw_non_edges(graph, known, count, random)
+    return f"({', '.join(str(graph.lookup.name(int(node))) for node in pair)})"
 
 
 def _adjacency(graph: Graph, edges: np.ndarray) -> sparse.csr_array:

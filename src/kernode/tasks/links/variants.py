@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from kernode.errors import InputError
-from kernode.graph import Graph
-from kernode.io.registry import identify
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 from kernode.models.changes import UNCHANGED, Changes
+from kernode.models.variants import Tuned, Variant, find_variant
 from kernode.tasks.links.method import LinkMethod
-from kernode.training.settings import Training, require_effect
+from kernode.training.settings import Training
 
-Tuned = Mapping[str, Mapping[str, Any]]  # settings by data set
 # Found by `kernode tune` on the validation edges of the split with seed 0 (48 trials each); no test edge of
 # that split had a part in it. On other splits they are not used.
 TUNED: Tuned = {
@@ -40,16 +35,6 @@ _KERNEL = LinkMethod(HopMLP(hidden=(), outputs=256, normalize_rows=False), Norma
 _GAE_SEARCH = {**WIDTHS, "outputs": WIDTHS["hidden"], **ROWS}  # GAE and VGAE keep their decoder
 
 
-@dataclass(frozen=True)
-class LinkVariant:
-    """A link method with its training settings."""
-
-    method: LinkMethod
-    training: Training
-    search_space: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: _KERNEL_SEARCH)
-    tuned_on: Tuned = field(default_factory=dict)  # changes, where the test edges are those of seed 0
-
-
 # "kernel": g_θ with the paper's dot product and cross-entropy. Width, layers, the scale and all training
 # settings are not stated; these were best in mean validation AUC over Cora, Citeseer and Pubmed, ahead of
 # two layers (256 → 128), three hops, the plain dot product, and dropout or decay in either.
@@ -63,37 +48,32 @@ class LinkVariant:
 # "auto", what is trained where nothing is said, is "kernel" for as long as validation rises. In ten runs
 # (four on Cora, four on Citeseer, two on Pubmed) no best epoch of 200 came after the 69th, and a patience of
 # 30 found them all; 20 missed those of Pubmed, whose validation AUC falls before it rises again.
-LINK_VARIANTS: dict[str, LinkVariant] = {
-    "auto": LinkVariant(_KERNEL, Training(epochs=200, weight_decay=0.0, patience=40)),
-    "kernel": LinkVariant(_KERNEL, Training(epochs=200, weight_decay=0.0)),
+LINK_VARIANTS: dict[str, Variant] = {
+    "auto": Variant(
+        _KERNEL, Training(epochs=200, weight_decay=0.0, patience=40), search_space=_KERNEL_SEARCH
+    ),
+    "kernel": Variant(_KERNEL, Training(epochs=200, weight_decay=0.0), search_space=_KERNEL_SEARCH),
     # The same, on the citation graphs with what `kernode tune` found for each (TUNED).
-    "kernel-tuned": LinkVariant(_KERNEL, Training(epochs=200, weight_decay=1e-6), tuned_on=TUNED),
-    "embedding": LinkVariant(
+    "kernel-tuned": Variant(
+        _KERNEL, Training(epochs=200, weight_decay=1e-6), tuned_on=TUNED, search_space=_KERNEL_SEARCH
+    ),
+    "embedding": Variant(
         LinkMethod(Diffusion(hidden=(), outputs=512, biases=False), Normalized(Linear()), scaled=True),
         Training(epochs=50, weight_decay=0.0, selection="last"),
+        search_space=_KERNEL_SEARCH,
     ),
-    "gae": LinkVariant(
+    "gae": Variant(
         LinkMethod(GCN(hidden=(32,), outputs=16), Linear()),
         Training(epochs=400, weight_decay=0.0, dropout=0.5),
-        _GAE_SEARCH,
+        search_space=_GAE_SEARCH,
     ),
-    "vgae": LinkVariant(
+    "vgae": Variant(
         LinkMethod(GCN(hidden=(32,), outputs=32, normalize_rows=False), Linear(), variational=True),
         Training(epochs=200, weight_decay=5e-4, dropout=0.0),
-        _GAE_SEARCH,
-        {"pubmed": {"epochs": 400, "weight_decay": 0.0}},  # results/choices/pubmed-vgae.json
+        tuned_on={"pubmed": {"epochs": 400, "weight_decay": 0.0}},  # results/choices/pubmed-vgae.json
+        search_space=_GAE_SEARCH,
     ),
 }
-
-
-def find_link_variant(name: str) -> LinkVariant:
-    """A variant by its name, whatever its case."""
-    if not isinstance(name, str) or name.lower() not in LINK_VARIANTS:
-        raise InputError(
-            f"{name!r} is not a link variant. Choose one of {', '.join(LINK_VARIANTS)}.",
-            "unknown", what="variant", setting="variant", name=name,
-        )  # fmt: skip
-    return LINK_VARIANTS[name.lower()]
 
 
 def configure_links(
@@ -107,18 +87,5 @@ def configure_links(
     >>> training.epochs, method.map.hidden, method.kernel
     (50, (64,), Normalized(kernel=Linear()))
     """
-    variant, changes = find_link_variant(name), changes | Changes.of(**settings)
-    method, training = variant.method, variant.training
-    if "map" not in changes.parts:
-        own = Changes.of(**variant.tuned_on.get(dataset, {}))
-        method, training = method.changed(own), own.training(training)
-    method, training = method.changed(changes), changes.training(training)
-    ignored = method.ignored_settings | training.ignored_settings
-    require_effect(changes.flat, ignored, f"the link variant {name} ({method.title})")
-    return method, training
-
-
-def tuned_name(graph: Graph, seed: int) -> str:
-    """The data set's name where found settings may be used: the search has seen other splits' test edges."""
-    entry = identify(graph) if seed == 0 else None
-    return entry.name if entry else ""
+    variant = find_variant(LINK_VARIANTS, name)
+    return variant.configure(name, dataset, changes | Changes.of(**settings))

@@ -1,5 +1,6 @@
 """Answers of the explorer: class, similar nodes, explanations; the same for a changed graph.
 
+Parameters after the state are those of an address under /api, which the first line of the docstring sums up.
 Nothing is stored: a graph is a value, and a changed one is dropped after the answer.
 """
 
@@ -8,55 +9,58 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
-from kernode.explain.explanation import Features, Part, Shown
+from kernode.explain.explanation import Features, Shown
 from kernode.explain.similar import restricted
 from kernode.explain.what_if import changed_features, column_of, what_if
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
-from kernode.viz.explorer.state import ExplorerState, search
-
-if TYPE_CHECKING:
-    from kernode.viz.explorer.routes import NewNode, WhatIf
+from kernode.viz.explorer.requests import Class, Limit, Name, NewNode, Part, Similar, Top, WhatIf
+from kernode.viz.explorer.state import ExplorerState
+from kernode.viz.explorer.state import search as search_names
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
 
 
-def nodes(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
-    """Return nodes whose name contains a part."""
-    return {"nodes": [state.node(i) for i in search(state.names, part, limit)]}
+def nodes(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+    """Nodes whose name contains a part."""
+    return {"nodes": [state.node(i) for i in search_names(state.node_names, search, limit)]}
 
 
-def features(state: ExplorerState, part: str, limit: int) -> dict[str, Any]:
-    """Return features whose name contains a part."""
+def features(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+    """Features whose name contains a part."""
     names, units = state.feature_names, state.feature_units
-    return {"features": [{"name": names[i], "unit": units[i]} for i in search(names, part, limit)]}
+    return {"features": [{"name": names[i], "unit": units[i]} for i in search_names(names, search, limit)]}
 
 
-def about(state: ExplorerState, name: str) -> dict[str, Any]:
-    """Return a node's class probabilities, neighbours and features."""
-    at = state.find(name)
-    graph = state.on.graph
-    around = _around(graph, at)
+def node(state: ExplorerState, name: Name) -> dict[str, Any]:
+    """A node: the probability of each class, its neighbours and features."""
+    at, names, units = state.find(name), state.feature_names, state.feature_units
+    around = _around(state.graph, at)
+    row: Any = state.graph.features[[at]]
+    row = (row.toarray() if sparse.issparse(row) else np.asarray(row))[0]
+    there = np.flatnonzero(row)
+    largest = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
     return {
         **state.node(at),
-        "chances": chances(state, state.chances[at]),
+        "chances": _chances(state, state.chances[at]),
         "degree": len(around),
         "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
-        **_own_features(state, at),
+        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in largest],
+        "feature_count": len(there),
     }
 
 
-def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     """Return classes with their probabilities, the most probable first."""
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -66,8 +70,8 @@ def chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     return [{"class": classes[i], "chance": float(values[i])} for i in order]
 
 
-def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None) -> dict[str, Any]:
-    """Return the k nodes most similar to one."""
+def similar(state: ExplorerState, name: Name, k: Similar = 10, of_class: Class = None) -> dict[str, Any]:
+    """The nodes most similar to one, by K on vectors of length 1."""
     at = state.find(name)
     among = restricted(state.by_position.graph, None, of_class)
     (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
@@ -78,69 +82,64 @@ def similar(state: ExplorerState, name: str, k: int, of_class: str | None = None
     }
 
 
-def explained(
-    state: ExplorerState, name: str, top: int, of_class: str | None, against: str | None
+def explain(
+    state: ExplorerState, name: Name, top: Top = 10, of_class: Class = None, against: Class = None
 ) -> dict[str, Any]:
-    """Explain a node's class: contributions of neighbours, hops and features to its lead over another."""
+    """Why a node has its class: contributions of neighbours, hops and features to its lead over another."""
     at = state.find(name)
     if of_class is not None and of_class == against:
         raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
     classes = (_class(state, of_class), _class(state, against))
     found = explain_node(state.by_position, at, top, *classes)
-    return {"node": state.node(at), **explanation(state, found, at)}
+    return {"node": state.node(at), **_explanation(state, found, at)}
 
 
-def explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
     """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
     return {
         **_fields(found, "lead", "class_bias", "held"),
-        "chances": chances(state, found.probabilities),
-        "of_class": _class_name(state, found.of_class),
-        "against": _class_name(state, found.against),
+        "chances": _chances(state, found.probabilities),
+        "of_class": state.class_name(found.of_class),
+        "against": state.class_name(found.against),
         "hops": [_fields(hop, "hops", "value") for hop in found.hops],
         "neighbours": _neighbours(state, found.neighbours),
         "features": _features(found.features),
-        **_paths(state, state.on.graph if graph is None else graph, at, found.neighbours),
+        **_paths(state, state.graph if graph is None else graph, at, found.neighbours),
     }
 
 
-def pair(state: ExplorerState, name: str, other: str, top: int) -> dict[str, Any]:
-    """Explain the similarity of two nodes: K(u, v) as a sum over pairs of neighbours."""
+def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[str, Any]:
+    """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
     one, two = state.find(name), state.find(other)
     found = explain_pair(state.by_position, one, two, top)
-    pairs = [
-        {
-            "left": state.node(part.left),
-            "right": state.node(part.right),
-            **_fields(part, "left_hops", "right_hops", "value", "spread"),
-        }
-        for part in found.pairs
-    ]
+    numbers = ("left_hops", "right_hops", "value", "spread")
     return {
         "node": state.node(one),
         "other": state.node(two),
         **_fields(found, "kernel", "similarity", "spread", "rest", "rest_count", "held"),
-        "pairs": pairs,
+        "pairs": [
+            {"left": state.node(part.left), "right": state.node(part.right), **_fields(part, *numbers)}
+            for part in found.pairs
+        ],
         "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
         "features": [_features(features) for features in found.features],
     }
 
 
-def k_of(state: ExplorerState, name: str, other: str) -> dict[str, Any]:
-    """Return K(u, v) alone, which every kernel has."""
+def kernel(state: ExplorerState, name: Name, other: Name) -> dict[str, Any]:
+    """K(u, v) alone, which every kernel has."""
     one, two = state.find(name), state.find(other)
-    (value,) = state.by_position.kernel.pairs(positions([one]), positions([two])).tolist()
-    return {
-        "node": state.node(one),
-        "other": state.node(two),
-        "kernel": repr(state.by_position.kernel.base),
-        "similarity": value,
-    }
+    learned = state.by_position.kernel
+    (value,) = learned.pairs(positions([one]), positions([two])).tolist()
+    ends = {"node": state.node(one), "other": state.node(two)}
+    return {**ends, "kernel": repr(learned.base), "similarity": value}
 
 
-def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
-    """Return a node's class probabilities before and after a change of its edges or features."""
-    at, graph = state.find(request.name), state.on.graph
+def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
+    """A node's class if its edges or features were others; nothing is stored."""
+    if state.no_change is not None:
+        raise InputError(state.no_change, "unsupported")
+    at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
     edit = Edit(
@@ -152,32 +151,32 @@ def changed(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
         found = what_if(state.on, at, edit)
     return {
         "node": state.node(at),
-        "was": _class_name(state, found.was),
-        "becomes": _class_name(state, found.becomes),
-        "before": chances(state, found.before),
-        "after": chances(state, found.after),
+        "was": state.class_name(found.was),
+        "becomes": state.class_name(found.becomes),
+        "before": _chances(state, found.before),
+        "after": _chances(state, found.after),
         "notes": _weight_notes(state, request.add),
     }
 
 
-def arrived(state: ExplorerState, request: NewNode) -> dict[str, Any]:
-    """Return the class of a new node, the nodes most similar to it, and an explanation."""
-    graph, n, name = state.on.graph, state.on.graph.n_nodes, request.name
-    if name in state.names:
+def new_node(state: ExplorerState, request: NewNode) -> dict[str, Any]:
+    """The class of a node that is not in the graph; nothing is stored."""
+    graph, n, name = state.graph, state.graph.n_nodes, request.name
+    if name in state.node_names:
         sentence = f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
         raise InputError(sentence, "duplicate", name=name)
     ends = [state.find(one) for one in request.edges]
     if len(set(ends)) < len(ends):
         raise InputError("a neighbour of the new node is listed twice. List each once.", "duplicate")
     with warnings.catch_warnings(action="ignore"):  # the answer has notes
-        larger = (_with_features if graph.encoding is None else _with_columns)(graph, request, ends)
+        larger = _extended(graph, request, ends)
         on = state.on.extended(larger)
-        likely = chances(state, on.calibrated(np.array([n]))[0])
+        likely = _chances(state, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
         (found,) = bare.kernel.similar(positions([n]), request.k)
         why = None
         if state.no_explanation is None:
-            why = explanation(state, explain_node(bare, n), n, bare.graph)
+            why = _explanation(state, explain_node(bare, n), n, bare.graph)
             for part in why["neighbours"]["parts"]:
                 part["name"] = part["name"] if part["index"] is not None else name
     return {
@@ -198,40 +197,22 @@ def _class(state: ExplorerState, name: str | None) -> Any:
         known = ", ".join(state.model_classes)
         sentence = f"the model has no class {name!r}. Choose from {known}."
         raise InputError(sentence, "unknown", what="class", name=name)
-    return state.on.model.classes[state.model_classes.index(name)]
-
-
-def _class_name(state: ExplorerState, one: Any) -> str:
-    """Return the name of one of the model's classes."""
-    return state.model_classes[state.on.model.classes.index(one)]
-
-
-def _own_features(state: ExplorerState, at: int) -> dict[str, Any]:
-    """The nonzero features of a node, the largest first."""
-    row: Any = state.on.graph.features[[at]]
-    row = row.toarray()[0] if sparse.issparse(row) else np.asarray(row)[0]
-    there = np.flatnonzero(row)
-    shown = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
-    names, units = state.feature_names, state.feature_units
-    return {
-        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in shown],
-        "feature_count": len(there),
-    }
+    return state.model.classes[state.model_classes.index(name)]
 
 
 def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
-    return {
-        "parts": [_neighbour(state, part) for part in shown.parts],
-        **_fields(shown, "rest", "rest_count"),
-    }
+    def described(at: int) -> dict[str, Any]:
+        return state.node(at) if at < len(state.node_names) else {"name": "", "index": None}  # a new node
 
-
-def _neighbour(state: ExplorerState, part: Part) -> dict[str, Any]:
-    at = part.name
-    # A new node is not in the state.
-    node = state.node(at) if at < len(state.names) else {"name": "", "index": None}
-    words = [_fields(word, "name", "value") for word in part.words]
-    return {**node, **_fields(part, "value", "spread", "hops"), "words": words}
+    parts = [
+        {
+            **described(part.name),
+            **_fields(part, "value", "spread", "hops"),
+            "words": [_fields(word, "name", "value") for word in part.words],
+        }
+        for part in shown.parts
+    ]
+    return {"parts": parts, **_fields(shown, "rest", "rest_count")}
 
 
 def _features(features: Features) -> dict[str, Any]:
@@ -277,8 +258,10 @@ def _around(graph: Graph, node: int) -> np.ndarray:
     return graph.adjacency.indices[starts[node] : starts[node + 1]]
 
 
-def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
-    """Add a node with feature numbers to a graph that was not read from tables."""
+def _extended(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
+    """The graph with a new node: a row of its tables, or features as numbers."""
+    if graph.encoding is not None:
+        return _with_columns(graph, graph.encoding, new, ends)
     if new.columns:
         sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
         raise InputError(sentence, "no-effect", setting="columns")
@@ -286,14 +269,10 @@ def _with_features(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     for column, value in new.features.items():
         row[0, column_of(graph, column)] = value
     pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
-    if graph.node_names is None:
-        return extend(graph, row, np.asarray(pairs))
-    return extend(graph, row, pairs, names=[new.name])
+    return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
 
 
-def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
-    """Add a row to a graph that was read from tables."""
-    encoding = graph.encoding
+def _with_columns(graph: Graph, encoding: Any, new: NewNode, ends: list[int]) -> Graph:
     if new.features:
         sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
         raise InputError(sentence, "no-effect", setting="features")
@@ -304,17 +283,14 @@ def _with_columns(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
         raise InputError(sentence, "unknown", what="column", name=unknown)
     assert graph.node_names is not None  # tables have ids
     nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
-    edges: dict[str, list[Any]] = {
-        encoding.source: [new.name] * len(ends),
-        encoding.target: graph.node_names[ends].tolist(),
-    }
-    if encoding.weight is not None:
-        edges[encoding.weight] = [1.0] * len(ends)
+    names = graph.node_names[ends].tolist()
+    edges = {encoding.source: [new.name] * len(ends), encoding.target: names}
+    edges |= {} if encoding.weight is None else {encoding.weight: [1.0] * len(ends)}
     return extend(graph, nodes, edges if ends else None)
 
 
 def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
-    weights = state.on.graph.adjacency.data
+    weights = state.graph.adjacency.data
     if not new_edges or (weights == 1).all():
         return []
     span = f"{weights.min():.4g} to {weights.max():.4g}"

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import gzip
+import hashlib
+import inspect
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI
+import torch
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from kernode.errors import InputError, KernodeError
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import __version__
+from kernode.viz.explorer import answers
 from kernode.viz.explorer.middleware import Access, Metrics, check_token
-from kernode.viz.explorer.routes import Asset, Json, router
 from kernode.viz.explorer.state import ExplorerState
 from kernode.viz.layout import Plane
 
@@ -27,6 +34,36 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+}
+_QUICK: dict[str, Callable[..., Any]] = {
+    "nodes": answers.nodes,
+    "features": answers.features,
+    "node": answers.node,
+    "similar": answers.similar,
+    "explain": answers.explain,
+    "pair": answers.pair,
+    "kernel": answers.kernel,
+}
+_LONG: dict[str, Callable[..., Any]] = {"what-if": answers.change, "new-node": answers.new_node}  # posted
+_PICTURE = ExplorerState.picture.__doc__
+Endpoint = Callable[..., Awaitable[Response]]
+
+
+class Error(BaseModel):
+    """What is wrong, in one sentence."""
+
+    error: str
+
+
+_ERRORS = {
+    400: "It cannot be answered; the sentence says why.",
+    401: "A token is needed.",
+    403: "The request comes from a page of another site.",
+    404: "No such node.",
+    413: "The request is too large.",
+    421: "The server does not answer under that name.",
+    422: "A value is missing or beyond its limit.",
+    500: "The server failed; its log has the reason.",
 }
 
 
@@ -61,21 +98,13 @@ def app(
         # Requests are reported in /metrics alone: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    api.include_router(router(ExplorerState.of(on, plane)))
-    _add_monitoring(api, metrics)
-    _add_pages(api)
-    _add_errors(api)
-    paths = {*api.openapi()["paths"], *_PAGES, "/openapi.json"}
-    api.add_middleware(Access, token=token, hosts=hosts, metrics=metrics, paths=paths)
-    return api
+    api.include_router(_router(ExplorerState.of(on, plane=plane)))
 
-
-def _add_monitoring(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/health", summary="Whether the server answers", response_class=Json)
+    @api.get("/health", summary="Whether the server answers")
     async def health() -> Response:
-        return Json({"status": "ok"})
+        return JSONResponse({"status": "ok"})
 
-    @app.get(
+    @api.get(
         "/metrics",
         summary="Requests, errors, latency and memory, for Prometheus",
         response_class=PlainTextResponse,
@@ -83,39 +112,99 @@ def _add_monitoring(app: FastAPI, metrics: Metrics) -> None:
     async def measured() -> Response:
         return Response(metrics.text(), headers={"content-type": metrics.content_type})
 
+    # The pages are served from memory: no other file can be requested.
+    files = {f"/static/{file.relative_to(_FOLDER).as_posix()}": file for file in _FOLDER.rglob("*.*")}
+    for path, file in (files | {path: _FOLDER / name for path, name in _PAGES.items()}).items():
+        api.add_route(path, _asset(file.read_bytes(), _TYPES[file.suffix]), methods=["GET", "HEAD"])
+    _add_errors(api)
+    paths = {*api.openapi()["paths"], *_PAGES, "/openapi.json"}
+    api.add_middleware(Access, token=token, hosts=hosts, metrics=metrics, paths=paths)
+    return api
 
-def _add_pages(app: FastAPI) -> None:
-    """Serve the files of the page from memory: nothing else can be requested."""
-    files = {
-        file.relative_to(_FOLDER).as_posix(): Asset(file.read_bytes(), _TYPES[file.suffix])
-        for file in _FOLDER.rglob("*")
-        if file.suffix in _TYPES
+
+def _router(state: ExplorerState) -> APIRouter:
+    """The API of one model on one graph: quick answers never wait for long ones."""
+    wrong: dict[int | str, dict[str, Any]] = {
+        status: {"model": Error, "description": words} for status, words in _ERRORS.items()
     }
-    for path, file in _PAGES.items():
+    api = APIRouter(prefix="/api", responses=wrong)
+    for method, functions in (("GET", _QUICK), ("POST", _LONG)):
+        one_at_a_time = CapacityLimiter(1)
+        for path, function in functions.items():
+            summary = (function.__doc__ or "").partition(".\n")[0].rstrip(".")
+            endpoint = _endpoint(state, function, one_at_a_time)
+            name = path.replace("-", "_")
+            api.add_api_route(f"/{path}", endpoint, methods=[method], name=name, summary=summary)
+    as_json = "application/json"
+    for path, content, kind, summary, about in (
+        (
+            "model",
+            JSONResponse(state.description()).body,
+            as_json,
+            "The model, its graph and its classes",
+            "",
+        ),
+        ("names", JSONResponse(state.node_names).body, as_json, "Every node's name, as in /api/layout", ""),
+        ("layout", state.picture(), "application/octet-stream", "Every node's place and class", _PICTURE),
+    ):
+        endpoint = _asset(bytes(content), kind)
+        types: dict[int | str, Any] = {200: {"content": {kind: {}}}}
+        more: dict[str, Any] = {"name": path, "summary": summary, "description": about, "responses": types}
+        api.add_api_route(f"/{path}", endpoint, response_class=Response, **more)
+    return api
 
-        async def page(request: Request, file: str = file) -> Response:
-            return files[file].reply(request)
 
-        app.add_route(path, page, methods=["GET", "HEAD"])
+def _endpoint(state: ExplorerState, function: Callable[..., Any], limiter: CapacityLimiter) -> Endpoint:
+    """An endpoint with the parameters of a function, which runs in a thread when those before it are done.
 
-    async def static(request: Request) -> Response:
-        asset = files.get(request.path_params["path"])
-        if asset is None:
-            raise HTTPException(404)
-        return asset.reply(request)
+    Answers are many small products: several at a time, or torch's own threads, would wait for each other.
+    """
 
-    app.add_route("/static/{path:path}", static, methods=["GET", "HEAD"])
+    def answer(values: dict[str, Any]) -> Response:
+        torch.set_num_threads(1)  # of this thread
+        return JSONResponse(function(state, **values))
+
+    async def endpoint(**values: Any) -> Response:
+        return await to_thread.run_sync(answer, values, limiter=limiter)
+
+    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
+    endpoint.__name__ = function.__name__
+    endpoint.__signature__ = inspect.Signature(parameters, return_annotation=Response)  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _asset(content: bytes, kind: str) -> Endpoint:
+    """An endpoint for content that never changes, compressed once and known to browsers by its digest."""
+    compressed = gzip.compress(content, 6, mtime=0)
+    etag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+
+    async def reply(request: Request) -> Response:
+        headers = {"etag": etag, "cache-control": "no-cache", "vary": "accept-encoding"}
+        known = request.headers.get("if-none-match", "").split(",")
+        if etag in [one.strip().removeprefix("W/") for one in known]:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(compressed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
+        return Response(content, media_type=kind, headers=headers)
+
+    return reply
 
 
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(KernodeError)
     async def refused(_: Request, error: KernodeError) -> Response:
         unknown_node = error.code == "unknown" and error.fields.get("what") == "node"
-        return Json({"error": " ".join(str(error).split())}, 404 if unknown_node else 400)
+        return JSONResponse({"error": " ".join(str(error).split())}, 404 if unknown_node else 400)
 
     @app.exception_handler(RequestValidationError)
     async def wrong(_: Request, error: RequestValidationError) -> Response:
-        return Json({"error": _sentence(error)}, 422)
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"][1:]) or "the body"
+        message = str(first["msg"]).rstrip(".")
+        sentence = f"{where}: {message[:1].lower()}{message[1:]}."
+        if first["type"] == "json_invalid":
+            sentence = "the body is not JSON. Send an object."
+        return JSONResponse({"error": sentence}, 422)
 
     @app.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:
@@ -125,14 +214,4 @@ def _add_errors(app: FastAPI) -> None:
             405: f"{request.method} is not for this address. See /docs.",
         }
         sentence = sentences.get(error.status_code, f"{error.detail}.")
-        return Json({"error": sentence}, error.status_code, headers=dict(error.headers or {}))
-
-
-def _sentence(error: RequestValidationError) -> str:
-    """The first mistake and its place."""
-    first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        return "the body is not JSON. Send an object."
-    where = ".".join(str(step) for step in first["loc"][1:]) or "the body"
-    message = str(first["msg"]).rstrip(".")
-    return f"{where}: {message[:1].lower()}{message[1:]}."
+        return JSONResponse({"error": sentence}, error.status_code, headers=dict(error.headers or {}))

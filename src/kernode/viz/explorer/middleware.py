@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import logging
 import re
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from itertools import accumulate
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 import psutil
-from starlette.datastructures import Headers
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kernode.errors import InputError
 
 LARGEST_BODY = 1_000_000  # bytes
 _HEADERS = {
-    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"cross-origin-resource-policy": b"same-origin",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)  # seconds
 _log = logging.getLogger(__name__)
@@ -109,66 +108,62 @@ class Access:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status, begun = time.perf_counter(), 500, False
+        started, status = time.perf_counter(), 0
 
         async def protected(message: Message) -> None:
-            nonlocal status, begun
+            nonlocal status
             if message["type"] == "http.response.start":
-                status, begun = message["status"], True
-                message["headers"] = _with_own_headers(message["headers"])
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        path = _path(scope)
+        path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))  # of a proxy
         try:
-            refusal = self._refusal(scope, path)
-            if refusal is not None:
-                await refusal(scope, receive, protected)
-            else:
-                await self.app(scope, _limited(receive), protected)
+            await (self._refusal(Request(scope), path) or self.app)(scope, _limited(receive), protected)
         except Exception:
             _log.exception("%s %s failed", scope["method"], path)  # without the query, which names nodes
-            if begun:
+            if status:
                 raise  # half an answer: the server ends the connection
             failure = _refused(500, "the server failed at this. Its log has the reason.")
             await failure(scope, receive, protected)
         finally:
             known = path if path in self.paths else "other"
-            self.metrics.count(known, status, time.perf_counter() - started)
+            self.metrics.count(known, status or 500, time.perf_counter() - started)
 
-    def _refusal(self, scope: Scope, path: str) -> Response | None:
+    def _refusal(self, request: Request, path: str) -> Response | None:
         """The answer to a request that may not pass; None: it may."""
-        headers = Headers(scope=scope)
+        headers, query = request.headers, request.query_params
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
             return _refused(421, "this server does not answer under that name. Use 127.0.0.1.")
         if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return _refused(403, "a page of another site may not ask. Open the explorer's own.")
-        if self.token is not None and path != "/health":
-            query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            given = next((value for name, value in query if name == "token"), None)
-            if given is not None and self._is_token(given):
-                return self._with_cookie(scope, path, given, query)
-            if not self._is_token(_sent_token(headers, self.cookie)):
-                sentence = (
-                    "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
-                )
-                return _refused(401, sentence, {"www-authenticate": "Bearer"})
-        return None
+        if self.token is None or path == "/health":
+            return None
+        if self._is_token(query.get("token")):
+            return self._with_cookie(request, path)
+        kind, _, value = headers.get("authorization", "").partition(" ")  # which programs send
+        if self._is_token(value.strip() if kind.lower() == "bearer" else request.cookies.get(self.cookie)):
+            return None
+        sentence = "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
+        return _refused(401, sentence, {"www-authenticate": "Bearer"})
 
     def _is_token(self, given: str | None) -> bool:
         """Compare in constant time, so that the token cannot be guessed letter by letter."""
         assert self.token is not None
         return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self.token)
 
-    def _with_cookie(self, scope: Scope, path: str, token: str, query: list[tuple[str, str]]) -> Response:
+    def _with_cookie(self, request: Request, path: str) -> Response:
         """Store the token in the browser, and redirect to the address without it."""
-        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        rest = urlencode([item for item in request.query_params.multi_items() if item[0] != "token"])
         here = "./" + quote(path.rpartition("/")[2])
         response = Response(status_code=303, headers={"location": f"{here}?{rest}" if rest else here})
         response.set_cookie(
             self.cookie,
-            token,
-            path=(scope.get("root_path") or "").rstrip("/") + "/",
-            secure=scope.get("scheme") == "https",
+            request.query_params["token"],
+            path=request.scope.get("root_path", "").rstrip("/") + "/",
+            secure=request.url.scheme == "https",
             httponly=True,
             samesite="strict",
         )
@@ -181,21 +176,6 @@ def check_token(token: str | None) -> None:
         raise InputError("the token must be at least 8 letters, digits and -._~.", "setting", setting="token")
 
 
-def _with_own_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add the security headers; responses are not cached unless they say so."""
-    own = [one for one in headers if one[0] not in _HEADERS]
-    if all(name != b"cache-control" for name, _ in own):
-        own.append((b"cache-control", b"no-store"))
-    return own + list(_HEADERS.items())
-
-
-def _path(scope: Scope) -> str:
-    """The path without the prefix of a proxy."""
-    path: str = scope["path"]
-    root: str = scope.get("root_path", "").rstrip("/")
-    return path[len(root) :] if root and path.startswith(root + "/") else path
-
-
 def _host(header: str) -> str:
     """A host name without its port.
 
@@ -204,14 +184,6 @@ def _host(header: str) -> str:
     """
     name, _, port = header.rpartition(":")
     return (name if name and port.isdecimal() else header).lower()
-
-
-def _sent_token(headers: Headers, cookie: str) -> str | None:
-    """The token in the header that programs send, or in the cookie of a browser."""
-    kind, _, value = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        return value.strip()
-    return cookie_parser(headers.get("cookie", "")).get(cookie)
 
 
 def _limited(receive: Receive) -> Receive:
@@ -230,5 +202,4 @@ def _limited(receive: Receive) -> Receive:
 
 
 def _refused(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    content = json.dumps({"error": sentence}, ensure_ascii=False).encode()
-    return Response(content, status, headers, "application/json")
+    return JSONResponse({"error": sentence}, status, headers)

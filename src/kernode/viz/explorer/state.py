@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,8 @@ from kernode.errors import InputError
 from kernode.explain.explain import explain_node, feature_names
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.viz.evaluation import known_classes
-from kernode.viz.layout import Plane, layout
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.layout import layout
 
 _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
@@ -32,42 +32,45 @@ def search(names: list[str], part: str, limit: int) -> list[int]:
     return [i for i, _ in found[:limit]]
 
 
-@dataclass(frozen=True)
-class ExplorerState:
+class ExplorerState(EvaluationData):
     """Probabilities of all nodes, their coordinates and their names."""
 
-    on: NodeModelOnGraph
-    by_position: NodeModelOnGraph  # on the graph without names: results identify nodes by position
-    names: list[str]  # of nodes, or their positions as text
-    points: np.ndarray  # n × 2, within [−1, 1]
-    chances: np.ndarray  # n × c
-    classes: tuple[str, ...]  # the model's c, then those that only the graph has
-    known: np.ndarray  # n: the known class of each node, −1 if there is none
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Coordinates of every node, by all runs: n × 2, within [−1, 1]."""
+        return layout(self.on, self.plane)
 
-    @classmethod
-    def of(cls, on: NodeModelOnGraph, plane: Plane = "tsne") -> ExplorerState:
-        """Compute layout and probabilities; the model needs a kernel."""
-        graph, points = on.graph, layout(on, plane)
-        names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
-        by_position = replace(on, graph=replace(graph, node_names=None), known_g=on.g, prepared=None)
-        return cls(on, by_position, list(map(str, names)), points, on.calibrated(), *known_classes(on))
+    @cached_property
+    def by_position(self) -> NodeModelOnGraph:
+        """The model on the graph without names: results identify nodes by position."""
+        return replace(self.on, graph=replace(self.graph, node_names=None), known_g=self.on.g, prepared=None)
+
+    @cached_property
+    def node_names(self) -> list[str]:
+        """Names of all nodes, or their positions as text."""
+        names = self.graph.node_names
+        return list(map(str, range(self.graph.n_nodes) if names is None else names.tolist()))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
+        return {name: i for i, name in enumerate(self.node_names)}
 
     def find(self, name: str) -> int:
         """Return the position of a node."""
         if name not in self._positions:
             shown = name if len(name) <= 80 else name[:80] + "…"
-            missing = f"no node of {self.on.graph.name!r} is called {shown!r}"
+            missing = f"no node of {self.graph.name!r} is called {shown!r}"
             raise InputError(f"{missing}. Search for a part of the name.", "unknown", what="node", name=shown)
         return self._positions[name]
 
     @property
     def model_classes(self) -> tuple[str, ...]:
         """Names of the model's c classes."""
-        return self.classes[: len(self.on.model.classes)]
+        return self.class_names[: len(self.model.classes)]
+
+    def class_name(self, one: Any) -> str:
+        """Return the name of one of the model's classes."""
+        return self.model_classes[self.model.classes.index(one)]
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -77,13 +80,13 @@ class ExplorerState:
     @cached_property
     def feature_names(self) -> list[str]:
         """Names of the columns of X."""
-        return list(feature_names(self.on.graph))
+        return list(feature_names(self.graph))
 
     @cached_property
     def feature_units(self) -> list[str | None]:
         """Units of the columns of X, if they were computed from a table."""
-        encoding = self.on.graph.encoding
-        return [None] * self.on.graph.n_features if encoding is None else list(encoding.feature_units)
+        encoding = self.graph.encoding
+        return [None] * self.graph.n_features if encoding is None else list(encoding.feature_units)
 
     @cached_property
     def no_explanation(self) -> str | None:
@@ -97,7 +100,7 @@ class ExplorerState:
     @cached_property
     def no_change(self) -> str | None:
         """The reason why what-if is not possible; None if it is."""
-        method = self.on.model.method
+        method = self.model.method
         if isinstance(method, Method) and not method.map.per_node:
             return None
         return f"{method.title} has parameters of single nodes: train again on the changed graph."
@@ -106,27 +109,24 @@ class ExplorerState:
         """Return the fields that every mention of a node has."""
         label = int(self.known[at])
         return {
-            "name": self.names[at],
+            "name": self.node_names[at],
             "index": int(at),
-            "known_class": self.classes[label] if label >= 0 else None,
-            "predicted_class": self.classes[self.predicted[at]],
+            "known_class": self.class_names[label] if label >= 0 else None,
+            "predicted_class": self.class_names[self.predicted[at]],
         }
 
-    def model(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """Return what the page shows first."""
-        graph, model = self.on.graph, self.on.model
+        graph, model = self.graph, self.model
+        self.on.kernel  # noqa: B018 (a model without one is refused)
         method: Any = model.method
-        known = np.bincount(self.known[self.known >= 0], minlength=len(self.classes))
-        predicted = np.bincount(self.predicted, minlength=len(self.classes))
+        known = np.bincount(self.known[self.known >= 0], minlength=len(self.class_names))
+        predicted = np.bincount(self.predicted, minlength=len(self.class_names))
         # Columns of a new node for a graph from tables; None: it has feature numbers.
-        columns = (
-            None
-            if graph.encoding is None
-            else [
-                {"name": one.name, "kind": one.kind, "values": list(getattr(one, "values", ()))[:_LISTED]}
-                for one in graph.encoding.columns
-            ]
-        )
+        columns = None if graph.encoding is None else [
+            {"name": one.name, "kind": one.kind, "values": list(getattr(one, "values", ()))[:_LISTED]}
+            for one in graph.encoding.columns
+        ]  # fmt: skip
         return {
             "graph": graph.name,
             "nodes": graph.n_nodes,
@@ -140,7 +140,7 @@ class ExplorerState:
             "calibrated": model.calibration is not None,
             "classes": [
                 {"name": name, "known": int(known[i]), "predicted": int(predicted[i])}
-                for i, name in enumerate(self.classes)
+                for i, name in enumerate(self.class_names)
             ],
             "model_classes": list(self.model_classes),
             "no_explanation": self.no_explanation,
@@ -159,7 +159,7 @@ class ExplorerState:
         sure = np.round(self.chances.max(axis=1) * 255)
         return b"".join(
             (
-                struct.pack("<II", len(self.points), len(self.classes)),
+                struct.pack("<II", len(self.points), len(self.class_names)),
                 places.astype("<u2").tobytes(),
                 self.predicted.astype("<u2").tobytes(),
                 (self.known + 1).astype("<u2").tobytes(),

@@ -1,7 +1,7 @@
-"""The registry of pictures: each is one module with its data, its two drawings and its caption.
+"""The registry of pictures: each has its data, its two drawings and its caption.
 
-A new picture is a module with a ``PICTURE``, and its name in :data:`NAMES`. ``kernode plot``, ``kernode
-report`` and ``kn.plots`` find it there.
+A new picture is a :class:`Picture` with its name in capitals, and an entry in ``_MODULES``. ``kernode plot``,
+``kernode report`` and ``kn.plots`` find it there.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import Plane
 
-NAMES = (
-    *("embedding", "gram", "hop-weights", "losses", "validation"),
-    *("confusion", "reliability", "coverage"),
-)
-SECTIONS = ("nodes", "classes", "sure", "kernel", "training")  # of the report that have pictures
+_MODULES = {  # in the order of the report
+    "embedding": "embedding", "confusion": "confusion", "reliability": "confidence", "coverage": "confidence",
+    "gram": "gram", "hop-weights": "hop_weights", "losses": "curves", "validation": "curves",
+}  # fmt: skip
+NAMES = tuple(_MODULES)
 Chart = dict[str, Any]  # data, layout and height for plotly, and optionally of, scale, ratio and square
 _WIDTH = 3.4  # inches: a column of a paper
 _DPI = 300
@@ -42,7 +42,7 @@ class Picture:
     name: str
     title: str
     caption: str  # how to read it
-    section: str  # of the report, one of SECTIONS
+    section: str  # of the report
     height: float  # inches
     data: Callable[..., Any]  # EvaluationData → what is drawn; raises InputError if it does not apply
     draw: Callable[[Axes, Any], None]
@@ -96,7 +96,8 @@ def find_picture(name: str) -> Picture:
     if name not in NAMES:
         sentence = f"there is no picture {name!r}. Choose from {', '.join(NAMES)}."
         raise InputError(sentence, "unknown", what="picture", name=name)
-    picture: Picture = import_module(f"{__name__}.{name.replace('-', '_')}").PICTURE
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    picture: Picture = getattr(module, name.replace("-", "_").upper())
     return picture
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernode.metrics.accuracy import class_figures
 from kernode.viz.canvas import INK, QUIET, Axes, class_label, class_ticks, heat_trace, html_label, readable
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
@@ -30,7 +31,10 @@ class Confusion:
 
 def confusion_data(evaluation: EvaluationData, most: int = 12) -> Confusion:
     """Return the counts of the test nodes; beyond ``most`` classes the rarest share one row."""
-    names, counts = evaluation.confusion
+    answers, of_all = evaluation.predictions, evaluation.class_names
+    figures = class_figures([answers.truth], [answers.predicted], range(len(of_all)))
+    names = tuple(of_all[one["class"]] for one in figures["classes"])  # of those that occur
+    counts = np.array(figures["confusion"])
     if len(names) > most:
         frequency = counts.sum(axis=1) + counts.sum(axis=0)
         kept = np.sort(np.argsort(-frequency, kind="stable")[: most - 1])
@@ -40,7 +44,7 @@ def confusion_data(evaluation: EvaluationData, most: int = 12) -> Confusion:
         np.add.at(merged, (into[:, None], into[None]), counts)
         others = len(names) - len(kept)
         names, counts = (*(names[i] for i in kept), f"{others} rarer classes"), merged
-    return Confusion(names, counts, evaluation.predictions.accuracy, evaluation.predictions.of)
+    return Confusion(names, counts, answers.accuracy, answers.of)
 
 
 def _draw(axes: Axes, data: Confusion) -> None:
@@ -82,7 +86,7 @@ def _chart(data: Confusion) -> Chart:
     return {"data": [trace], "layout": layout, **look, "of": data.of}
 
 
-PICTURE = Picture(
+CONFUSION = Picture(
     "confusion",
     "Confusion matrix",
     "Rows are true classes, columns are answers; the shade is the share of the true class, the number counts "

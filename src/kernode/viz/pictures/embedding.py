@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from kernode.viz.canvas import (
-    GREY,
     INK,
     QUIET,
     Axes,
-    ClassColours,
+    class_groups,
     class_label,
     html_label,
     readable,
@@ -22,18 +21,19 @@ from kernode.viz.evaluation import OTHER, PARTS, TEST, TRAIN, VALIDATION, Evalua
 from kernode.viz.pictures import Chart, Picture
 
 _PLANES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA"}
-# Training nodes are small and pale, test nodes stand out.
+# By matplotlib and in its legend, and by plotly. Training nodes are small and pale, test nodes stand out.
 _MARKS: dict[int, dict[str, Any]] = {
     TRAIN: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
     OTHER: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
     VALIDATION: {"marker": "^", "s": 10, "alpha": 0.9, "linewidths": 0},
     TEST: {"marker": "o", "s": 8, "alpha": 0.95, "linewidths": 0.3, "edgecolors": INK},
 }
+_IN_LEGEND = {TRAIN: 2.5, VALIDATION: 5, TEST: 5, OTHER: 3.5}
 _LEGEND = {"frameon": False, "fontsize": 7, "handletextpad": 0.2, "columnspacing": 0.9, "labelspacing": 0.3}
-_BY_WEBGL = 3000  # nodes from which WebGL draws
-_MANY = 8000  # nodes from which marks of the chart are smaller
 _SYMBOLS = {TRAIN: "circle", VALIDATION: "triangle-up", TEST: "circle", OTHER: "diamond"}
 _SIZES = {TRAIN: 4, VALIDATION: 7, TEST: 7, OTHER: 5}
+_BY_WEBGL = 3000  # nodes from which WebGL draws
+_MANY = 8000  # nodes from which marks of the chart are smaller
 
 
 @dataclass(frozen=True)
@@ -60,91 +60,69 @@ def embedding_data(evaluation: EvaluationData, most: int | None = None) -> Embed
 
 
 def _draw(axes: Axes, data: Embedding) -> None:
-    names = data.evaluation.class_names
-    colours = ClassColours.of(data.classes)
-    of_class = np.array([colours.colour(number) for number in range(len(names))])
+    from matplotlib.lines import Line2D
+
+    def add(colour: str, label: str, shape: str = "o", size: float = 5, **look: Any) -> None:
+        look |= {"marker": shape, "color": colour, "label": label, "markersize": size}
+        handles.append(Line2D([], [], linestyle="", **look))
+
+    handles: list[Line2D] = []
+    colours = np.empty(len(data.nodes), dtype=object)
+    for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
+        colours[here] = colour
+        add(colour, class_label(name))
+    columns = 2 if max(len(str(handle.get_label())) for handle in handles) > 12 else 3
     scale = float(np.clip(3000 / max(len(data.nodes), 1), 0.15, 1))  # smaller marks for a large graph
     for part, look in _MARKS.items():
         here = data.part == part
-        axes.scatter(
-            data.points[here, 0],
-            data.points[here, 1],
-            c=of_class[data.classes[here]],
-            rasterized=True,  # thousands of marks would make the SVG large
-            **(look | {"s": look["s"] * scale}),
-        )
-    reach = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
-    axes.set(xlim=(-reach[0], reach[0]), ylim=(-reach[1], reach[1]), aspect="equal", xticks=[], yticks=[])
-    plane, of = _PLANES[data.evaluation.plane], data.evaluation.shown_runs
-    axes.set_xlabel(f"{plane} of $\\bar{{K}}$, {of}", color=QUIET, fontsize=7.5)
-    _legends(axes, data, colours, names)
-
-
-def _legends(axes: Axes, data: Embedding, colours: ClassColours, names: tuple[str, ...]) -> None:
-    from matplotlib.lines import Line2D
-
-    def mark(colour: str, label: str, shape: str = "o", size: float = 5, **look: Any) -> Line2D:
-        return Line2D([], [], linestyle="", marker=shape, color=colour, label=label, markersize=size, **look)
-
-    of_classes = [mark(colours.colour(c), class_label(names[c])) for c in colours.coloured]
-    if colours.others:
-        of_classes.append(mark(GREY, colours.of_others))
-    of_parts = []
+        look = look | {"s": look["s"] * scale, "rasterized": True}  # thousands would make the SVG large
+        x, y = data.points[here].T
+        axes.scatter(x, y, c=colours[here], **look)
     for part in (TRAIN, VALIDATION, TEST, OTHER):
-        if (data.part == part).any():
+        here = data.part == part
+        if here.any():
             edge = (
                 {"markeredgewidth": 0.6, "markeredgecolor": INK} if part == TEST else {"markeredgewidth": 0}
             )
-            size = {TRAIN: 2.5, OTHER: 3.5}.get(part, 5)
-            of_parts.append(mark(QUIET, _part_name(part, data), _MARKS[part]["marker"], size, **edge))
-    columns = 2 if max(len(handle.get_label()) for handle in of_classes) > 12 else 3  # type: ignore[arg-type]
-    handles = [*of_classes, *of_parts]
+            name = f"{PARTS[part]} node"
+            if part == OTHER:
+                name = "other nodes" if data.is_known[here].any() else "class not known: as predicted"
+            add(QUIET, name, _MARKS[part]["marker"], _IN_LEGEND[part], **edge)
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, **_LEGEND)
-
-
-def _part_name(part: int, data: Embedding) -> str:
-    if part == OTHER:
-        unknown = not data.is_known[data.part == part].any()
-        return "class not known: as predicted" if unknown else "other nodes"
-    return f"{PARTS[part]} node"
+    x, y = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
+    axes.set(xlim=(-x, x), ylim=(-y, y), aspect="equal", xticks=[], yticks=[])
+    plane, of = _PLANES[data.evaluation.plane], data.evaluation.shown_runs
+    axes.set_xlabel(f"{plane} of $\\bar{{K}}$, {of}", color=QUIET, fontsize=7.5)
 
 
 def _chart(data: Embedding) -> Chart:
-    names = data.evaluation.class_names
-    colours = ClassColours.of(data.classes)
-    is_own = np.isin(data.classes, colours.coloured)
-    groups = [(readable(names[c]), colours.colour(c), data.classes == c) for c in colours.coloured]
-    groups += [(colours.of_others, GREY, ~is_own)] if colours.others else []
     texts = np.array(_hover(data), dtype=object)
     shrink = 0.7 if len(data.nodes) > _MANY else 1
     kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
     traces: list[dict[str, Any]] = []
-    for name, colour, here in groups:
+    for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
         parts = data.part[here].tolist()
-        marks = {
-            "color": colour,
-            "symbol": [_SYMBOLS[part] for part in parts],
-            "size": [round(shrink * _SIZES[part], 1) for part in parts],
-            "opacity": 0.85,
-            "line": {"width": [0.7 if part == TEST else 0 for part in parts]},
-        }
+        name = readable(name)
         own = {"mode": "markers", "legendgroup": html_label(name), "name": html_label(name, 28)}
         # The legend would take the shape of the first node: it has its own trace.
-        traces.append(
-            own | {"type": "scatter", "x": [None], "y": [None], "marker": {"color": colour, "size": 9}}
-        )
-        traces.append(
-            own
-            | {
-                "type": kind,
-                "showlegend": False,
-                "x": rounded(data.points[here, 0], 3),
-                "y": rounded(data.points[here, 1], 3),
-                "text": texts[here].tolist(),
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": marks,
-            }
-        )
+        mark: dict[str, Any] = {"color": colour, "size": 9}
+        traces.append(own | {"type": "scatter", "x": [None], "y": [None], "marker": mark})
+        trace: dict[str, Any] = {
+            "type": kind,
+            "showlegend": False,
+            "x": rounded(data.points[here, 0], 3),
+            "y": rounded(data.points[here, 1], 3),
+            "text": texts[here].tolist(),
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {
+                "color": colour,
+                "symbol": [_SYMBOLS[part] for part in parts],
+                "size": [round(shrink * _SIZES[part], 1) for part in parts],
+                "opacity": 0.85,
+                "line": {"width": [0.7 if part == TEST else 0 for part in parts]},
+            },
+        }
+        traces.append(own | trace)
     hidden = {"visible": False, "fixedrange": False}
     layout = {
         "xaxis": hidden,
@@ -154,30 +132,22 @@ def _chart(data: Embedding) -> Chart:
         "hovermode": "closest",
         "dragmode": "zoom",
     }
-    of = data.evaluation.shown_runs
-    return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35, "of": of}
+    look = {"height": 560, "ratio": 1.35}
+    return {"data": traces, "layout": layout, **look, "of": data.evaluation.shown_runs}
 
 
 def _hover(data: Embedding) -> list[str]:
-    evaluation = data.evaluation
-    chances = evaluation.shown.calibrated(data.nodes)
+    evaluation, lines = data.evaluation, []
     names = [html_label(name) for name in evaluation.class_names]
-    return [
-        f"<b>{html_label(node)}</b><br>{f'known: {names[known]}<br>' if is_known else ''}"
-        f"answered: {names[predicted]} ({chance:.0f} %)<br>{PARTS[part]}"
-        for node, is_known, known, predicted, chance, part in zip(
-            evaluation.names(data.nodes),
-            data.is_known.tolist(),
-            data.classes.tolist(),
-            chances.argmax(axis=1).tolist(),
-            (100 * chances.max(axis=1)).tolist(),
-            data.part.tolist(),
-            strict=True,
-        )
-    ]
+    chances = evaluation.shown.calibrated(data.nodes)
+    for i, node in enumerate(evaluation.names(data.nodes)):
+        known = f"known: {names[data.classes[i]]}<br>" if data.is_known[i] else ""
+        answer = f"answered: {names[chances[i].argmax()]} ({100 * chances[i].max():.0f} %)"
+        lines.append(f"<b>{html_label(node)}</b><br>{known}{answer}<br>{PARTS[data.part[i]]}")
+    return lines
 
 
-PICTURE = Picture(
+EMBEDDING = Picture(
     "embedding",
     "The plane of all nodes",
     "Similar nodes are near each other: nearness counts, directions and distances do not. Small dots are "

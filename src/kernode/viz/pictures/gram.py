@@ -157,7 +157,7 @@ def _chart(data: Gram) -> Chart:
     return {"data": [trace], "layout": layout, **look, "of": data.of}
 
 
-PICTURE = Picture(
+GRAM = Picture(
     "gram",
     "Similarity in the order of classes",
     "Each pixel is the similarity K̄ of two nodes, in the order of their classes. Red blocks on the diagonal "

@@ -88,9 +88,7 @@ def spread(heights: np.ndarray, gap: float) -> np.ndarray:
 
 def mark_kept(axis: Axes, values: dict[str, Any]) -> None:
     """Draw a line at the kept epoch."""
-    kept = float(np.median(values["kept_epochs"]))
-    right = kept > len(values["mean"]) / 2
-    curves.mark_kept(axis, kept, right, f"kept epoch,\nmedian {kept:g}", 0.035, 7.5)
+    curves.mark_kept(axis, values, len(values["mean"]), "kept epoch,\nmedian {kept:g}", 0.035, 7.5)
 
 
 def _chart(data: dict[str, Any]) -> Chart:
@@ -103,7 +101,7 @@ def _chart(data: dict[str, Any]) -> Chart:
     return curves.curves_chart(about, "weight of each hop")
 
 
-PICTURE = Picture(
+HOP_WEIGHTS = Picture(
     "hop-weights",
     "Hop weights",
     "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1; with "

@@ -1,17 +1,260 @@
-"""The report as one HTML file: text, tables and plotly's own JavaScript, so that it needs no network."""
+"""The report as one HTML file: scores, tables, charts and plotly's own JavaScript, without a network."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from kernode.errors import MissingExtraError
+import numpy as np
+
+from kernode.descriptions import DESCRIPTIONS
+from kernode.errors import InputError, MissingExtraError
+from kernode.explain.explain import explain_node
+from kernode.explain.explanation import Part
 from kernode.progress import tell
 from kernode.storage import write_whole
+from kernode.tasks.classes.baselines import NAMES as BASELINES
+from kernode.tasks.classes.evaluation import percent
+from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
-from kernode.viz.report.contents import Contents
+from kernode.viz.canvas import readable, shortened
+from kernode.viz.evaluation import EvaluationData
+from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
+
+_LONGEST = 60  # characters of a name
+_LEAST = 0.005  # a smaller part would be shown as 0.00
+_UNSURE = 10  # nodes listed
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A model on a graph, for one page."""
+
+    evaluation: EvaluationData
+    notes: tuple[str, ...] = ()  # what was done to its tables
+
+    @cached_property
+    def charts(self) -> dict[str, Chart]:
+        """Pictures that apply, by name."""
+        return {name: one for name, one in self._tried.items() if not isinstance(one, str)}
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """Pictures that do not apply, and why."""
+        return {name: why for name, why in self._tried.items() if isinstance(why, str)}
+
+    @cached_property
+    def _tried(self) -> dict[str, Chart | str]:
+        found: dict[str, Chart | str] = {}
+        for done, one in enumerate(self.pictures):
+            tell("pictures", done, len(self.pictures))
+            try:
+                found[one.name] = one.chart(one.data(self.evaluation, **one.chart_settings))
+            except InputError as error:
+                found[one.name] = str(error)
+        return found
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """Every picture, in the order of the report."""
+        return [find_picture(name) for name in NAMES]
+
+    @cached_property
+    def figures(self) -> dict[str, Any] | None:
+        """Test scores and baselines; None if there are no test nodes."""
+        if self.evaluation.parts.test is None:
+            return None
+        shared = len(self.evaluation.test_nodes) == 1
+        together = round(self.evaluation.predictions.accuracy, 4) if shared else None
+        return self.evaluation.scores | {"ensemble_accuracy": together}
+
+    @cached_property
+    def unsure(self) -> dict[str, Any]:
+        """The least certain of the nodes that no run was trained on, or of all nodes if there are none."""
+        evaluation = self.evaluation
+        n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
+        unseen = np.flatnonzero(~evaluation.parts.is_training(n))
+        among = f"the {len(unseen):,} nodes that no run was trained on"
+        if not has_training or not len(unseen):
+            unseen = np.arange(n)
+            among = f"all {n:,} nodes" + (", training nodes among them" if has_training else "")
+        order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:_UNSURE]]
+        rows, why = [], None
+        for done, node in enumerate(order.tolist()):
+            tell("reasons", done, len(order))
+            parts: tuple[Part, ...] = ()
+            try:
+                parts = explain_node(evaluation.on, node, top=12).neighbours.parts
+            except InputError as error:
+                why = str(error)
+            rows.append(_unsure_node(evaluation, node, parts))
+        return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The model and its graph."""
+        graph, parts, model = self.evaluation.graph, self.evaluation.parts, self.evaluation.model
+        sizes = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
+        lines = dict(model.summary())
+        lines.pop("hop weights", None)
+        if graph.fingerprint == model.fingerprint:
+            lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
+        else:
+            lines["asked about"] = f"{graph.name}: {sizes}"
+        named = {"validate": parts.validation, "test": parts.test}
+        held = [f"{rows.shape[1]:,} {name}" for name, rows in named.items() if rows is not None and rows.size]
+        if held:
+            lines["held out"] = " and ".join(held) + (" in each run" if parts.own_splits else "")
+        described = DESCRIPTIONS.get(model.variant)
+        lines["method"] += f": {described}" if described else ""
+        return lines
+
+    @property
+    def headline(self) -> list[tuple[str, str, str]]:
+        """The scores at the top: name, value and remark."""
+        figures, r = self.figures, len(self.evaluation.model.seeds)
+        if figures is None:
+            return []
+        of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} runs" if r > 1 else "")
+        low, high = figures["interval_95"]
+        remark = f"{of}; 95 % interval {low:.1f} to {high:.1f}"
+        found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
+        if r > 1 and figures["ensemble_accuracy"] is not None:
+            together = f"{figures['ensemble_accuracy']:.2f} %"
+            found.append(("All runs together", together, "what predict answers"))
+        found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
+        calibration = self.calibration
+        remark = f"chance alone gives {calibration['by_chance']:.1f} %"
+        remark = f"{calibration['of']}; {remark}" if calibration["of"] else remark
+        return [*found, ("Calibration error", f"{calibration['error_mean']:.1f} %", remark)]
+
+    @property
+    def baselines(self) -> list[dict[str, Any]]:
+        """Accuracy of the model and of the baselines, for a table."""
+        figures = self.figures
+        if figures is None or not figures["baselines"]:
+            return []
+        rows = [{"name": f"this model ({self.evaluation.model.variant})", **_accuracy(figures)}]
+        for name, one in figures["baselines"].items():
+            difference = one["accuracy_mean"] - figures["accuracy_mean"]
+            rows.append({"name": BASELINES[name], **_accuracy(one), "difference": difference})
+        return rows
+
+    @property
+    def classes(self) -> list[dict[str, Any]]:
+        """Scores of every class and the class it is most often confused with, the largest first."""
+        if self.figures is None:
+            return []
+        rows, counts = self.figures["classes"], self.figures["confusion"]
+        names = [shortened(readable(str(one["class"])), _LONGEST) for one in rows]
+        found = []
+        for i, one in enumerate(rows):
+            others = [0 if j == i else count for j, count in enumerate(counts[i])]
+            mostly = names[max(range(len(others)), key=others.__getitem__)] if any(others) else "–"
+            found.append(one | {"class": names[i], "mostly": mostly})
+        return sorted(found, key=lambda one: -one["support"])
+
+    @property
+    def hops(self) -> str:
+        """Hop weights in words."""
+        return describe_hop_weights(self.evaluation.model)
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        """Calibration on test nodes: of the mean of all runs, as in the charts, or of each run.
+
+        ``of``: which runs, if there are several.
+        """
+        assert self.figures is not None
+        figures: dict[str, Any] = self.figures["calibration"]
+        r = len(self.evaluation.model.seeds)
+        of = f"{r} runs together" if figures["ensemble"] else f"mean of {r} runs"
+        return figures | (figures["ensemble"] or {}) | {"of": of if r > 1 else ""}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Every setting of the method and the training."""
+        model = self.evaluation.model
+        parts = {name: getattr(model.method, name, None) for name in ("map", "kernel", "loss")}
+        found = {name: repr(part) for name, part in parts.items() if part is not None}
+        found = found or {"method": repr(model.method)}
+        found |= {"training": repr(model.training), "precision": f"{model.precision} bits"}
+        return found | {"fingerprint of the graph": model.fingerprint}
+
+    @property
+    def input_notes(self) -> list[str]:
+        """What was done to rows and columns of the input, when training and now."""
+        model = self.evaluation.model
+        columns = [] if model.encoding is None else list(model.encoding.describe())
+        rows = [str(repair) for repair in model.repairs]
+        return list(dict.fromkeys([*rows, *columns, *self.notes]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scores as plain values."""
+        model, weights = self.evaluation.model, self.evaluation.model.hop_weights()
+        return {
+            "dataset": self.evaluation.graph.name,
+            "variant": model.variant,
+            "split": model.split,
+            "replicas": len(model.seeds),
+            "seed": model.seeds[0],
+            "facts": self.facts,
+            "test": self.figures,
+            "without_test": self.evaluation.parts.without_test or None,
+            "validation": model.validated(model.training.select_by) or None,
+            "select_by": model.training.select_by,
+            "hop_weights": None
+            if weights is None
+            else [None if w != w else round(w, 4) for w in weights.mean(axis=0).tolist()],
+            "hop_weights_in_words": self.hops or None,
+            **self.unsure,
+            "pictures": list(self.charts),
+            "left_out": self.left_out,
+            "settings": self.settings,
+            "versions": versions(),
+            "input": self.input_notes,
+        }
+
+
+def _accuracy(figures: dict[str, Any]) -> dict[str, Any]:
+    """Accuracy in words and as a share, of runs."""
+    return {"said": percent(figures, "accuracy", len(figures["runs"])), "share": figures["accuracy_mean"]}
+
+
+def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
+    """A node, its two most probable classes, and the largest parts of an exact sum."""
+    chances, names = evaluation.chances[node], evaluation.class_names
+    first, *others = np.argsort(-chances, kind="stable").tolist()
+    known = int(evaluation.known[node])
+    (own,) = evaluation.names(np.array([node]))
+    return {
+        "node": shortened(own, _LONGEST),
+        "answer": names[first],
+        "chance": round(100 * float(chances[first]), 2),
+        "next_answer": names[others[0]] if others else None,
+        "next_chance": round(100 * float(chances[others[0]]), 2) if others else None,
+        "known": names[known] if known >= 0 else None,
+        "speaks_for": [_words(part, own) for part in parts if part.value >= _LEAST][:3],
+        "speaks_against": [_words(part, own) for part in parts if part.value <= -_LEAST][:3],
+    }
+
+
+def _words(part: Part, own: str) -> str:
+    """The contribution of one node, with the features that contribute most of it."""
+    itself = str(part.name) == own
+    who = "its own features" if itself else shortened(str(part.name), _LONGEST)
+    about = []
+    if part.hops and not itself:
+        about.append(f"{part.hops} hop{'s' * (part.hops > 1)} away")
+    if part.known_class is not None and not itself:
+        about.append(shortened(str(part.known_class), _LONGEST))
+    words = [shortened(str(word.name), 30) for word in part.words if word.value * part.value > 0][:2]
+    about += [f"by {' and '.join(words)}"] if words else []
+    where = f" ({', '.join(about)})" if about else ""
+    return f"{who}{where} {part.value:+.2f}"
 
 
 def plotly_script() -> str:
@@ -42,19 +285,13 @@ def render(contents: Contents, title: str) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     return template.render(
         title=title,
         contents=contents,
-        charts=_as_script(contents.charts),
         style=(here / "style.css").read_text(encoding="utf-8"),
         program=(here / "charts.js").read_text(encoding="utf-8"),
         plotly=script,
         versions=versions(),
     )
-
-
-def _as_script(values: Any) -> str:
-    """JSON that may stand inside a script element, whatever text is in it."""
-    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,76 @@
+"""``kernode fit --dry-run``: whether a run fits and how long it takes, before it is started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.markup import escape
+
+from kernode.cli.console import print_json, progress, say
+from kernode.cli.options.graph import GraphOptions
+from kernode.cli.options.run import OutputOptions, RunOptions
+from kernode.cli.progress_bar import ProgressBar
+from kernode.compute.machine import readable
+from kernode.io.sizes import GraphSizes, look_up
+from kernode.models.halving import rungs
+from kernode.search.estimate import Estimate, estimate
+from kernode.tasks.classes.configure import candidates
+from kernode.tasks.classes.variants import WORDS
+from kernode.training.run import Run
+
+
+def dry_run(
+    graph: GraphOptions, variant: str, changes: dict[str, Any], run: RunOptions, output: OutputOptions
+) -> None:
+    """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
+    place = run.place()
+    with run.computing(), progress(graph.name, quiet=output.silent) as begin:
+        sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
+        one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
+        tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+        found = {name: estimate(sizes, *settings, one_run) for name, settings in tried.items()}
+    if output.json:
+        first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
+        print_json(first | ({"then": others} if others else {}))
+        return
+    for name, one in found.items():
+        _print(one, name)
+    if len(found) > 1:
+        after = ", ".join(f"{left} after {epoch}" for epoch, left in rungs(len(found)))
+        say(f"{variant} trains these side by side and keeps the best by validation: {after} epochs.")
+    if sizes.graph is None:
+        say("Time: not predicted of a graph that is still to be made or fetched.")
+
+
+def _print(estimated: Estimate, variant: str) -> None:
+    sizes, measured, replicas = estimated.sizes, estimated.measured, estimated.run.replicas
+    runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
+    say(
+        f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
+        f"{sizes.features:,} features · {runs} · {estimated.run.place.device.type}"
+    )
+    say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
+    say(f"  {'memory, at least':<18} {readable(estimated.least)}")
+    if measured is not None:
+        if measured.peak is not None:
+            say(f"  {'memory, measured':<18} {readable(measured.peak)} for all that the program holds")
+        epochs = estimated.training.epochs
+        most = "at most " * (estimated.training.patience is not None)
+        say(
+            f"  {'time':<18} [bold]{most}{_time(measured.total(epochs))}[/], {epochs:,} epochs of "
+            f"{_time(measured.epoch)}: predicted from {measured.epochs} measured epochs"
+        )
+    verdict = escape(estimated.verdict())
+    say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)
+
+
+def _time(seconds: float) -> str:
+    """A duration for a person.
+
+    >>> _time(0.0123), _time(4.56), _time(400), _time(10_000)
+    ('12 ms', '4.6 s', '6.7 min', '2.8 h')
+    """
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        if seconds >= (2 * length if length > 1 else 1):
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{1000 * seconds:.0f} ms"
