@@ -13,7 +13,7 @@ from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io import load_graph
 from kernode.io.registry import DataSet, find, identify, is_registered
-from kernode.io.store import Store, is_store
+from kernode.io.shards import Store, is_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 
 _WORDS = 30  # that an abstract has on average, at least: Citeseer's have 32, Pubmed's 50
@@ -84,16 +84,15 @@ class GraphSizes:
     def of_store(cls, store: Store) -> GraphSizes:
         """Take what a store says about itself."""
         entry = identify(store)
-        filled = sum(part.feature_entries or 0 for part in store.parts)
         return cls(
             name=store.name,
             known_as=entry.name if entry else "",
             nodes=store.nodes,
             entries=store.entries,
             features=store.features,
-            filled=filled if store.sparse_features else None,
+            filled=store.feature_entries,
             feature_bytes=np.dtype(store.dtype).itemsize,
-            classes=store.classes,
+            classes=len(store.class_names),
         )
 
     def share(self, processes: int) -> GraphSizes:
