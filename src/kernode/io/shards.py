@@ -42,15 +42,14 @@ _BLOCK = 2**24  # bytes under one SHA-256
 _BATCH = 2**24  # entries of the adjacency that are sorted at a time
 _HEADER = 128  # bytes that numpy writes before the content of an array of one or two axes
 _DTYPES = ("float16", "float32", "float64")  # of features
+_INTEGERS = {"labels": "i8", "indptr": "i8", "indices": "i4", "names": "u1", "names.offsets": "i8"}
+_INTEGERS |= {f"features.{name}": _INTEGERS[name] for name in ("indptr", "indices")}
 _verified: set[tuple[str, int, str, int]] = set()  # blocks that this process compared
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder with a finished store in it."""
-    try:
-        return Path(path, FILE).is_file()
-    except OSError:  # no name of a file, or a folder that this user may not look into
-        return False
+    return os.path.isfile(os.path.join(path, FILE))  # noqa: PTH113, PTH118 (False for any text, where pathlib raises)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,20 +114,18 @@ class Store:
     @property
     def arrays(self) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
         """Type and shape of every array, by its name."""
-        n, x, index = self.nodes, np.dtype(self.dtype).newbyteorder("<"), np.dtype("<i4")
-        found: dict[str, tuple[np.dtype, tuple[int, ...]]] = {"labels": (np.dtype("<i8"), (n,))}
-        found |= {"indptr": (np.dtype("<i8"), (n + 1,)), "indices": (index, (self.entries,))}
+        n, filled = self.nodes, self.feature_entries
+        shapes: dict[str, tuple[int, ...]] = {"labels": (n,), "indptr": (n + 1,), "indices": (self.entries,)}
         if self.weighted:
-            found["weights"] = np.dtype("<f4"), (self.entries,)
-        if self.feature_entries is None:
-            found["features"] = x, (n, self.features)
+            shapes["weights"] = (self.entries,)
+        if filled is None:
+            shapes["features"] = (n, self.features)
         else:
-            filled = (self.feature_entries,)
-            found |= {"features.indices": (index, filled), "features.data": (x, filled)}
-            found["features.indptr"] = found["indptr"]
+            shapes |= {"features.indptr": (n + 1,), "features.indices": (filled,), "features.data": (filled,)}
         if self.name_bytes is not None:
-            found |= {"names": (np.dtype("u1"), (self.name_bytes,)), "names.offsets": found["indptr"]}
-        return found
+            shapes |= {"names": (self.name_bytes,), "names.offsets": (n + 1,)}
+        types = {"weights": "f4", "features": self.dtype, "features.data": self.dtype, **_INTEGERS}
+        return {name: (np.dtype(types[name]).newbyteorder("<"), shape) for name, shape in shapes.items()}
 
     def borders(self, count: int) -> np.ndarray:
         """Where ``count`` shares begin and end, balanced by entries + 16 · nodes: ``count + 1`` numbers."""
@@ -183,16 +180,18 @@ class Store:
         """The whole graph; dense features stay mapped."""
         adjacency, features = self.rows(0, self.nodes)
         labels, names, origin = self.labels(), self.names(), None
-        with complete(self.folder / FILE):
-            if self.encoding is not None:
-                repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
-                origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
         try:
-            graph = Graph(adjacency, features, labels, self.class_names, names, self.name, self.notes, origin)
+            with complete(self.folder / FILE):
+                if self.encoding is not None:
+                    repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
+                    origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
+                graph = Graph(
+                    adjacency, features, labels, self.class_names, names, self.name, self.notes, origin
+                )
+                if graph.fingerprint != self.fingerprint:
+                    raise InputError("its arrays are not those of one graph.")
         except InputError as error:
             raise damaged(self.folder, f"does not hold a graph: {str(error).rstrip('.')}") from error
-        if graph.fingerprint != self.fingerprint:
-            raise damaged(self.folder, "holds arrays that are not those of one graph")
         return graph
 
     def _damaged(self, name: str, what: str) -> FileError:
@@ -233,10 +232,9 @@ class Store:
         """Rows of a matrix, with columns that ascend and finite values: ones without ``data``."""
         pointers = self._pointers(indptr, indices, start, stop)
         begin, end = int(pointers[0]), int(pointers[-1])
-        values = np.ones(end - begin, np.float32) if data is None else self._mapped(data, begin, end)
-        columns, shape = self._mapped(indices, begin, end), (stop - start, width)
-        path = self.folder / f"{indices}.npy"
-        matrix = checked_csr(path, indices, values, columns, _small(pointers - begin), shape)
+        values = None if data is None else self._mapped(data, begin, end)
+        path, columns = self.folder / f"{indices}.npy", self._mapped(indices, begin, end)
+        matrix = _matrix(path, pointers - begin, columns, values, width)
         if not np.isfinite(matrix.data).all() or not matrix.has_canonical_format:
             raise self._damaged(indices, "holds columns out of order, or of values that are not finite")
         return matrix
@@ -254,13 +252,22 @@ def runs(costs: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate([[0], np.minimum(cuts, len(costs) - count + first), [len(costs)]])
 
 
+def _matrix(
+    path: Path, pointers: np.ndarray, columns: np.ndarray, values: np.ndarray | None, width: int
+) -> sparse.csr_array:
+    """A matrix of mapped arrays, without a copy of them; ones without values."""
+    if len(columns) < 2**31:  # scipy has one type for both, and would copy the columns
+        pointers = pointers.astype(np.int32)
+    values = np.ones(len(columns), np.float32) if values is None else values
+    return checked_csr(path, path.stem, values, columns, pointers, (len(pointers) - 1, width))
+
+
 def write_store(graph: Graph, folder: str | os.PathLike[str]) -> Store:
     """Write a graph to a new or empty folder."""
+    matrix = graph.adjacency
     with _new_folder(Path(folder)) as target:
-        _append(target, "indptr", graph.adjacency.indptr, "<i8")
-        _append(target, "indices", graph.adjacency.indices, "<i4")
-        if (graph.adjacency.data != 1).any():
-            _append(target, "weights", graph.adjacency.data, "<f4")
+        _append(target, {"indptr": matrix.indptr, "indices": matrix.indices})
+        _append(target, {"weights": matrix.data} if (matrix.data != 1).any() else {})
         _finish(target, graph, graph.features, graph.node_names, graph.notes, graph.fingerprint)
     return Store.open(folder)
 
@@ -277,13 +284,12 @@ def write_store_of_tables(tables: Any, folder: str | os.PathLike[str]) -> Store:
                 f"{folder}: the edges cannot be sorted ({first_line(error)}). Free memory or disk space."
             )
             raise FileError(sentence, path=str(folder)) from error
-        _append(target, "indptr", indptr, "<i8")
         entries = (int(indptr[-1]),)
         indices = np.memmap(target / "indices.npy", "<i4", "r", _HEADER, entries)
-        weights: np.ndarray = np.ones(entries, np.float32)
+        weights = None
         if tables.weighted:
             weights = np.memmap(target / "weights.npy", "<f4", "r", _HEADER, entries)
-        adjacency = sparse.csr_array((weights, indices, _small(indptr)), shape=(tables.n, tables.n))
+        adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
         features = tables.features(adjacency)
         fingerprint = fingerprint_of(adjacency, features)
         _finish(target, tables, features, tables.names, (*notes, *tables.notes), fingerprint)
@@ -291,44 +297,38 @@ def write_store_of_tables(tables: Any, folder: str | os.PathLike[str]) -> Store:
 
 
 def _append_pairs(folder: Path, tables: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Write the columns and weights of a symmetric adjacency; returns its row pointers and notes.
+    """Write a symmetric adjacency; returns its row pointers and notes.
 
     A range of rows is fetched at a time, in both directions, and sorted by numpy: that takes a tenth of the
     time of DuckDB's GROUP BY and ORDER BY, and nothing is spilled to disk.
     """
     con, n, weight = tables.con, tables.n, ", w" * tables.weighted
     both = (
-        f"(SELECT s, t, false AS back{weight} FROM pair WHERE s <> t UNION ALL "
-        f"SELECT t, s, true{weight} FROM pair WHERE s <> t)"
+        f"(SELECT s, (s::BIGINT * {n} + t) * 2 AS key{weight} FROM pair WHERE s <> t UNION ALL "
+        f"SELECT t, (t::BIGINT * {n} + s) * 2 + 1{weight} FROM pair WHERE s <> t)"
     )
-    query = "SELECT count(*) FILTER (s <> t), count(*) FILTER (s = t) FROM pair"
-    listed, loops = con.execute(query).fetchone()
     width = -(-n // 2**16)  # of buckets of nodes, between which ranges are cut
-    query = f"SELECT s // {width} AS bucket, count(*) AS entries FROM {both} GROUP BY bucket"
-    found, buckets = con.execute(query).fetchnumpy(), np.zeros(-(-n // width), np.int64)
-    buckets[found["bucket"]] = found["entries"]
-    ranges = width * runs(buckets, min(len(buckets), 1 + 2 * listed // _BATCH))
-    degrees, directed, distinct = np.zeros(n + 1, np.int64), 0, 0
+    found = con.execute(
+        f"SELECT s // {width} AS bucket, count(*) AS count FROM {both} GROUP BY bucket"
+    ).fetchnumpy()
+    buckets = np.zeros(-(-n // width), np.int64)
+    buckets[found["bucket"]] = found["count"]
+    ranges = width * runs(buckets, min(len(buckets), 1 + int(buckets.sum()) // _BATCH))
+    degrees, directed = np.zeros(n + 1, np.int64), 0
     for start, stop in pairwise(ranges.clip(max=n).tolist()):
         tell("edges", start, n)
-        query = f"SELECT s, t, back{weight} FROM {both} WHERE s >= {start} AND s < {stop}"
+        query = f"SELECT key{weight} FROM {both} WHERE s >= {start} AND s < {stop}"
         found = con.execute(query).fetchnumpy()
-        keys = (found["s"].astype(np.int64) * n + found["t"]) * 2 + found["back"]
-        pairs, weights, count = merged(keys, found.get("w"))
-        directed, distinct = directed + count, distinct + len(pairs)
+        pairs, weights, count = merged(found["key"], found.get("w"))
         source, target = np.divmod(pairs, n)
         degrees[start + 1 : stop + 1] = np.bincount(source - start, minlength=stop - start)
-        _append(folder, "indices", target, "<i4")
-        if weights is not None:
-            _append(folder, "weights", weights, "<f4")
-    return np.cumsum(degrees), notes_on_edges(
-        listed, directed // 2, distinct // 2, loops
-    )  # each was met from both ends
-
-
-def _small(pointers: np.ndarray) -> np.ndarray:
-    """Pointers in the type of the columns where that is wide enough: scipy would copy the columns."""
-    return pointers.astype(np.int32) if pointers[-1] < 2**31 else pointers
+        directed += count
+        _append(folder, {"indices": target} | ({} if weights is None else {"weights": weights}))
+    indptr = np.cumsum(degrees)
+    _append(folder, {"indptr": indptr})
+    (listed,) = con.execute("SELECT count(*) FROM pair").fetchone()
+    proper = int(buckets.sum()) // 2  # here, as in the other two, an edge was met from both ends
+    return indptr, notes_on_edges(proper, directed // 2, int(indptr[-1]) // 2, listed - proper)
 
 
 def require_free(folder: Path) -> None:
@@ -356,12 +356,14 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         raise FileError(sentence, path=str(folder)) from error
 
 
-def _append(folder: Path, name: str, array: np.ndarray, dtype: str) -> None:
-    """Write rows to the end of an array's file, which begins with room for its header."""
-    with (folder / f"{name}.npy").open("ab") as file:
-        file.write(bytes(0 if file.tell() else _HEADER))
-        for rows in row_chunks(array):
-            file.write(array[rows].astype(dtype, copy=False).tobytes())
+def _append(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write rows to the ends of the arrays' files, which begin with room for a header."""
+    for name, array in arrays.items():
+        kind = np.dtype(_INTEGERS.get(name, array.dtype)).newbyteorder("<")
+        with (folder / f"{name}.npy").open("ab") as file:
+            file.write(bytes(0 if file.tell() else _HEADER))
+            for rows in row_chunks(array):
+                file.write(array[rows].astype(kind, copy=False).tobytes())
 
 
 def _finish(
@@ -372,40 +374,36 @@ def _finish(
         sentence = f"the features of a store must be {', '.join(_DTYPES)}. Got {features.dtype}."
         raise InputError(sentence, "unsupported", dtype=features.dtype.name)
     filled = sparse.issparse(features)
-    if filled:
-        _append(folder, "features.indptr", features.indptr, "<i8")
-        _append(folder, "features.indices", features.indices, "<i4")
-    numbers, kind = features.data if filled else features, features.dtype.newbyteorder("<").str
-    _append(folder, "features.data" if filled else "features", numbers, kind)
-    _append(folder, "labels", graph.labels, "<i8")
+    parts = {f"features.{name}": getattr(features, name) for name in ("indptr", "indices", "data") if filled}
+    _append(folder, {"labels": graph.labels, **(parts or {"features": features})})
     if names is not None:
-        offsets = np.zeros(len(names) + 1, np.int64)
+        lengths = np.zeros(len(names) + 1, np.int64)
         for some in chunks(len(names), 2**18):
             encoded = [name.encode("utf-8", "surrogatepass") for name in names[some].tolist()]
-            offsets[some.start + 1 : some.stop + 1] = [len(name) for name in encoded]
-            _append(folder, "names", np.frombuffer(b"".join(encoded), np.uint8), "u1")
-        _append(folder, "names.offsets", np.cumsum(offsets), "<i8")
+            lengths[some.start + 1 : some.stop + 1] = [len(name) for name in encoded]
+            _append(folder, {"names": np.frombuffer(b"".join(encoded), np.uint8)})
+        _append(folder, {"names.offsets": np.cumsum(lengths)})
     sizes = {path.stem: path.stat().st_size - _HEADER for path in folder.glob("*.npy")}
     encoding, repairs = (getattr(graph.origin, name, None) for name in ("encoding", "repairs"))
     store = Store(
         folder=folder, name=graph.name, nodes=len(graph.labels), entries=sizes["indices"] // 4,
         weighted="weights" in sizes, name_bytes=sizes.get("names"), class_names=graph.class_names,
-        features=features.shape[1], feature_entries=len(numbers) if filled else None,
+        features=features.shape[1], feature_entries=int(features.nnz) if filled else None,
         dtype=features.dtype.name, fingerprint=fingerprint, notes=notes,
         encoding=encoding and encoding.to_json(),
         repairs=tuple(repair.short().to_json() for repair in repairs or ()), digests={},
     )  # fmt: skip
     for name, (dtype, shape) in store.arrays.items():
-        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
         with (folder / f"{name}.npy").open("r+b") as file:
+            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             file.seek(0)
             blocks = (file.read(_BLOCK) for _ in range(0, _HEADER + sizes[name], _BLOCK))
             store.digests[name] = [hashlib.sha256(block).hexdigest() for block in blocks]
             os.fsync(file.fileno())
     values = {name: value for name, value in asdict(store).items() if name != "folder"}
-    values = json.loads(json.dumps({"format": FORMAT, **values, "checksum": _checksum(values)}))
-    write_whole(folder / FILE, json.dumps(values, indent=1).encode() + b"\n")
+    content = {"format": FORMAT, **values, "checksum": _checksum(values)}
+    write_whole(folder / FILE, json.dumps(content, indent=1).encode() + b"\n")
 
 
 def _checksum(values: Mapping[str, Any]) -> str:
