@@ -42,8 +42,7 @@ _BLOCK = 2**24  # bytes under one SHA-256
 _BATCH = 2**24  # entries of the adjacency that are sorted at a time
 _HEADER = 128  # bytes that numpy writes before the content of an array of one or two axes
 _DTYPES = ("float16", "float32", "float64")  # of features
-_INTEGERS = {"labels": "i8", "indptr": "i8", "indices": "i4", "names": "u1", "names.offsets": "i8"}
-_INTEGERS |= {f"features.{name}": _INTEGERS[name] for name in ("indptr", "indices")}
+_TYPES = {"labels": "i8", "indptr": "i8", "indices": "i4", "weights": "f4", "names": "u1", "offsets": "i8"}
 _verified: set[tuple[str, int, str, int]] = set()  # blocks that this process compared
 
 
@@ -124,8 +123,7 @@ class Store:
             shapes |= {"features.indptr": (n + 1,), "features.indices": (filled,), "features.data": (filled,)}
         if self.name_bytes is not None:
             shapes |= {"names": (self.name_bytes,), "names.offsets": (n + 1,)}
-        types = {"weights": "f4", "features": self.dtype, "features.data": self.dtype, **_INTEGERS}
-        return {name: (np.dtype(types[name]).newbyteorder("<"), shape) for name, shape in shapes.items()}
+        return {name: (_type(name, self.dtype), shape) for name, shape in shapes.items()}
 
     def borders(self, count: int) -> np.ndarray:
         """Where ``count`` shares begin and end, balanced by entries + 16 · nodes: ``count + 1`` numbers."""
@@ -135,13 +133,13 @@ class Store:
 
     def rows(self, start: int, stop: int) -> tuple[sparse.csr_array, np.ndarray | sparse.csr_array]:
         """Adjacency (rows × n) and features (rows × f) of nodes ``start … stop − 1``, mapped."""
-        weights = "weights" if self.weighted else None
-        adjacency = self._csr("indptr", "indices", weights, start, stop, self.nodes)
+        adjacency = self._csr("", "weights" if self.weighted else None, start, stop, self.nodes)
         if (adjacency.data <= 0).any():
             raise self._damaged("weights", "holds a weight that is not above 0")
         if self.feature_entries is not None:
-            names = "features.indptr", "features.indices", "features.data"
-            return adjacency, FEATURES.add(self._csr(*names, start, stop, self.features))
+            return adjacency, FEATURES.add(
+                self._csr("features.", "features.data", start, stop, self.features)
+            )
         features = self._mapped("features", start, stop)
         if not all(np.isfinite(features[some]).all() for some in row_chunks(features)):
             raise self._damaged("features", "holds a feature that is not a finite number")
@@ -161,33 +159,29 @@ class Store:
         offsets = self._pointers("names.offsets", "names", 0, self.nodes).tolist()
         content = self._mapped("names", 0, self.name_bytes).tobytes()
         try:
-            return np.array(
-                [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)], str
-            )
+            texts = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
         except UnicodeDecodeError as error:
             raise self._damaged("names", "holds names that are not UTF-8") from error
+        return np.array(texts, str)
 
     def share(self, ranks: Ranks) -> GraphShare:
         """A rank's rows, with the labels and names of all nodes."""
         bounds = self.borders(ranks.size)
-        adjacency, features = self.rows(int(bounds[ranks.rank]), int(bounds[ranks.rank + 1]))
+        start, stop = bounds[ranks.rank : ranks.rank + 2].tolist()
         return GraphShare(
-            adjacency, features, self.labels(), self.class_names, self.names(), self.name, self.notes,
+            *self.rows(start, stop), self.labels(), self.class_names, self.names(), self.name, self.notes,
             ranks=ranks, bounds=bounds, of_whole=self.fingerprint, entries=self.entries,
         )  # fmt: skip
 
     def whole(self) -> Graph:
         """The whole graph; dense features stay mapped."""
-        adjacency, features = self.rows(0, self.nodes)
-        labels, names, origin = self.labels(), self.names(), None
+        matrices, labels, names, origin = self.rows(0, self.nodes), self.labels(), self.names(), None
         try:
             with complete(self.folder / FILE):
                 if self.encoding is not None:
                     repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
                     origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
-                graph = Graph(
-                    adjacency, features, labels, self.class_names, names, self.name, self.notes, origin
-                )
+                graph = Graph(*matrices, labels, self.class_names, names, self.name, self.notes, origin)
                 if graph.fingerprint != self.fingerprint:
                     raise InputError("its arrays are not those of one graph.")
         except InputError as error:
@@ -226,11 +220,9 @@ class Store:
             raise self._damaged(name, f"does not rise from 0 to the length of {into}")
         return found
 
-    def _csr(
-        self, indptr: str, indices: str, data: str | None, start: int, stop: int, width: int
-    ) -> sparse.csr_array:
+    def _csr(self, of: str, data: str | None, start: int, stop: int, width: int) -> sparse.csr_array:
         """Rows of a matrix, with columns that ascend and finite values: ones without ``data``."""
-        pointers = self._pointers(indptr, indices, start, stop)
+        indices, pointers = f"{of}indices", self._pointers(f"{of}indptr", f"{of}indices", start, stop)
         begin, end = int(pointers[0]), int(pointers[-1])
         values = None if data is None else self._mapped(data, begin, end)
         path, columns = self.folder / f"{indices}.npy", self._mapped(indices, begin, end)
@@ -238,6 +230,11 @@ class Store:
         if not np.isfinite(matrix.data).all() or not matrix.has_canonical_format:
             raise self._damaged(indices, "holds columns out of order, or of values that are not finite")
         return matrix
+
+
+def _type(name: str, other: Any) -> np.dtype:
+    """The type of an array in its file: that of its last name, or another."""
+    return np.dtype(_TYPES.get(name.rpartition(".")[2], other)).newbyteorder("<")
 
 
 def runs(costs: np.ndarray, count: int) -> np.ndarray:
@@ -252,9 +249,7 @@ def runs(costs: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate([[0], np.minimum(cuts, len(costs) - count + first), [len(costs)]])
 
 
-def _matrix(
-    path: Path, pointers: np.ndarray, columns: np.ndarray, values: np.ndarray | None, width: int
-) -> sparse.csr_array:
+def _matrix(path: Path, pointers: np.ndarray, columns: Any, values: Any, width: int) -> sparse.csr_array:
     """A matrix of mapped arrays, without a copy of them; ones without values."""
     if len(columns) < 2**31:  # scipy has one type for both, and would copy the columns
         pointers = pointers.astype(np.int32)
@@ -280,15 +275,12 @@ def write_store_of_tables(tables: Any, folder: str | os.PathLike[str]) -> Store:
         try:
             indptr, notes = _append_pairs(target, tables)
         except duckdb.Error as error:
-            sentence = (
-                f"{folder}: the edges cannot be sorted ({first_line(error)}). Free memory or disk space."
-            )
+            sentence = f"{folder}: edges cannot be sorted ({first_line(error)}). Free memory or disk space."
             raise FileError(sentence, path=str(folder)) from error
-        entries = (int(indptr[-1]),)
-        indices = np.memmap(target / "indices.npy", "<i4", "r", _HEADER, entries)
-        weights = None
-        if tables.weighted:
-            weights = np.memmap(target / "weights.npy", "<f4", "r", _HEADER, entries)
+        indices, weights = (
+            np.memmap(path, _type(path.stem, None), "r", _HEADER) if path.exists() else None
+            for path in (target / "indices.npy", target / "weights.npy")
+        )
         adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
         features = tables.features(adjacency)
         fingerprint = fingerprint_of(adjacency, features)
@@ -308,10 +300,8 @@ def _append_pairs(folder: Path, tables: Any) -> tuple[np.ndarray, tuple[str, ...
         f"SELECT t, (t::BIGINT * {n} + s) * 2 + 1{weight} FROM pair WHERE s <> t)"
     )
     width = -(-n // 2**16)  # of buckets of nodes, between which ranges are cut
-    found = con.execute(
-        f"SELECT s // {width} AS bucket, count(*) AS count FROM {both} GROUP BY bucket"
-    ).fetchnumpy()
-    buckets = np.zeros(-(-n // width), np.int64)
+    query = f"SELECT s // {width} AS bucket, count(*) AS count FROM {both} GROUP BY bucket"
+    found, buckets = con.execute(query).fetchnumpy(), np.zeros(-(-n // width), np.int64)
     buckets[found["bucket"]] = found["count"]
     ranges = width * runs(buckets, min(len(buckets), 1 + int(buckets.sum()) // _BATCH))
     degrees, directed = np.zeros(n + 1, np.int64), 0
@@ -359,11 +349,10 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 def _append(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write rows to the ends of the arrays' files, which begin with room for a header."""
     for name, array in arrays.items():
-        kind = np.dtype(_INTEGERS.get(name, array.dtype)).newbyteorder("<")
         with (folder / f"{name}.npy").open("ab") as file:
             file.write(bytes(0 if file.tell() else _HEADER))
             for rows in row_chunks(array):
-                file.write(array[rows].astype(kind, copy=False).tobytes())
+                file.write(array[rows].astype(_type(name, array.dtype), copy=False).tobytes())
 
 
 def _finish(
