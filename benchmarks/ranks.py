@@ -1,6 +1,6 @@
 """One graph on several processes: memory, bytes between them, time and accuracy, beside one process.
 
-    kernode data shard synthetic:nodes=1000000,degree=20 --parts 4 -o store
+    kernode data shard synthetic:nodes=1000000,degree=20 -o store
     python benchmarks/ranks.py store [--processes 1 2 4] [--variant k3] [--epochs 20] [--results results]
 
 Every process counts what it receives from others, by what it is for, and the bytes that the network interface
@@ -34,14 +34,13 @@ def worker(given: argparse.Namespace) -> None:
     from kernode.compute.machine import peak_at
     from kernode.compute.place import Place
     from kernode.compute.ranks import join
-    from kernode.io.store import Store
-    from kernode.io.store.store import read_share
+    from kernode.io import Store
     from kernode.training.run import Run
 
     torch.set_num_threads(1)
     place, ranks = Place.of(given.precision, "cpu"), join()
     before = peak_at(place) or 0
-    share = read_share(Store.open(given.store), ranks)
+    share = Store.open(given.store).share(ranks)
     x: Any = share.features
     arrays = [share.adjacency.data, share.adjacency.indices, share.adjacency.indptr]
     arrays += [x.data, x.indices, x.indptr] if sparse.issparse(x) else [x]

@@ -60,7 +60,7 @@ LONG = {
     "compare, jobs": ("compare cora --results r --jobs 2", {"after": 3.0}, "0 of 7 comparisons are stored"),
     "tune": ("tune cora --study s.db", {"at": EPOCH}, "What is done is in s.db"),
     "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
-    "shard": (f"data shard {MORE} --parts 8 -o parts", {"after": 0.3}, NOTHING),
+    "shard": (f"data shard {MORE} -o parts", {"after": 0.3}, NOTHING),
     "dry run": ("fit cora --replicas 200 --dry-run", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
     "gram": ("embed cora.safetensors --gram -o gram.npz", {"after": 0.1}, NOTHING),

@@ -17,7 +17,7 @@ COMMANDS = {
     "dry run": ("fit", "--dry-run", "--device", "cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
-    "data shard": ("data", "shard", "--parts", "3", "-o", "store"),
+    "data shard": ("data", "shard", "-o", "store"),
 }
 
 

@@ -100,7 +100,7 @@ def write_others(folder):
     # At the fourth of six epochs, and not at the end: there is something left to do.
     fit_from(kn.Checkpoint(folder / "checkpoint", every=4, seconds=1e-9))
     kn.load_model(folder / "diffusion.safetensors").save_index(folder / "diffusion.index")
-    write_store(graph, folder / "store", 2)
+    write_store(graph, folder / "store")
     write_npz(graph, folder / "graph.npz")
     write_settings(folder / "settings.toml", "fit", "k3", {"margin": 0.2, "hidden": [8]}, ["Of a search."])
     Results(folder / "results").save(_Cell(), {"accuracy": [80.5, 81.25]})

@@ -26,9 +26,9 @@ KILLS = int(os.environ.get("KERNODE_KILLS", 0))  # each takes half a minute: KER
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Cora in four parts."""
+    """Cora."""
     folder = tmp_path_factory.mktemp("stores") / "cora"
-    write_store(load_graph("cora"), folder, parts=4)
+    write_store(load_graph("cora"), folder)
     return folder
 
 
@@ -56,7 +56,7 @@ def require_same(one, other, atol=1e-8):
 
 @pytest.mark.parametrize("name", ["cora", "pubmed"])
 def test_one_two_and_four_processes_give_the_same_probabilities(name, tmp_path):
-    write_store(load_graph(name), tmp_path / name, parts=4)
+    write_store(load_graph(name), tmp_path / name)
     found = []
     for size in (1, 2, 4):
         files = ("-o", f"{size}.safetensors", "--predictions", f"{size}.csv")
@@ -96,23 +96,23 @@ def test_alike_nodes_are_those_that_one_process_finds(store, tmp_path):
         assert [pair["node"] for pair in one["similar"]] == [pair["node"] for pair in other["similar"]]
 
 
-def test_a_damaged_part_is_named(store, tmp_path):
+def test_a_damaged_array_is_named(store, tmp_path):
     broken = tmp_path / "broken"
-    write_store(load_graph("cora"), broken, parts=2)
-    part = broken / "part-00001.safetensors"
-    content = bytearray(part.read_bytes())
+    write_store(load_graph("cora"), broken)
+    path = broken / "features.data.npy"
+    content = bytearray(path.read_bytes())
     content[-5] ^= 1
-    part.write_bytes(content)
+    path.write_bytes(content)
     done = torchrun(2, "fit", broken, *QUICK, cwd=tmp_path)
     assert done.returncode
     assert not done.stdout
-    assert "part-00001.safetensors" in done.stderr
+    assert "features.data.npy is damaged" in done.stderr
 
 
 def test_what_is_no_store_is_refused_once(tmp_path):
     done = torchrun(2, "fit", "cora", cwd=tmp_path)
     assert done.stderr.count("kernode: cora is not a store, which several processes can share.") == 1
-    assert "kernode data shard cora --parts 2" in done.stderr
+    assert "kernode data shard cora -o FOLDER" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -199,7 +199,7 @@ def test_what_one_process_must_refuse_two_can_train(tmp_path):
     """Features and edges of 1.15 GB, and processes that may hold 1.05 GB each, Python and torch included."""
     graph = load_graph("synthetic:nodes=12000,degree=10,features=24000")
     limit, size = 1_050_000_000, graph.features.nbytes + 12 * graph.adjacency.nnz
-    write_store(graph, tmp_path / "store", parts=2)
+    write_store(graph, tmp_path / "store")
     del graph
     assert size > 1.05 * limit
     words = ["--variant", "diffusion-wide", "--hidden", "16", "--replicas", "1", "--epochs", "2", "--json"]

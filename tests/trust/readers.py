@@ -23,8 +23,8 @@ from kernode.cli.settings_file import read_settings
 from kernode.io import npz, read_npz, read_table, write_npz
 from kernode.io.archive import write_archive
 from kernode.io.planetoid import unpickle
+from kernode.io.shards import Store, write_store
 from kernode.io.split_file import read_split
-from kernode.io.store import Store, write_store
 from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
@@ -168,18 +168,19 @@ def sealed_graph(folder):
 
 def sealed_store(folder):
     """The same of a store's header."""
-    write_store(GRAPH, folder / "store", parts=3)
+    write_store(GRAPH, folder / "store")
     whole = json.loads((folder / "store" / "store.json").read_bytes())
     whole.pop("checksum")
 
     def change(content):
         values = edited(whole, Choices(content))
         if isinstance(values, dict):
-            plain = json.dumps(values, sort_keys=True).encode()
+            plain = {name: value for name, value in values.items() if name != "format"}
+            plain = json.dumps(plain, sort_keys=True).encode()
             values = values | {"checksum": hashlib.sha256(plain).hexdigest()}
         (folder / "store" / "store.json").write_text(json.dumps(values))
         store = Store.open(folder / "store")
-        return [store.part(number) for number in range(len(store.parts))]
+        return [store.rows(0, 12), store.rows(12, 24), store.names(), store.whole()]
 
     return change
 

@@ -78,11 +78,11 @@ def test_a_file_of_another_format_says_which_and_what_to_do(name, tmp_path, monk
 
 def test_a_store_and_a_graph_of_another_format_say_which(tmp_path, monkeypatch):
     graph, _ = cases.graph_and_split()
-    write_store(graph, tmp_path / "store", 2)
+    write_store(graph, tmp_path / "store")
     header = tmp_path / "store" / "store.json"
-    header.write_text(json.dumps(json.loads(header.read_text()) | {"format": 2}))
+    header.write_text(json.dumps(json.loads(header.read_text()) | {"format": 3}))
     with pytest.raises(
-        kn.InputError, match=r"has format 2; this kernode reads format 1\. Update kernode, or "
+        kn.InputError, match=r"has format 3; this kernode reads format 2\. Update kernode, or "
     ):
         Store.open(tmp_path / "store")
     with monkeypatch.context() as patch:

@@ -135,8 +135,8 @@ def test_a_run_that_cannot_keep_its_checkpoint_keeps_the_last_one(small_disk):
 
 def test_a_store_that_had_no_room_is_finished_when_there_is(small_disk):
     with full(small_disk.folder):
-        small_disk.fails("data shard ../clusters.npz --parts 2 -o store")
-    assert small_disk.run("data shard ../clusters.npz --parts 2 -o store")[0] == 0
+        small_disk.fails("data shard ../clusters.npz -o store")
+    assert small_disk.run("data shard ../clusters.npz -o store")[0] == 0
     assert not [path for path in (small_disk.folder / "store").iterdir() if path.name.startswith(".")]
 
 
@@ -194,7 +194,7 @@ READ_ONLY = {  # where nothing can be written, and how it is called
     f"plot {MODEL} losses -o ro": "ro is not writable",
     f"plot {MODEL} losses -o ro/new": "{ro} is not writable",
     f"{FIT} --tensorboard ro/board": "{ro} is not writable",
-    "data shard ../clusters.npz --parts 2 -o ro/parts": "{ro} is not writable",
+    "data shard ../clusters.npz -o ro/parts": "{ro} is not writable",
     "compare ../clusters.npz --variants k3,n1 --results ro": "ro is not writable",
     f"predict {MODEL} -o ro/p.csv": "ro is not writable",
     f"predict {MODEL} --log-file ro/log": "ro/log cannot be written (Permission denied)",

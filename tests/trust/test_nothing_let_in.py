@@ -23,9 +23,8 @@ from kernode.io.archive import open_archive
 from kernode.io.edge_split import split_edges
 from kernode.io.fetch import read_members
 from kernode.io.planetoid import file_names, read_folder
+from kernode.io.shards import Store, _checksum
 from kernode.io.split_file import read_split
-from kernode.io.store import Store
-from kernode.io.store.header import _checksum
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
@@ -180,20 +179,18 @@ def test_an_archive_writes_nothing_wherever_its_members_want_to_go(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_stores_parts_are_files_of_its_folder(tmp_path):
+def test_a_stores_arrays_are_files_of_its_folder(tmp_path):
     sealed_store(tmp_path)
     header = tmp_path / "store" / "store.json"
     values = json.loads(header.read_bytes())
-    values.pop("checksum")
-    (tmp_path / "store" / "part-00000.safetensors").rename(tmp_path / "part-00000.safetensors")
-    for name in (
-        "../part-00000.safetensors",
-        str(tmp_path / "part-00000.safetensors"),
-        "part-00000.safetensors\n",
-    ):
-        values["parts"][0]["file"] = name
-        header.write_text(json.dumps({**values, "checksum": _checksum(values)}))
-        assert "describes a part that cannot be right" in refused(Store.open, tmp_path / "store")
+    for name in ("format", "checksum"):
+        values.pop(name)
+    (tmp_path / "store" / "labels.npy").rename(tmp_path / "labels.npy")
+    digests = values["digests"].pop("labels")
+    for name in ("../labels", str(tmp_path / "labels"), "labels\n", "labels"):
+        changed = {**values, "digests": {**values["digests"], name: digests}}
+        header.write_text(json.dumps({"format": 2, **changed, "checksum": _checksum(changed)}))
+        assert "labels.npy" in refused(Store.open, tmp_path / "store") or name != "labels"
 
 
 @contextmanager

@@ -142,31 +142,25 @@ def convert(
 def shard(
     *,
     graph: GraphOptions,
-    parts: Annotated[
-        int, typer.Option(help="How many: at least as many as processes will read it.", show_default=False)
-    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
     output: OutputOptions,
 ) -> None:
-    """Write a graph as a folder of parts, of which each process reads its own. Each part has a checksum.
+    """Write a graph as a folder of arrays with checksums, of which any number of processes read their rows.
 
-    Example: [bold]kernode data shard cora --parts 4 -o cora-parts[/]
+    Example: [bold]kernode data shard cora -o cora-store[/]
 
-    Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic --parts 16 -o graph[/]
+    Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic -o graph[/]
     """
-    from kernode.io.store import require_free, write_store
+    from kernode.io.shards import require_free, write_store
 
     check_folder(out)
     require_free(out)
     with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
         read = graph.graph()
-        store = write_store(read, out, parts)
+        store = write_store(read, out)
     report = _sizes_of(read) | {
         "classes": list(read.class_names),
-        "parts": [
-            {"file": part.file, "nodes": part.stop - part.start, "entries": part.entries, "bytes": part.bytes}
-            for part in store.parts
-        ],
+        "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
         "fingerprint": store.fingerprint,
         "out": str(out),
         "notes": list(read.notes),
@@ -176,11 +170,9 @@ def shard(
         print_json(report)
     elif not output.quiet:
         print_notes(read.notes)
-        count, size = len(store.parts), sum(part.bytes for part in store.parts) / 1e6
-        say(
-            f"{escape(read.name)}: {read.n_nodes:,} nodes and {read.n_edges:,} edges in {count:,} "
-            f"part{'s' * (count > 1)} ({size:,.1f} MB) in {escape(str(out))}"
-        )
+        counted = f"{read.n_nodes:,} nodes and {read.n_edges:,} edges"
+        size = sum(report["files"].values()) / 1e6
+        say(f"{escape(read.name)}: {counted} ({size:,.1f} MB) in {escape(str(out))}")
 
 
 @app.command(cls=Command)

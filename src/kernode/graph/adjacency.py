@@ -62,21 +62,29 @@ def undirected(
     """
     keys = _directed_keys(edges, n)
     listed = len(keys)
+    if weights is not None and listed < len(edges):
+        weights = weights[edges[:, 0] != edges[:, 1]]
+    keys, weights, directed = merged(keys, weights)
+    notes = notes_on_edges(listed, directed, len(keys), loops=len(edges) - listed)
+    upper = _upper(keys, weights, n)
+    del keys
+    return ADJACENCIES.add(mirrored(upper)), notes
+
+
+def merged(keys: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Sort numbers pair · 2 + direction, in place, and merge each pair with its largest weight.
+
+    Returns the pairs, their weights, and how many pairs there were with both directions counted apart.
+    """
     if weights is not None:
-        if listed < len(edges):
-            weights = weights[edges[:, 0] != edges[:, 1]]
         weights = weights[np.argsort(keys)]
     keys.sort()
     directed = int(np.count_nonzero(_is_first(keys)))
     keys >>= 1  # the direction has been counted, and now does not matter
     first = _is_first(keys)
-    if weights is not None:
-        weights = np.maximum.reduceat(weights, np.flatnonzero(first)) if listed else weights
-    keys = keys[first]
-    notes = notes_on_edges(listed, directed, len(keys), loops=len(edges) - listed)
-    upper = _upper(keys, weights, n)
-    del keys, first
-    return ADJACENCIES.add(mirrored(upper)), notes
+    if weights is not None and len(keys):
+        weights = np.maximum.reduceat(weights, np.flatnonzero(first))
+    return keys[first], weights, directed
 
 
 def from_keys(keys: np.ndarray, n: int) -> sparse.csr_array:

@@ -148,14 +148,7 @@ class Graph:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over edges, weights and features, but not labels: identifies the graph of a model."""
-        digest = hashlib.sha256()
-        for matrix in (self.adjacency, self.features):
-            digest.update(repr(matrix.shape).encode())
-            for array in buffers(matrix):
-                canonical = np.int64 if array.dtype.kind in "iu" else np.float64
-                for rows in row_chunks(array):
-                    digest.update(array[rows].astype(canonical).tobytes())
-        return digest.hexdigest()
+        return fingerprint_of(self.adjacency, self.features)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sum over the shares of a graph; the values themselves for a whole graph."""
@@ -210,6 +203,18 @@ class Graph:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         return self
+
+
+def fingerprint_of(adjacency: Any, features: Any) -> str:
+    """Return the fingerprint of a graph of these matrices."""
+    digest = hashlib.sha256()
+    for matrix in (adjacency, features):
+        digest.update(repr(matrix.shape).encode())
+        for array in buffers(matrix):
+            canonical = np.int64 if array.dtype.kind in "iu" else np.float64
+            for rows in row_chunks(array):
+                digest.update(array[rows].astype(canonical).tobytes())
+    return digest.hexdigest()
 
 
 def typed_names(names: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from kernode.io.fetch import read_fetched
 from kernode.io.node_split import Split, check_split, random_split, split_nodes
 from kernode.io.npz import read_npz, write_npz
 from kernode.io.registry import DataSet, data_set, datasets, find, is_registered, made
+from kernode.io.shards import Store, is_store, write_store
 from kernode.io.split_file import read_split
-from kernode.io.store import Store, is_store, write_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 from kernode.io.tables import extend, is_table, read_table
 from kernode.io.tables.source import SUFFIXES
@@ -59,7 +59,7 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
     """Load a graph by its name (fetched on first use, or made), from a file, or take it as it is.
 
     Files are .npz graphs, or tables of edges as :func:`read_table` reads them. The folder of a store
-    (:class:`kernode.io.store.Store`) is read whole.
+    (:class:`kernode.io.Store`) is read whole.
 
     >>> load_graph("cora").class_names[3]
     'Neural_Networks'

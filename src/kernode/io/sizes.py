@@ -12,7 +12,7 @@ from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io import load_graph
 from kernode.io.registry import DataSet, datasets, identify, is_registered
-from kernode.io.store import Store, is_store
+from kernode.io.shards import Store, is_store
 from kernode.io.synthetic import Synthetic, is_synthetic
 
 _WORDS = 30  # that an abstract has on average, at least: Citeseer's have 32, Pubmed's 50
@@ -106,10 +106,9 @@ def look_up(data: str) -> GraphSizes:
     if is_store(data) and not is_registered(data):
         store = Store.open(data)
         known = identify(store)
-        filled = sum(part.feature_entries or 0 for part in store.parts) if store.sparse_features else None
         size = np.dtype(store.dtype).itemsize
         name = known.name if known else ""
-        return GraphSizes.stated(store, store.entries, known_as=name, filled=filled, feature_bytes=size)
+        return GraphSizes.stated(store, store.entries, known_as=name, filled=store.feature_entries, feature_bytes=size)
     for entry in datasets():
         if entry.name == data.lower() and not entry.available:
             filled = _WORDS * entry.nodes

@@ -109,8 +109,8 @@ class GraphOptions(TableOptions):
 
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
+        from kernode.io.shards import is_store
         from kernode.io.sizes import look_up
-        from kernode.io.store import is_store
         from kernode.io.synthetic import is_synthetic
         from kernode.training.memory import refused
 
@@ -188,16 +188,15 @@ def load_data(data: str) -> Graph:
     if processes() == 1:
         return load_graph(data)
     from kernode.compute.ranks import join
-    from kernode.io.store import Store, is_store
-    from kernode.io.store.store import read_share
+    from kernode.io.shards import Store, is_store
 
     if not is_store(data):
         raise InputError(
             f"{data} is not a store, which several processes can share. Make one: kernode data shard {data} "
-            f"--parts {processes()} -o FOLDER, and give the folder.",
+            "-o FOLDER, and give the folder.",
             "unsupported",
         )
-    return read_share(Store.open(data), join())
+    return Store.open(data).share(join())
 
 
 def require_labels(graph: Graph, label: str | None) -> None:

@@ -1,0 +1,354 @@
+"""A graph as a store is the graph: whole, by rows, of tables; what is not as it was written is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from kernode.compute.chunks import is_mapped
+from kernode.errors import FileError, InputError
+from kernode.graph import Graph
+from kernode.io import Store, load_graph, shards, write_store
+from kernode.io.registry import identify
+from kernode.io.shards import write_store_of_tables
+from kernode.io.sizes import GraphSizes, look_up
+from refusals import refused
+
+SMALL = Graph.from_edges([(0, 1), (1, 2)], np.eye(3), node_names=["a", "b", "c"])
+
+
+def assert_same(one: Graph, other: Graph) -> None:
+    assert one.fingerprint == other.fingerprint
+    assert (one.adjacency != other.adjacency).nnz == 0
+    assert sparse.issparse(one.features) == sparse.issparse(other.features)
+    assert one.features.dtype == other.features.dtype
+    np.testing.assert_array_equal(one.labels, other.labels)
+    assert (one.class_names, one.name, one.notes) == (other.class_names, other.name, other.notes)
+    assert (one.node_names is None) == (other.node_names is None)
+    if one.node_names is not None:
+        np.testing.assert_array_equal(one.node_names, other.node_names)
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> dict[str, Any]:
+    """Arguments of ``Graph.from_edges``."""
+    n = draw(st.integers(1, 12))
+    pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))
+    if draw(st.booleans()):
+        pairs += [(target, source) for source, target in pairs]
+    values = st.lists(st.sampled_from([0.25, 1.0, 1.5]), min_size=len(pairs), max_size=len(pairs))
+    seed = np.random.default_rng(draw(st.integers(0, 99)))
+    x = seed.normal(size=(n, draw(st.integers(1, 4)))).astype(draw(st.sampled_from([np.float32, np.float64])))
+    names = draw(st.none() | st.lists(st.text(max_size=5), min_size=n, max_size=n, unique=True))
+    if names is not None and len({name.rstrip("\0") for name in names}) < n:
+        names = None  # numpy ends a text at its last character that is none of these
+    return {
+        "edges": pairs,
+        "features": sparse.csr_array(np.where(x > 0, x, 0)) if draw(st.booleans()) else x,
+        "labels": draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n)),
+        "weights": draw(st.none() | values),
+        "node_names": names,
+        "name": "drawn",
+    }
+
+
+@settings(max_examples=30, deadline=None)
+@given(inputs())
+def test_a_store_read_whole_equals_the_graph(tmp_path_factory, drawn) -> None:
+    graph, folder = Graph.from_edges(**drawn), tmp_path_factory.mktemp("store")
+    store = write_store(graph, folder)
+    assert_same(Store.open(folder).whole(), graph)
+    assert store.fingerprint == graph.fingerprint
+    np.testing.assert_array_equal(store.labels(), graph.labels)
+
+
+def tables_of(graph: Graph, edges: Any, weights: Any) -> SimpleNamespace:
+    """What ``kernode.io.tables.read.Tables`` offers: the edges as a table ``pair`` in DuckDB."""
+    con, rows = duckdb.connect(), np.asarray(edges, np.int32).reshape(-1, 2)
+    columns = {"s": rows[:, 0].copy(), "t": rows[:, 1].copy()}
+    if weights is not None:
+        columns["w"] = np.asarray(weights, np.float32)
+    con.execute(f"CREATE TABLE pair (s INTEGER, t INTEGER{', w FLOAT' if weights is not None else ''})")
+    if len(rows):
+        con.register("given", columns)
+        con.execute("INSERT INTO pair SELECT * FROM given")
+
+    def features(adjacency: sparse.csr_array) -> Any:
+        assert (adjacency != graph.adjacency).nnz == 0
+        assert is_mapped(adjacency.indices)
+        return graph.features
+
+    return SimpleNamespace(
+        con=con, n=graph.n_nodes, weighted=weights is not None, names=graph.node_names, labels=graph.labels,
+        class_names=graph.class_names, name=graph.name, notes=("of columns",), origin=graph.origin,
+        features=features,
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(inputs(), st.sampled_from([1, 3, 2**24]))
+def test_a_store_of_tables_equals_the_graph_of_their_edges(tmp_path_factory, drawn, batch) -> None:
+    graph, folder = Graph.from_edges(**drawn), tmp_path_factory.mktemp("store")
+    tables = tables_of(graph, drawn["edges"], drawn["weights"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "_BATCH", batch)
+        found = write_store_of_tables(tables, folder).whole()
+    assert found.notes == (*graph.notes, "of columns")
+    object.__setattr__(found, "notes", graph.notes)
+    assert_same(found, graph)
+
+
+def test_edges_that_duckdb_cannot_hold_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    tables = tables_of(SMALL, [(0, 1), (1, 2)], None)
+    tables.con.execute("DROP TABLE pair")
+    with refused("file", path=str(tmp_path / "store")):
+        write_store_of_tables(tables, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_cora_as_a_store_is_cora(tmp_path: Path) -> None:
+    cora = load_graph("cora")
+    store = write_store(cora, tmp_path / "cora")
+    assert identify(store) is identify(cora) is not None
+    assert_same(load_graph(tmp_path / "cora"), cora)
+    for name, array in {"indptr": cora.adjacency.indptr, "labels": cora.labels}.items():
+        np.testing.assert_array_equal(np.load(tmp_path / "cora" / f"{name}.npy"), array)
+
+
+def test_rows_are_those_of_the_graph_for_any_number_of_shares(tmp_path: Path) -> None:
+    cora = load_graph("cora")
+    store = write_store(cora, tmp_path)
+    for count in (1, 2, 3, 7, 2708):
+        bounds = store.borders(count)
+        assert (bounds[0], bounds[-1], len(bounds)) == (0, 2708, count + 1)
+        assert (np.diff(bounds) > 0).all()
+        rows = slice(*bounds[-2:].tolist())
+        adjacency, features = store.rows(rows.start, rows.stop)
+        assert (adjacency != cora.adjacency[rows]).nnz == 0
+        assert (features != cora.features[rows]).nnz == 0
+        assert is_mapped(adjacency.indices)
+    for count in (0, 2709):
+        with refused("setting", setting="processes"):
+            store.borders(count)
+
+
+def test_shares_are_alike_by_entries_and_nodes(tmp_path: Path) -> None:
+    star = Graph.from_edges([(0, other) for other in range(1, 1000)], np.ones((1000, 1)))
+    bounds = write_store(star, tmp_path).borders(4)
+    costs = np.add.reduceat(np.diff(star.adjacency.indptr) + 16, bounds[:-1])
+    assert costs.max() < 1.1 * costs.min()
+
+
+def test_a_store_tells_its_sizes_without_being_read(tmp_path: Path) -> None:
+    store = write_store(load_graph("cora"), tmp_path / "cora.store")
+    for path in store.folder.glob("*.npy"):
+        path.write_bytes(b"x" * path.stat().st_size)
+    known, counted = look_up(str(store.folder)), GraphSizes.of(load_graph("cora"))
+    assert (known.entries, known.filled, known.known_as) == (counted.entries, counted.filled, "cora")
+
+
+def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:
+    with refused("wrong-file"):
+        load_graph(tmp_path)
+    with refused("no-file"):
+        Store.open(tmp_path / "nowhere")
+
+
+def test_what_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(shards, "write_whole", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_store(SMALL, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+    assert write_store(SMALL, tmp_path / "store").whole().fingerprint == SMALL.fingerprint
+
+
+def test_a_finished_store_and_a_folder_with_other_files_are_left_alone(tmp_path: Path) -> None:
+    store = write_store(SMALL, tmp_path / "store")
+    (tmp_path / "mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for folder in (store.folder, tmp_path, tmp_path / "mine.txt"):
+        with refused("conflict", path=str(folder)):
+            write_store(SMALL, folder)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+# Damage
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 3)).astype(np.float32)
+    graph = Graph.from_edges(
+        random.integers(0, 60, (200, 2)),
+        sparse.csr_array(np.where(x > 0, x, 0)) if request.param == "sparse" else x,
+        random.integers(0, 3, 60),
+        weights=random.random(200) + 0.5,
+        node_names=[f"node {at}" for at in range(60)],
+    )
+    write_store(graph, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change ``store.json`` with a checksum that fits."""
+    path = folder / shards.FILE
+    values = json.loads(path.read_text())
+    known = {name: values.pop(name) for name in ("format", "checksum")}
+    change(values)
+    known["checksum"] = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(known | values))
+
+
+def rewrite(folder: Path, name: str, at: Any, value: Any) -> None:
+    """Change an array with a checksum that fits."""
+    path = folder / f"{name}.npy"
+    array = np.load(path)
+    array[at] = value
+    np.save(path, array)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    edit(folder, lambda values: values["digests"].update({name: [digest]}))
+
+
+def arrays(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.npy"))
+
+
+def test_a_flipped_byte_is_refused_by_the_name_of_its_file(folder: Path) -> None:
+    for path in arrays(folder):
+        content = path.read_bytes()
+        for at in (0, 130, len(content) // 2, len(content) - 1):
+            flipped = bytearray(content)
+            flipped[at] ^= 1
+            path.write_bytes(flipped)
+            with refused("damaged-file", path=str(path)):
+                Store.open(folder).whole()
+        path.write_bytes(content)
+    assert Store.open(folder).whole().n_nodes == 60
+
+
+def test_only_blocks_that_are_touched_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "_BLOCK", 256)
+    graph = Graph.from_edges([(i, i + 1) for i in range(999)], np.eye(1000, 4))
+    store = write_store(graph, tmp_path / "store")
+    path = tmp_path / "store" / "features.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert (store.rows(0, 900)[1] == graph.features[:900]).all()
+    with refused("damaged-file", path=str(path)):
+        store.rows(900, 1000)
+
+
+def test_a_file_that_changes_after_it_was_read_is_refused(folder: Path) -> None:
+    store, path = Store.open(folder), folder / "labels.npy"
+    store.labels()
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with refused("damaged-file", path=str(path)):
+        store.labels()
+    path.write_bytes(content[:-8])
+    with refused("damaged-file", path=str(path)):
+        store.labels()
+
+
+def test_a_file_that_is_cut_short_or_missing_is_refused_before_anything_is_read(folder: Path) -> None:
+    for path in arrays(folder):
+        content = path.read_bytes()
+        path.write_bytes(content[:-8])
+        with refused("damaged-file", path=str(path)):
+            Store.open(folder)
+        path.unlink()
+        with refused("damaged-file", path=str(path)):
+            Store.open(folder)
+        path.mkdir()
+        with refused("damaged-file", path=str(path)):
+            Store.open(folder)
+        path.rmdir()
+        path.write_bytes(content)
+
+
+def test_a_flipped_bit_anywhere_in_the_header_is_refused(folder: Path) -> None:
+    path = folder / shards.FILE
+    content = path.read_bytes()
+    for at in range(0, len(content), 37):
+        flipped = bytearray(content)
+        flipped[at] ^= 2
+        path.write_bytes(flipped)
+        if flipped.split() == content.split():
+            continue  # blanks between values
+        with pytest.raises((FileError, InputError), match=re.escape(str(path))):
+            Store.open(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: value} for name in ("nodes", "entries") for value in (0, 1, 61, -60, 10**30, "60", None)),
+        *({"features": value} for value in (0, -1, 2**60, 1.5, None)),
+        *({"feature_entries": value} for value in (7, -1, [])),
+        *({"name_bytes": value} for value in (7, -1, None)),
+        *({"dtype": value} for value in ("object", "float64", "S99999999", None)),
+        *({"weighted": value} for value in (False, None)),
+        *({"class_names": value} for value in (None, 3, [None])),
+        *({"digests": value} for value in (None, {}, {"../labels": []}, [])),
+        *({"notes": [3]}, {"name": None}, {"extra": 1}),
+    ],
+    ids=str,
+)
+def test_a_header_that_cannot_be_right_is_refused(folder: Path, change: dict[str, Any]) -> None:
+    edit(folder, lambda values: values.update(change))
+    with pytest.raises((FileError, InputError)):
+        Store.open(folder).rows(0, 60)
+
+
+@pytest.mark.parametrize("value", [None, [], [3], [None], ["0" * 64], {}, "0"])
+def test_digests_of_another_kind_are_refused(folder: Path, value: Any) -> None:
+    edit(folder, lambda values: values["digests"].update(labels=value))
+    with refused("damaged-file", path=str(folder / "labels.npy")):
+        Store.open(folder).labels()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"[1]", b"null", b"3", b"\xff\xfe", b"[" * 100_000])
+def test_a_header_that_is_not_an_object_is_refused(folder: Path, content: bytes) -> None:
+    (folder / shards.FILE).write_bytes(content)
+    with pytest.raises((FileError, InputError), match=r"store\.json"):
+        Store.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        *(("indptr", 1, 10**9), ("indptr", 0, 1), ("indptr", -1, 3), ("indptr", 5, -(2**63))),
+        *(("indices", 0, 60), ("indices", 0, -1), ("indices", slice(None), 1)),
+        *(("weights", 0, 0), ("weights", 0, np.nan), ("weights", 0, 77.0)),
+        *(("labels", 0, 3), ("labels", 0, -2)),
+        *(("names", 0, 255), ("names.offsets", 1, 10**9), ("names.offsets", 3, 0), ("names.offsets", -1, 1)),
+    ],
+)
+def test_values_that_no_graph_has_are_refused(folder: Path, name: str, at: Any, value: Any) -> None:
+    rewrite(folder, name, at, value)
+    with pytest.raises(FileError, match=str(folder)):
+        Store.open(folder).whole()
+
+
+@pytest.mark.parametrize("value", [np.inf, 77.0])
+def test_features_that_are_not_those_of_the_graph_are_refused(folder: Path, value: float) -> None:
+    dense = (folder / "features.npy").exists()
+    rewrite(folder, "features" if dense else "features.data", 0, value)
+    with refused("damaged-file"):
+        Store.open(folder).whole()
