@@ -108,7 +108,9 @@ def look_up(data: str) -> GraphSizes:
         known = identify(store)
         size = np.dtype(store.dtype).itemsize
         name = known.name if known else ""
-        return GraphSizes.stated(store, store.entries, known_as=name, filled=store.feature_entries, feature_bytes=size)
+        return GraphSizes.stated(
+            store, store.entries, known_as=name, filled=store.feature_entries, feature_bytes=size
+        )
     for entry in datasets():
         if entry.name == data.lower() and not entry.available:
             filled = _WORDS * entry.nodes

@@ -15,7 +15,7 @@ from kernode.graph import Graph, positions
 from kernode.io.archive import open_archive
 from kernode.io.node_split import PARTS, Split
 from kernode.io.tables import is_table
-from kernode.io.tables.read import id_sql
+from kernode.io.tables.edges import id_sql
 from kernode.io.tables.source import IDS, Reading, choose, database, open_table
 from kernode.storage import complete, damaged, missing
 

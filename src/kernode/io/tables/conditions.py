@@ -146,8 +146,10 @@ def _read(column: Column, value: Any) -> np.ndarray:
             found = read_values(table, column, None)
         except (InputError, OverflowError):
             raise wrong from None
-    if isinstance(value, tuple) or value != value or (
-        value is not None and found.dtype.kind == "f" and np.isnan(found[0]) and not str(value).strip()
+    if (
+        isinstance(value, tuple)
+        or value != value
+        or (value is not None and found.dtype.kind == "f" and np.isnan(found[0]) and not str(value).strip())
     ):  # NaN
         raise wrong
     return found

@@ -232,13 +232,14 @@ def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
 
 
 def learn_columns(
-    table: Table, features: Features, clues: Clues, looks: Mapping[str, Look]
+    table: Table, features: Features, clues: Clues
 ) -> tuple[list[Column], list[str], list[Notation]]:
     """Columns of a table as features, those that say nothing with the reason, and how they are written.
 
     ``features`` names the columns, or maps each to a kind (None: as it looks).
     """
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+    looks = clues.looks
     columns: list[Column] = []
     left_out: list[str] = []
     notations: list[Notation] = []
@@ -258,7 +259,12 @@ def learn_columns(
         values = table.values(_sql(table, wanted, name, notation))
         if kind is None and wanted is Number and is_skewed(values):
             wanted = LogNumber
-        if kind and values.dtype.kind == "f" and np.isnan(values).all() and table.one(f"count({table.sql(name)})")[0]:
+        if (
+            kind
+            and values.dtype.kind == "f"
+            and np.isnan(values).all()
+            and table.one(f"count({table.sql(name)})")[0]
+        ):
             sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
             raise InputError(sentence, "setting", setting="features", column=name)
         column = wanted.learn(name, values)

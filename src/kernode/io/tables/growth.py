@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,21 +14,18 @@ from scipy import sparse
 from kernode.errors import InputError
 from kernode.graph import Graph, Lookup
 from kernode.graph.edits import extended, with_edges
+from kernode.io.tables.edges import ends_like
 from kernode.io.tables.encoding import Encoding, UnknownLabels
 from kernode.io.tables.labels import read_labels
 from kernode.io.tables.read import (
+    Nodes,
     TableOrigin,
     added_note,
     aligned,
     column_tables,
-    edges_like,
-    first_rows,
-    id_sql,
     number_ids,
-    places,
+    open_nodes,
     read_like,
-    with_ids,
-    without_repeats,
 )
 from kernode.io.tables.source import Reading, database, first, open_table, require_encoding
 
@@ -69,118 +67,91 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
 
 def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any, codec: str | None) -> Graph:
     n = graph.n_nodes
-    with _joined(graph.node_names, nodes, edges, encoding, codec) as (con, listed, ids, ends):
-        names = np.array([row[0] for row in con.execute("SELECT id FROM ids ORDER BY pos").fetchall()], str)
-        placed = [places(con, table, id) for table, id in zip(listed, ids, strict=True)]
-        for table, place in zip(listed, placed, strict=True):
-            known = np.flatnonzero((place >= 0) & (place < n))
+    with _joined(graph.node_names, nodes, edges, encoding, codec) as (con, tables, ends):
+        names = np.asarray(con.execute("SELECT id FROM ids ORDER BY pos").fetchnumpy()["id"]).astype(str)
+        tables = [one.placed() for one in tables]
+        for one in tables:
+            known = np.flatnonzero((one.place >= 0) & (one.place < n))
             if len(known):
-                name = str(names[place[known[0]]])
+                name = str(names[one.place[known[0]]])
                 raise InputError(
-                    f"{table.name}, row {table.numbers(known[:1])[0]}: {name!r} is in the graph already. Leave it "
-                    "out: nodes that are there keep their features.",
-                    "duplicate",
-                    name=name,
-                )
-        listed = [without_repeats(table, place) for table, place in zip(listed, placed, strict=True)]
-        of = column_tables(listed, ids)
-        values, notes, repairs, labels = {}, [], [], None
-        if listed:
-            _, values, repairs, notes = read_like(listed, of, encoding)
-        arrived = len(names) - n
-        rows = [first_rows(place, len(names))[n:] for place in placed]
+                    f"{one.table.name}, row {one.table.numbers(known[:1])[0]}: {name!r} is in the graph already. "
+                    "Leave it out: nodes that are there keep their features.", "duplicate", name=name,
+                )  # fmt: skip
+        of, arrived = column_tables(tables), len(names) - n
+        _, values, repairs, notes = read_like(tables, of, encoding) if tables else (None, {}, [], [])
+        rows = [one.rows(len(names))[n:] for one in tables]
+        columns = [one.name for one in encoding.columns]
         values = {
-            one.name: aligned(values.get(one.name), rows[of[one.name]] if rows else None, arrived)
-            for one in encoding.columns
+            one: aligned(values.get(one), rows[of[one]] if tables else None, arrived) for one in columns
         }
+        labels = None
         if encoding.label in of:
-            at = of[encoding.label]
-            labels, said = _labels(graph, encoding, listed[at], placed[at], names)
-            notes = [*notes, *said]
+            labels, said = _labels(graph, encoding, tables[of[encoding.label]], names)
+            notes += said
         pairs = con.execute("SELECT * FROM pair").fetchnumpy()
-        tables = [*listed, *([] if ends is None else [ends.table])]
-        repairs = (*(one for table in tables for one in table.repairs), *repairs)
-        count_listed = (
-            len({*np.concatenate([place[place >= 0] for place in placed]).tolist()}) if placed else 0
-        )
-        notes = (
-            *(note for table in tables for note in table.notes),
-            *added_note(names[n + count_listed :].tolist()),
-            *notes,
-        )
+    listed = np.max([row >= 0 for row in rows], axis=0) if rows else np.zeros(arrived, bool)
+    sources = [*(one.table for one in tables), *([] if ends is None else [ends.table])]
+    repairs = [*(one for table in sources for one in table.repairs), *repairs]
+    notes = [
+        *(note for table in sources for note in table.notes),
+        *added_note(names[n:][~listed].tolist()),
+        *notes,
+    ]
     features = None
     if arrived:
         own = encoding.of_columns(values, arrived)
         later = sparse.csr_array((arrived, graph.n_features - own.shape[1]), dtype=np.float32)
         features = sparse.hstack([own, later], format="csr")
-    ends_of = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64)
-    larger = extended(
-        graph,
-        features,
-        ends_of,
-        weights=pairs.get("w"),
-        labels=labels,
-        node_names=names[n:] if arrived else None,
-    )
-    origin = TableOrigin(encoding, (*graph.repairs, *repairs), *_grown(graph, values, arrived, count_listed))
+    both = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64)
+    names = names[n:] if arrived else None
+    larger = extended(graph, features, both, weights=pairs.get("w"), labels=labels, node_names=names)
+    origin = TableOrigin(encoding, (*graph.repairs, *repairs), *_grown(graph, values, listed))
     larger = replace(larger, origin=origin, notes=(*larger.notes, *notes, *map(str, repairs)))
     return with_edges(larger, larger.adjacency)
 
 
-def _grown(graph: Graph, values: Mapping[str, np.ndarray], arrived: int, listed: int) -> tuple[Any, Any]:
+def _grown(graph: Graph, values: Mapping[str, np.ndarray], listed: np.ndarray) -> tuple[Any, Any]:
     """Values of the columns and the mask of listed nodes, of the larger graph."""
-    before: TableOrigin = graph.origin  # type: ignore[assignment]
-    kept = None
-    if before.values is not None:
-        kept = {name: np.concatenate([column, values[name]]) for name, column in before.values.items()}
-    mask = before.listed
-    if mask is not None or listed < arrived:
-        mask = np.concatenate(
-            [np.ones(graph.n_nodes, bool) if mask is None else mask, np.arange(arrived) < listed]
-        )
-    return kept, mask
+    kept = graph.columns
+    if kept is not None:
+        kept = {
+            name: np.concatenate([column, values[name].astype(column.dtype)]) for name, column in kept.items()
+        }
+    if graph.listed is None and listed.all():
+        return kept, None
+    before = np.ones(graph.n_nodes, bool) if graph.listed is None else graph.listed
+    return kept, np.concatenate([before, listed])
 
 
-def _joined(names: Any, nodes: Any, edges: Any, encoding: Encoding, codec: str | None) -> Any:
-    """Tables that are read as an encoding says, numbered after the known names."""
-    from contextlib import contextmanager
-
-    @contextmanager
-    def opened() -> Any:
-        if codec is not None:
-            require_encoding(codec)
-        several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
-        columns = frozenset(
-            filter(None, (encoding.id, encoding.label, *(one.name for one in encoding.columns)))
-        )
-        with database() as con:
-            known = open_table(con, {"id": np.asarray(names, object)}, "known", Reading())
-            listed = [
-                open_table(con, one, "nodes", Reading(codec, None, columns, encoding.id)) for one in several
-            ]
-            listed, ids = with_ids(listed, encoding.id)
-            ends = None if edges is None else edges_like(con, edges, encoding, codec)
-            number_ids(con, [known, *listed], ["id", *ids], ends)
-            yield con, listed, ids, ends
-
-    return opened()
+@contextmanager
+def _joined(names: Any, nodes: Any, edges: Any, encoding: Encoding, codec: str | None) -> Iterator[Any]:
+    """Open tables that are read as an encoding says, ids numbered after the known names."""
+    if codec is not None:
+        require_encoding(codec)
+    several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
+    with database() as con:
+        known = Nodes.of(open_table(con, {"id": np.asarray(names, object)}, "known", Reading()), "id")
+        columns = (encoding.label, *(one.name for one in encoding.columns))
+        tables = open_nodes(con, several, encoding.id, columns, codec, None)
+        ends = None if edges is None else ends_like(con, edges, encoding, codec)
+        number_ids(con, [known, *tables], ends)
+        yield con, tables, ends
 
 
 def _labels(
-    graph: Graph, encoding: Encoding, table: Any, place: np.ndarray, names: np.ndarray
-) -> tuple[Any, tuple[str, ...]]:
-    """Classes of new nodes; a class that the graph does not have is unknown."""
-    unknown = encoding.unknown or UnknownLabels.usual()
-    labels = read_labels(table, str(encoding.label), place, names, unknown, graph.class_names)
-    new = labels.names[graph.n_classes :]
-    note: tuple[str, ...] = ()
+    graph: Graph, encoding: Encoding, nodes: Nodes, names: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
+    """Classes of new nodes, and notes; a class that the graph does not have is unknown."""
+    unknown, column = encoding.unknown or UnknownLabels.usual(), str(encoding.label)
+    assert nodes.place is not None
+    labels = read_labels(nodes.table, column, nodes.place, names, unknown, graph.class_names)
+    notes, new = list(labels.notes), labels.names[graph.n_classes :]
     if new:
         shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
-        note = (
-            f"{table.name}: took {shown} in column {encoding.label!r} as not known, for the graph has no such class",
-        )
-    numbers = np.where(labels.numbers < graph.n_classes, labels.numbers, -1)
-    return numbers[graph.n_nodes :], (*labels.notes, *note)
+        where = f"{nodes.table.name}: took {shown} in column {column!r}"
+        notes.append(f"{where} as not known, for the graph has no such class")
+    return np.where(labels.numbers < graph.n_classes, labels.numbers, -1)[graph.n_nodes :], notes
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:
@@ -218,13 +189,13 @@ def count_unlisted(
 ) -> tuple[int, int]:
     """Count the nodes that edges mention and the tables of nodes do not list, and those of them in the graph."""
     names = [] if graph is None or graph.node_names is None else graph.node_names
-    with _joined(names, nodes, edges, encoding, codec) as (con, listed, ids, _):
-        parts = [f"SELECT {id_sql(one, [id])[0]} AS id FROM {one.view}" for one, id in zip(listed, ids, strict=True)]
-        again = " UNION ".join(parts) or "SELECT NULL::VARCHAR AS id"
+    with _joined(names, nodes, edges, encoding, codec) as (con, tables, _):
+        again = " UNION ".join(f"SELECT {one.id_sql} AS id FROM {one.table.view}" for one in tables)
         mentioned = "SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair"
-        return first(
+        unlisted, own = first(
             con.execute(
                 f"SELECT count(*), count_if(pos < {len(names)}) FROM ids SEMI JOIN ({mentioned}) USING (pos) "
-                f"ANTI JOIN ({again}) USING (id)"
+                f"ANTI JOIN ({again or 'SELECT NULL::VARCHAR AS id'}) USING (id)"
             )
         )
+        return unlisted, own

@@ -50,6 +50,11 @@ def is_list(type_: str) -> bool:
     return type_.endswith("]")
 
 
+def is_nested(type_: str) -> bool:
+    """Whether a type of DuckDB is neither a number, nor text, nor a time."""
+    return is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB", "UNION", "JSON"))
+
+
 @dataclass(frozen=True)
 class Column(Config):
     """A column of the table by its name."""
@@ -62,7 +67,7 @@ class Column(Config):
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
         """SQL of the values: text, NULL where it is missing."""
-        if is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB")):
+        if is_nested(type_):
             raise TypeError
         return plain_text(column) if is_text(type_) else f"nullif({column}::VARCHAR, '')"
 

@@ -11,7 +11,7 @@ import numpy as np
 from kernode.errors import InputError
 from kernode.graph.lookup import warn_of_similar_labels
 from kernode.io.tables.encoding import UnknownLabels
-from kernode.io.tables.kinds import alike, is_list, is_text
+from kernode.io.tables.kinds import alike, is_nested, is_text
 from kernode.io.tables.notation import Look, trimmed
 from kernode.io.tables.source import Table
 
@@ -81,7 +81,7 @@ def read_labels(
 def _as_text(table: Table, column: str) -> np.ndarray:
     """Values as text without blanks around it, None where the cell is empty."""
     cell, type_ = table.sql(column), table.types[column]
-    if is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB")):
+    if is_nested(type_):
         sentence = f"the column of the label holds {type_}, which cannot be classes. Name another."
         raise InputError(sentence, "unsupported", setting="label")
     if type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL"):

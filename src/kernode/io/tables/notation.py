@@ -270,7 +270,10 @@ def number_notation(
         if clues.decimal:
             example = look.first_point if decimal == "," else look.first_comma
             raise _conflict(
-                table, name, f"has values like {example}, which the decimal sign {decimal!r} does not fit", "decimal"
+                table,
+                name,
+                f"has values like {example}, which the decimal sign {decimal!r} does not fit",
+                "decimal",
             )
         signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
         raise _conflict(table, name, signs)
@@ -332,7 +335,12 @@ def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bo
     if clues.dates:
         wrong = look.month_first if clues.dates == "dmy" else look.day_first
         if not sure and look.dated - wrong + look.year_first < MOSTLY * look.there:
-            raise _conflict(table, name, f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} does not fit", "dates")
+            raise _conflict(
+                table,
+                name,
+                f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} does not fit",
+                "dates",
+            )
         return DateNotation(name, clues.dates)
     if look.order and 2 * (look.day_first + look.month_first) >= look.dated:
         return DateNotation(name, look.order)

@@ -59,6 +59,7 @@ class Reading:
     named: Collection[str] = field(default=())  # columns that the user, or a model, knows by name
     id: str | None = None  # of these, the column of ids
     of_edges: bool = False
+    why: str = "it is to be data"  # where the first row is
 
 
 @contextmanager
@@ -103,8 +104,9 @@ class Table:
     notes: tuple[str, ...] = ()
     delimiter: str | None = None
     names_by_looks: int | None = None  # row of the header, where only its looks say that it is one
-    index: str | None = None  # a column without a name: a data frame's index, in memory or in a file
-    hidden: frozenset[str] = frozenset()  # columns that play no role
+    hidden: frozenset[str] = (
+        frozenset()
+    )  # columns without a name, which play no role unless they are given one
 
     @property
     def columns(self) -> list[str]:
@@ -366,12 +368,11 @@ def _from_memory(con: Any, source: Any, what: str, reading: Reading) -> Table:
     import duckdb
 
     notes: tuple[str, ...] = ()
-    index = None
     if hasattr(source, "collect") and hasattr(source, "lazy"):  # polars' LazyFrame
         source = source.collect()
     try:
         if type(source).__module__.startswith("pandas") and hasattr(source, "columns"):
-            source, notes, index = _with_index(source, what, reading)
+            source, notes = _with_index(source, what, reading)
             names = [str(name) for name in source.columns]
             # A copy: DuckDB does not scan columns that are views in reverse.
             scanned: Any = source.set_axis([f"c{at}" for at in range(len(names))], axis=1).copy()
@@ -403,8 +404,7 @@ def _from_memory(con: Any, source: Any, what: str, reading: Reading) -> Table:
     if not names:
         return replace(_renamed(con, what, view), notes=notes)
     types = [row[1] for row in con.execute(f"DESCRIBE {view}").fetchall()]
-    hidden = frozenset() if index is None else frozenset([index])
-    return Table(con, what, view, _by_name(what, names, types), notes=notes, index=index, hidden=hidden)
+    return Table(con, what, view, _by_name(what, names, types), notes=notes)
 
 
 class _Stream:
@@ -435,57 +435,34 @@ def _as_column(values: Any) -> np.ndarray:
     return array.astype(object) if array.dtype.kind in "USV" else array
 
 
-def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str, ...], str | None]:
+def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str, ...]]:
     """A data frame (pandas) with its index as columns where that holds something, and notes.
 
     Levels with a name are columns. An index without one is left out, unless it is text and no column has a
-    usual name of ids, or the user names a column called index. One that counts rows is kept apart.
+    usual name of ids, or the user names a column called index.
     """
-    index, plain = frame.index, frame.reset_index(drop=True)
-    present = [str(name) for name in frame.columns]
-    levels = {str(name): level for level, name in enumerate(index.names) if name is not None}
+    index, present = frame.index, [str(name) for name in frame.columns]
     has_ids = reading.of_edges or any(name.lower() in IDS or name == reading.id for name in present)
-    is_text = not has_ids and index.nlevels == 1 and all(isinstance(key, str) for key in index)
-    if not levels and "index" not in present and ("index" in reading.named or (is_text and len(index))):
-        levels = {"index": 0}
-    if not levels:
-        counts = _counts_rows(index)
-        if not has_ids and index.is_unique and not counts:
-            raise InputError(
-                f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds "
-                "ids, or drop it (frame.reset_index(drop=True)).",
-                "ambiguous",
-                setting="id",
-            )
-        said = () if type(index).__name__ == "RangeIndex" else (left_out(what, "the data frame's index"),)
-        if not counts or "index" in present:
-            return plain, said, None
-        return plain.assign(index=index.to_numpy()), said, "index"
-    # Behind an edge's own columns: without usual names the first two are its ends.
-    at = len(present) if reading.of_edges and len(present) > 1 else 0
-    new = [name for name in levels if name not in present]
-    for name, level in levels.items():
-        values = index.get_level_values(level)
-        if name in new:
-            plain.insert(at, name, values.to_numpy() if values.dtype == object else values.array)
-            at += 1
-        elif not np.array_equal(values.astype(str), plain[name].astype(str)):
-            raise InputError(
-                f"{what}: the data frame's index and a column are both called {name!r} and differ. "
-                "Drop the index (frame.reset_index(drop=True)), or rename one of them.",
-                "ambiguous",
-                column=name,
-            )
-    plural = "s" * (len(new) > 1)
-    taken = f"{what}: took the data frame's index as column{plural} {', '.join(map(repr, new))}"
-    return plain, (taken,) if new else (), None
-
-
-def _counts_rows(index: Any) -> bool:
-    """Whether an index is 0 … n − 1 in any order: what shuffling leaves behind."""
-    if index.nlevels > 1 or index.name is not None:
-        return False
-    return index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))
+    is_text = not has_ids and len(index) > 0 and all(isinstance(key, str) for key in index)
+    named = [str(name) for name in index.names if name is not None]
+    if not named and "index" not in present and ("index" in reading.named or is_text):
+        named = ["index"]
+    if named:
+        whole = frame.reset_index()
+        # Behind an edge's own columns: without usual names the first two are its ends.
+        order = [*present, *named] if reading.of_edges and len(present) > 1 else [*named, *present]
+        plural = "s" * (len(named) > 1)
+        return whole[order], (
+            f"{what}: took the data frame's index as column{plural} {', '.join(map(repr, named))}",
+        )
+    counts = index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))
+    if not has_ids and index.is_unique and not counts:
+        raise InputError(
+            f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds ids, or drop "
+            "it (frame.reset_index(drop=True)).", "ambiguous", setting="id",
+        )  # fmt: skip
+    in_order = type(index).__name__ == "RangeIndex"
+    return frame.reset_index(drop=True), () if in_order else (left_out(what, "the data frame's index"),)
 
 
 def left_out(table: str, what: str) -> str:
@@ -574,7 +551,9 @@ class _Layout:
         headless, why = _is_headless(where, cells, below, reading, described=before > bool(says))
         notes: tuple[str, ...] = ()
         if headless:
-            notes = (f"{name}: row {before + 1} is data, for {why}; columns are called column 1, column 2, …",)
+            notes = (
+                f"{name}: row {before + 1} is data, for {why}; columns are called column 1, column 2, …",
+            )
         elif why:
             notes = (f"{name}: row {before + 1} holds names, for {why}",)
         given = ["" if headless else cell for cell in cells]
@@ -611,7 +590,7 @@ def _is_headless(
     if known := [cell for cell in cells if cell in named]:
         return False, f"it has {known[0]!r}, though it was to be data" if reading.header is False else ""
     if reading.header is not None:
-        return not reading.header, "it is to be data"
+        return not reading.header, reading.why
     numbered = [one for one in sorted(filter(_NUMBERED.fullmatch, named)) if not _is_nameless(one, cells)]
     if numbered:
         return True, f"a column is to be called {numbered[0]!r}"
@@ -690,7 +669,9 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
             what = f"makes one row of {lines:,} lines" if lines > 1 else "stands within a value"
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
-    skipped, dropped = _other_rows(file, layout, first, len(names)) if rejects or _has_gaps(file) else ((), ())
+    skipped, dropped = (
+        _other_rows(file, layout, first, len(names)) if rejects or _has_gaps(file) else ((), ())
+    )
     repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
     nameless = [name for name in layout.nameless if name not in reading.named]
     table = Table(
@@ -698,7 +679,7 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
         first_row=first + 1, rejected=skipped, repairs=repairs,
         notes=(*layout.notes, *(left_out(path.name, name) for name in nameless)), delimiter=layout.delimiter,
         names_by_looks=layout.before + 1 if layout.guessed else None,
-        index=nameless[0] if nameless else None, hidden=frozenset(nameless),
+        hidden=frozenset(nameless),
     )  # fmt: skip
     require_rows(table, len(table))
     _warn_of_swallowed_rows(table, layout.delimiter)
@@ -731,7 +712,9 @@ def _has_gaps(file: Path) -> bool:
         return any(content.find(gap) >= 0 for gap in (b"\n\n", b"\n\r\n", b"\r\r"))
 
 
-def _other_rows(file: Path, layout: _Layout, skip: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _other_rows(
+    file: Path, layout: _Layout, skip: int, width: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Numbers of the rows that DuckDB did not take, and of those that are not empty."""
     with _opened(file) as opened:
         lines = io.TextIOWrapper(opened, "utf-8-sig", "replace", newline="")
@@ -740,7 +723,9 @@ def _other_rows(file: Path, layout: _Layout, skip: int, width: int) -> tuple[tup
         rows = list(enumerate(csv.reader(lines, delimiter=layout.delimiter), skip + 1))
     other = [(number, cells) for number, cells in rows if len(cells) != width]
     empty = [number for number, cells in other if not any(cell.strip() for cell in cells)]
-    return tuple(number for number, _ in other), tuple(number for number, _ in other if number not in {*empty})
+    return tuple(number for number, _ in other), tuple(
+        number for number, _ in other if number not in {*empty}
+    )
 
 
 def require_rows(table: Table, left: int) -> None:
@@ -792,7 +777,9 @@ def _require_western(path: Path) -> str:
         word = next((one for one in re.findall(r"\w+", western) if not one.isascii()), "")
         return f"{path.name}: is not UTF-8, read as Windows-1252 ({word}); name its encoding if that is wrong"
     best = from_bytes(raw, cp_isolation=_CODE_PAGES).best()
-    word = "" if best is None else next((one for one in re.findall(r"\w+", str(best)) if not one.isascii()), "")
+    word = (
+        "" if best is None else next((one for one in re.findall(r"\w+", str(best)) if not one.isascii()), "")
+    )
     looks = "" if best is None else f"; it may be {best.encoding} ({word})"
     raise InputError(
         f"{path.name} is neither UTF-8 nor Windows-1252{looks}. Name its encoding, or save it in UTF-8.",
