@@ -290,7 +290,7 @@ def write_store_of_tables(tables: Tables, folder: str | os.PathLike[str]) -> Sto
         adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
         encoding, features = tables.encoded(adjacency)
         fingerprint = fingerprint_of(adjacency, features)
-        graph = tables.facts(encoding, (*notes, *tables.notes(len(indices))))
+        graph = tables.facts(encoding, (*notes, *tables.notes(int(indptr[-1]))))
         _finish(target, graph, features, tables.names, graph.notes, fingerprint)
     return Store.open(folder)
 

@@ -63,7 +63,7 @@ def _column_named(graph: Graph, name: str) -> tuple[Column, int]:
 def _met(graph: Graph, column: Column, start: int, wanted: Any) -> np.ndarray:
     if isinstance(column, Text):
         word = _place_of(column, str(wanted).lower(), column.words)
-        found = graph.features[:, [start + word]]
+        found: Any = graph.features[:, [start + word]]
         return (found.toarray() if sparse.issparse(found) else np.asarray(found))[:, 0] > 0
     values = None if graph.columns is None else graph.columns.get(column.name)
     if values is None:

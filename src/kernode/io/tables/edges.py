@@ -17,7 +17,8 @@ from kernode.io.tables.source import Reading, Table, choose, first, open_table, 
 _ENDS = (  # usual names of an edge's two columns
     ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"), ("node1", "node2"),
     ("id1", "id2"), ("citing", "cited"), ("follower", "followee"), ("fromnodeid", "tonodeid"),
-    ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"), ("caller", "callee"), ("von", "nach"),
+    ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"), ("caller", "callee"),
+    ("von", "nach"),
 )  # fmt: skip
 SOURCES, TARGETS = zip(*_ENDS, strict=True)
 WEIGHTS = ("weight", "weights", "w")
@@ -31,21 +32,23 @@ _SHOWN = 5  # names in a note
 def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", "")) -> list[str]:
     """SQL of columns of ids: text, NULL where there is none.
 
-    One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas had
-    to make room for a missing one.
+    One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas
+    had to make room for a missing one.
     """
     found, whole = [], True
     for column in columns:
         cell, type_ = table.sql(column), table.types[column]
         if is_nested(type_):
             raise InputError(
-                f"{table.name}: column {column!r} holds {type_}, which cannot be an id. Name another column, or "
+                f"{table.name}: column {column!r} holds {type_}, which cannot be an id. Name another column, "
+                "or "
                 "write its values as text.", "unsupported", column=column,
             )  # fmt: skip
         if type_.startswith(("FLOAT", "DOUBLE", "DECIMAL")):
             number = f"nullif({cell}::DOUBLE, 'nan'::DOUBLE)"
-            exact = f"bool_and(isfinite({number}) AND floor({number}) = {number} AND abs({number}) < 2::DOUBLE ** 53)"
-            cell = f"({f'TRY_CAST({number} AS BIGINT)' if table.one(exact)[0] else number})::VARCHAR"
+            exact = f"isfinite({number}) AND floor({number}) = {number} AND abs({number}) < 2::DOUBLE ** 53"
+            are_exact = table.one(f"bool_and({exact})")[0]
+            cell = f"({f'TRY_CAST({number} AS BIGINT)' if are_exact else number})::VARCHAR"
         elif is_text(type_):
             cell = f"nullif({trimmed(cell)}, '')"
             longest, are_whole = table.one(
@@ -53,7 +56,8 @@ def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", 
             )
             if (longest or 0) > _LONGEST:
                 raise InputError(
-                    f"{table.name}: an id in {column!r} has {longest:,} characters. Ids have at most {_LONGEST:,}: "
+                    f"{table.name}: an id in {column!r} has {longest:,} characters. Ids have at most "
+                    f"{_LONGEST:,}: "
                     "name another column, or shorten them.", "too-large", what="id",
                 )  # fmt: skip
             whole = whole and are_whole is not False
@@ -96,7 +100,8 @@ class Ends:
     @property
     def weight_sql(self) -> str:
         """SQL of the weights."""
-        return f"TRY_CAST({f'abs({self.number_sql})' if self.negative == 'absolute' else self.number_sql} AS FLOAT)"
+        sign = "abs" if self.negative == "absolute" else ""
+        return f"TRY_CAST({sign}({self.number_sql}) AS FLOAT)"
 
     @property
     def has_ends(self) -> str:
@@ -120,8 +125,10 @@ class Ends:
             )
             if below:
                 raise InputError(
-                    f"{table.name}, row {table.numbers([row])[0]}: column {self.weight!r} has weights below 0 "
-                    f"({below:,}, such as {value:g}), and a weight says how strong an edge is. Take their absolute "
+                    f"{table.name}, row {table.numbers([row])[0]}: column {self.weight!r} has weights below "
+                    "0 "
+                    f"({below:,}, such as {value:g}), and a weight says how strong an edge is. Take their "
+                    "absolute "
                     "value, drop these edges, or rename the column to have no weights.",
                     "ambiguous", setting="negative",
                 )  # fmt: skip
@@ -145,7 +152,10 @@ class Ends:
 def find_ends(
     con: Any, edges: Any, reading: Reading, said: Any, clues: Clues, known: Sequence[tuple[Table, str]]
 ) -> Ends:
-    """The edges' columns, as the user says or by usual names; ``known``: tables of nodes and SQL of their ids."""
+    """Find the edges' columns, as the user says or by usual names.
+
+    ``known``: tables of nodes and SQL of their ids.
+    """
     if said.negative not in (None, *NEGATIVE):
         raise bad_setting("negative", " or ".join(NEGATIVE), said.negative)
     table = _with_first_edge(open_table(con, edges, "edges", reading), edges, reading, known)
@@ -234,8 +244,8 @@ def _refuse_other_ends(
         if is_nested(table.types[column]):
             return 0.0
         values = f"SELECT DISTINCT {id_sql(table, [column])[0]} AS id FROM {table.view}"
-        sql = f"SELECT count(k.id), count(*) FROM ({values}) LEFT JOIN ({listed}) k USING (id) WHERE id IS NOT NULL"
-        there, values_there = first(table.con.execute(sql))
+        joined = f"({values}) LEFT JOIN ({listed}) k USING (id) WHERE id IS NOT NULL"
+        there, values_there = first(table.con.execute(f"SELECT count(k.id), count(*) FROM {joined}"))
         return there / values_there if _OF_MANY * there >= count and there else 0.0
 
     strange = [name for name in ends if count and not share(name)]
@@ -246,8 +256,10 @@ def _refuse_other_ends(
     if not set(fits) <= set(ends):
         hold = f"{_list(fits)} do" if len(fits) > 1 else f"{fits[0]!r} does"
         raise InputError(
-            f"{table.name}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, and "
-            f"{hold}. Name the columns of the source and the target.", "ambiguous", setting=("source", "target"),
+            f"{table.name}: {strange[0]!r}, one of the first two columns, holds no id of the table of nodes, "
+            "and "
+            f"{hold}. Name the columns of the source and the target.",
+            "ambiguous", setting=("source", "target"),
         )  # fmt: skip
 
 
@@ -269,8 +281,10 @@ def _refuse_two_numberings(table: Table, source: str, target: str) -> None:
     shared = first(table.con.execute(f"SELECT count(*) FROM ({both})"))[0]
     if 2 * shared > min(count for _, count in lows):
         raise InputError(
-            f"{table.name}: {source!r} and {target!r} are each numbered from {min(lows)[0]} up, and {shared:,} numbers "
-            "are in both. If these are the same nodes, name both columns as source and target; if they are of two "
+            f"{table.name}: {source!r} and {target!r} are each numbered from {min(lows)[0]} up, and "
+            f"{shared:,} numbers "
+            "are in both. If these are the same nodes, name both columns as source and target; if they are "
+            "of two "
             "kinds, keep them apart with a prefix for the ids of each.",
             "ambiguous", setting=("source_prefix", "target_prefix"),
         )  # fmt: skip

@@ -217,7 +217,8 @@ def unreadable(table: Table, column: Column, notation: Notation | None, *, later
     count = table.one(f"count({there})")[0]
     if later and 2 * len(found) > count:
         raise InputError(
-            f"{table.name}: column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} values but "
+            f"{table.name}: column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} "
+            "values but "
             f"{shown}. Write it as in the first table.", "conflict", column=column.name,
         )  # fmt: skip
     what = f"had no {column.kind} there but {shown}"
@@ -270,7 +271,7 @@ def learn_columns(
         column = wanted.learn(name, values)
         reason = _says_nothing(column, values)
         if reason is None and kind is None and wanted in (Number, LogNumber) and _are_ids(name, values):
-            reason = f"it looks like an id: {len(values):,} different integers (name it among the features to keep it)"
+            reason = "it looks like an id: all integers differ (name it among the features to keep it)"
         if reason:
             left_out.append(f"{name}: left out, {reason}")
             continue
@@ -355,7 +356,8 @@ def new_categories(table: Table, column: Column, values: np.ndarray) -> tuple[st
         return ()
     distinct = list(dict.fromkeys(new))
     some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
-    note = f"{table.name}: {column.name}: new values in {len(new):,} of {len(there):,} rows, taken as none: {some}"
+    counted = f"new values in {len(new):,} of {len(there):,} rows"
+    note = f"{table.name}: {column.name}: {counted}, taken as none: {some}"
     if 2 * len(new) > len(there):
         warn(f"{note}. Write them as in the first table.")
     return (note,)
@@ -372,7 +374,8 @@ def require_order(table: Table, notation: Notation | None) -> None:
     order = Look.of(table, notation.column).order
     if order not in (None, notation.order):
         raise InputError(
-            f"{table.name}: column {notation.column!r} has dates in the order {order}, and the first table had "
+            f"{table.name}: column {notation.column!r} has dates in the order {order}, and the first table "
+            "had "
             f"{notation.order}. Write it as there.",
             "conflict",
             column=notation.column,

@@ -38,7 +38,8 @@ def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding:
       with features.
     - ``edges``: a table for a graph from tables; for any other m × 2 nodes. By name where nodes have names,
       new ones by those in ``names``; integers are names, too, where any name is an integer, and positions
-      elsewhere. New nodes have the positions n, n + 1, …; ``kn.positions`` says that integers are positions.
+      elsewhere. New nodes have the positions n, n + 1, …; ``kn.positions`` says that integers are
+      positions.
     - ``names``: of the new nodes, where the others have names and come from no tables.
     - ``encoding``: of text files, as in :func:`read_table`.
 
@@ -75,7 +76,8 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
             if len(known):
                 name = str(names[one.place[known[0]]])
                 raise InputError(
-                    f"{one.table.name}, row {one.table.numbers(known[:1])[0]}: {name!r} is in the graph already. "
+                    f"{one.table.name}, row {one.table.numbers(known[:1])[0]}: {name!r} is in the graph "
+                    "already. "
                     "Leave it out: nodes that are there keep their features.", "duplicate", name=name,
                 )  # fmt: skip
         of, arrived = column_tables(tables), len(names) - n
@@ -104,8 +106,8 @@ def _extended_by_tables(graph: Graph, encoding: Encoding, nodes: Any, edges: Any
         later = sparse.csr_array((arrived, graph.n_features - own.shape[1]), dtype=np.float32)
         features = sparse.hstack([own, later], format="csr")
     both = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64)
-    names = names[n:] if arrived else None
-    larger = extended(graph, features, both, weights=pairs.get("w"), labels=labels, node_names=names)
+    new = names[n:] if arrived else None
+    larger = extended(graph, features, both, weights=pairs.get("w"), labels=labels, node_names=new)
     origin = TableOrigin(encoding, (*graph.repairs, *repairs), *_grown(graph, values, listed))
     larger = replace(larger, origin=origin, notes=(*larger.notes, *notes, *map(str, repairs)))
     return with_edges(larger, larger.adjacency)
@@ -187,8 +189,8 @@ def _is_table(value: Any, what: str) -> bool:
 def count_unlisted(
     graph: Graph | None, edges: Any, nodes: Any, encoding: Encoding, codec: str | None
 ) -> tuple[int, int]:
-    """Count the nodes that edges mention and the tables of nodes do not list, and those of them in the graph."""
-    names = [] if graph is None or graph.node_names is None else graph.node_names
+    """Count the nodes that edges mention and no table of nodes lists, and those of them in the graph."""
+    names: Any = [] if graph is None or graph.node_names is None else graph.node_names
     with _joined(names, nodes, edges, encoding, codec) as (con, tables, _):
         again = " UNION ".join(f"SELECT {one.id_sql} AS id FROM {one.table.view}" for one in tables)
         mentioned = "SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair"

@@ -1,8 +1,8 @@
 """Kinds of columns: how each is learned from a table, and how it then turns values into numbers.
 
-A column is a frozen recipe. ``sql`` says how DuckDB reads the values of any table, ``learn`` looks at those of
-the first one, and ``encode`` turns them into numbers, so that what was learned can be stored in a model. A
-value that is missing, or that a column has never seen, becomes zeros. To add a kind, write these.
+A column is a frozen recipe. ``sql`` says how DuckDB reads the values of any table, ``learn`` looks at those
+of the first one, and ``encode`` turns them into numbers, so that what was learned can be stored in a model.
+A value that is missing, or that a column has never seen, becomes zeros. To add a kind, write these.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Number(Column):
 
 @dataclass(frozen=True)
 class LogNumber(Number):
-    """sign(x) log(1 + |x|) as a number: for sizes, counts and prices, of which few are far above the others."""
+    """sign(x) log(1 + |x|) as a number: for sizes and prices, of which few are far above the others."""
 
     kind: ClassVar[str] = "log"
 
@@ -213,9 +213,8 @@ class Flag(Column):
             raise TypeError
         if type_.startswith(_NUMERIC):
             return f"CASE WHEN {column} IN (0, 1) THEN {column}::DOUBLE END"
-        return f"CASE WHEN lower({column}) IN {texts(*YES)} THEN 1.0 WHEN lower({column}) IN {texts(*NO)} THEN 0.0 END::DOUBLE".replace(
-            f"lower({column})", f"lower({plain_text(f'{column}::VARCHAR')})"
-        )
+        word = f"lower({plain_text(f'{column}::VARCHAR')})"
+        return f"CASE WHEN {word} IN {texts(*YES)} THEN 1.0 WHEN {word} IN {texts(*NO)} THEN 0.0 END::DOUBLE"
 
     @classmethod
     def learn(cls, name: str, values: np.ndarray) -> Self:

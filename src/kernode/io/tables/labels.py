@@ -104,8 +104,8 @@ def _guess_unknown(table: Table, column: str, raw: np.ndarray) -> UnknownLabels:
         return unknown
     if others == {0, 1}:
         raise InputError(
-            f"{table.name}: column {column!r} holds −1, 0 and 1, and −1 may be a class or mean that there is "
-            "none. Say which texts mean not known: -1, or an empty text if it is a class.",
+            f"{table.name}: column {column!r} holds −1, 0 and 1, and −1 may be a class or mean that there "
+            "is none. Say which texts mean not known: -1, or an empty text if it is a class.",
             "ambiguous",
             setting="unknown",
         )
@@ -142,7 +142,8 @@ def _require_classes(table: Table, column: str, written: np.ndarray, distinct: l
         is_number = numbers and len(distinct) > _MANY and _EACH * len(distinct) > there and not many
     if is_number:
         raise NotClassesError(
-            f"{where} looks like a number: regression is not offered ({counted}). Name a column of classes, or "
+            f"{where} looks like a number: regression is not offered ({counted}). Name a column of classes, "
+            "or "
             "write ranges as text.",
             "setting",
             setting="label",
@@ -162,7 +163,7 @@ def _are_numbers(table: Table, column: str, distinct: list[str]) -> tuple[bool, 
             return False, False
         return bool(numbers), any(one % 1 for one in numbers)
     look = Look.of(table, column)
-    return 0 < look.numbers and max(look.point, look.comma) == look.there, look.fractions > 0
+    return look.numbers > 0 and max(look.point, look.comma) == look.there, look.fractions > 0
 
 
 def _by_value(names: list[str]) -> Any:

@@ -108,10 +108,13 @@ class NumberNotation(Notation):
         sign = f"replace({p}.s || {p}.inner, '\u2212', '-')"
         units = ("%",) if self.unit == "%" else ("", self.unit.lower())
         # 1,234.50 can be nothing else, though the first table had no such mark.
-        both = f"{p}.body LIKE '%.%' AND {p}.body LIKE '%,%' AND regexp_full_match({p}.body, {text(_body(self.decimal))})"
-        fits = f"(regexp_full_match({p}.body, {text(_body(self.decimal, self.thousands))}) OR ({both}))"
+        fits = " OR ".join(
+            f"({also}regexp_full_match({p}.body, {text(_body(self.decimal, group))}))"
+            for also, group in (("", self.thousands), (f"{p}.body SIMILAR TO '.*[.,].*[.,].*' AND ", ",."))
+        )
         of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
-        return f"CASE WHEN {p}.body <> '' AND {fits} AND {of_unit} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+        good = f"{p}.body <> '' AND ({fits}) AND {of_unit}"
+        return f"CASE WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
 
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
@@ -188,7 +191,8 @@ class Look:
         date = lambda at: f"TRY_CAST(regexp_extract(x, {text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
         counts = {
             "there": "count(x)", "distinct": "count(DISTINCT x)",
-            "words": r"coalesce(avg(len(string_split_regex(x, '\s+'))), 0)", "size": "coalesce(sum(strlen(x)), 0)",
+            "words": r"coalesce(avg(len(string_split_regex(x, '\s+'))), 0)",
+            "size": "coalesce(sum(strlen(x)), 0)",
             "point": "count_if(point)", "comma": "count_if(comma)", "numbers": "count_if(point OR comma)",
             "only_point": "count_if(point AND NOT comma)", "only_comma": "count_if(comma AND NOT point)",
             "signed": "count_if((point OR comma) AND signed)",
@@ -200,14 +204,16 @@ class Look:
                      f"WHEN p.body LIKE '%,%.%' THEN ',' WHEN comma AND NOT point AND p.body NOT LIKE '%,%' "
                      f"AND p.body LIKE '%.%' THEN '.' WHEN point AND NOT comma AND p.body NOT LIKE '%.%' "
                      f"AND p.body LIKE '%,%' THEN ',' ELSE '' END), m))",
-            "units": "list(DISTINCT replace(lower(p.before || p.after), 'kr.', 'kr')) FILTER (point OR comma)",
+            "units": "list(DISTINCT replace(lower(p.before || p.after), 'kr.', 'kr')) "
+                     "FILTER (point OR comma)",
             "flags": f"count_if(lower(x) IN {texts(*YES, *NO)})",
             "whole": r"count_if(regexp_full_match(x, '-?[0-9]+(\.0+)?'))",
             "fractions": r"count_if((point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-'))",
             "year_first": f"count_if({matches('x', _YEAR_FIRST)})",
             "dated": "count_if(d1 IS NOT NULL)",
             "day_first": "count_if(d1 > 12 AND d2 <= 12)", "month_first": "count_if(d2 > 12 AND d1 <= 12)",
-            "dotted": f"coalesce(bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL), false)",
+            "dotted": f"coalesce(bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') "
+                      "FILTER (d1 IS NOT NULL), false)",
             "doubtful_number": "first(x) FILTER (point AND comma AND signed)",
             "doubtful_date": "first(x) FILTER (d1 <= 12 AND d2 <= 12)",
             "first_date": "first(x) FILTER (d1 IS NOT NULL)",
@@ -217,7 +223,10 @@ class Look:
         sql = f"""
             WITH texts AS (SELECT {plain_text(table.sql(column))} AS x FROM {table.view}),
             parts AS (SELECT x, {_parts("x")} AS p, {date(1)} AS d1, {date(3)} AS d2 FROM texts),
-            looks AS (SELECT *, {number} AS point, {comma} AS comma, p.body SIMILAR TO '.*[.,].*' AS signed FROM parts)
+            looks AS (
+                SELECT *, {number} AS point, {comma} AS comma, p.body SIMILAR TO '.*[.,].*' AS signed
+                FROM parts
+            )
             SELECT {", ".join(counts.values())} FROM looks"""
         row = first(table.con.execute(sql))
         values = dict(zip(counts, row, strict=True))
@@ -277,15 +286,15 @@ def number_notation(
             )
         signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
         raise _conflict(table, name, signs)
-    signs = sorted({*look.units} - {""})
-    if len(signs) > 1 or {*look.units} == {"", "%"}:
-        shown = " and ".join([*signs, *(["without"] if len(signs) == 1 else [])])
+    units = sorted({*look.units} - {""})
+    if len(units) > 1 or {*look.units} == {"", "%"}:
+        shown = " and ".join([*units, *(["without"] if len(units) == 1 else [])])
         raise _conflict(table, name, f"has numbers with {shown}")
     other = "," if decimal == "." else "."
     marks = [mark for mark in look.marks if mark != decimal]
     if other not in marks and look.doubtful and not (look.decimal == decimal and look.is_sure):
         marks = [other, *marks] if f"{look.doubtful_number}".count(other) else marks
-    unit = signs[0].upper() if signs and len(signs[0]) == 3 else "".join(signs)
+    unit = units[0].upper() if units and len(units[0]) == 3 else "".join(units)
     return NumberNotation(name, decimal, marks[0] if marks else "", unit)
 
 
@@ -318,7 +327,8 @@ def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
     if found and look.decimal in (None, found):
         return found
     raise InputError(
-        f"{table.name}: in column {name!r} the {'comma' if commas else 'point'} of {look.doubtful_number} may stand "
+        f"{table.name}: in column {name!r} the {'comma' if commas else 'point'} of {look.doubtful_number} "
+        "may stand "
         "before decimals or between thousands. Say which sign stands before decimals, a comma or a point.",
         "ambiguous",
         setting="decimal",
@@ -338,7 +348,8 @@ def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bo
             raise _conflict(
                 table,
                 name,
-                f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} does not fit",
+                f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} "
+                "does not fit",
                 "dates",
             )
         return DateNotation(name, clues.dates)
@@ -352,7 +363,8 @@ def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bo
     if look.dotted and look.order in (None, "dmy"):  # points are not used with the month first
         return DateNotation(name, "dmy")
     raise InputError(
-        f"{table.name}: in column {name!r} dates like {look.doubtful_date} may have the day or the month first. "
+        f"{table.name}: in column {name!r} dates like {look.doubtful_date} may have the day or the month "
+        "first. "
         "Say which order it is: dmy or mdy.",
         "ambiguous",
         setting="dates",

@@ -108,14 +108,14 @@ def read_table(
     """Read a graph from a table of edges and one or several tables of nodes.
 
     A table is a file (CSV, TSV, Parquet, JSON, JSON Lines, Arrow, Excel), a table or query of a database
-    (``duckdb:shop.db?follows``, ``sqlite:shop.db?SELECT …``), a data frame of pandas or polars, anything with an
-    Arrow stream, or a dictionary of columns. Several tables of nodes are joined by their ids.
+    (``duckdb:shop.db?follows``, ``sqlite:shop.db?SELECT …``), a data frame of pandas or polars, anything
+    with an Arrow stream, or a dictionary of columns. Several tables of nodes are joined by their ids.
 
     - ``source``, ``target``, ``weight``: columns of the edges; ``id``, ``label``: columns of the nodes.
       Where they are not given, columns with usual names are taken, else the first ones. Ids may be of
       any type; nodes that only edges mention are added without features.
-    - ``source_prefix``, ``target_prefix``: put before the ids of each end, to keep users apart from items that
-      are numbered alike.
+    - ``source_prefix``, ``target_prefix``: put before the ids of each end, to keep users apart from items
+      that are numbered alike.
     - ``negative``: what to do with weights below 0, "absolute" or "drop"; they are refused if None.
     - ``features``: names of columns (all but id and label if None), or names with their kinds: number, log,
       flag, category, text, tokens, date, vector. Kinds that are not given are guessed.
@@ -182,7 +182,7 @@ class Nodes:
         return cls(replace(table, hidden=table.hidden - {column}), column)
 
     def require_ids(self) -> None:
-        """Raise where the first column was taken for the ids, and is not: it repeats, or has a node for its name."""
+        """Raise where the first column was taken for the ids, and repeats or has a node for its name."""
         table, cell = self.table, self.id_sql
         if self.id.lower() in IDS:
             return
@@ -192,7 +192,8 @@ class Nodes:
             )
         ):
             raise InputError(
-                f"{table.name}, row {table.names_by_looks}: {self.id!r} is a node of the edges, where names of "
+                f"{table.name}, row {table.names_by_looks}: {self.id!r} is a node of the edges, where names "
+                "of "
                 "columns should stand. Say whether the first row is a header.", "ambiguous", setting="header",
             )  # fmt: skip
         again = table.one(
@@ -202,7 +203,8 @@ class Nodes:
         if again is not None:
             rows = " and ".join(map(str, table.numbers(again[1])))
             raise InputError(
-                f"{table.name}: {self.id!r}, the first column, repeats {again[0]!r} (rows {rows}). Which column holds "
+                f"{table.name}: {self.id!r}, the first column, repeats {again[0]!r} (rows {rows}). Which "
+                "column holds "
                 f"the ids? Name one of {', '.join(table.types)}.", "ambiguous", setting="id",
             )  # fmt: skip
 
@@ -234,8 +236,8 @@ class Nodes:
 class Tables:
     """Tables of nodes and edges in one DuckDB connection, ids numbered: n nodes, those listed first.
 
-    The connection holds ``ids(id, k, pos)`` and ``pair(s, t, w)``, a row for each usable row of the edges, ``w``
-    only where edges have weights.
+    The connection holds ``ids(id, k, pos)`` and ``pair(s, t, w)``, a row for each usable row of the edges,
+    ``w`` only where edges have weights.
     """
 
     con: Any
@@ -342,7 +344,7 @@ def open_tables(edges: Any, nodes: Any = None, **options: Any) -> Iterator[Table
         )  # fmt: skip
 
 
-_OPTIONS = tuple(name for name in read_table.__kwdefaults__)
+_OPTIONS: tuple[str, ...] = tuple(read_table.__kwdefaults__ or ())
 
 
 def open_nodes(
@@ -406,7 +408,7 @@ def _positions(wanted: int | None, learned: Encoding) -> int:
 
 
 def number_ids(con: Any, tables: Sequence[Nodes], ends: Ends | None) -> None:
-    """Make the tables ``ids`` and ``pair``: listed nodes first, in their order, then sources, then targets."""
+    """Make the tables ``ids`` and ``pair``: listed nodes first, as they come, then sources, then targets."""
     parts = [(one.table, one.id_sql, "true") for one in tables]
     pairs = "SELECT 0::INTEGER AS s, 0::INTEGER AS t WHERE false"
     if ends is not None:
@@ -414,7 +416,8 @@ def number_ids(con: Any, tables: Sequence[Nodes], ends: Ends | None) -> None:
         parts += [(ends.table, cell, usable) for cell in ends.ids]
         weight = "" if ends.weight is None else f", {ends.weight_sql} AS w"
         pairs = (
-            f"SELECT a.pos::INTEGER AS s, b.pos::INTEGER AS t{', w' if weight else ''} FROM (SELECT {ends.ids[0]} AS "
+            f"SELECT a.pos::INTEGER AS s, b.pos::INTEGER AS t{', w' if weight else ''} FROM (SELECT "
+            f"{ends.ids[0]} AS "
             f"source, {ends.ids[1]} AS target{weight} FROM {ends.table.view} WHERE {usable}) "
             "JOIN ids a ON source = a.id JOIN ids b ON target = b.id"
         )
@@ -446,14 +449,16 @@ def _names(
     if rounded:
         plural = f"{rounded:,} ids are numbers" if rounded > 1 else "1 id is a number"
         warn(
-            f"{plural} that a spreadsheet has rounded, such as {example!r}: different nodes may have become one. "
+            f"{plural} that a spreadsheet has rounded, such as {example!r}: different nodes may have become "
+            "one. "
             "Save the tables again with ids as text."
         )
     if not tables or not added:
         return names, None, ()
     near = first(
         con.execute(
-            f"WITH folded AS (SELECT id, k, {_FOLDED} AS f FROM ids) SELECT count(*) OVER (), a.id, b.id FROM folded a "
+            f"WITH folded AS (SELECT id, k, {_FOLDED} AS f FROM ids) SELECT count(*) OVER (), a.id, b.id "
+            "FROM folded a "
             f"JOIN (SELECT f, arg_min(id, k) AS id FROM folded WHERE k < {border} GROUP BY f) b USING (f) "
             f"WHERE a.k >= {border} ORDER BY a.k LIMIT 1"
         )
@@ -464,13 +469,15 @@ def _names(
         if near is not None:
             hint = f"{near[1]!r} and {near[2]!r} differ only in how they are written. Write ids alike."
         raise InputError(
-            f"no node of {ends.source!r} and {ends.target!r}, such as {str(names[n])!r}, is listed in {where}, which has "
+            f"no node of {ends.source!r} and {ends.target!r}, such as {str(names[n])!r}, is listed in "
+            f"{where}, which has "
             f"ids such as {str(names[0])!r}. {hint}", "conflict", setting=("id", "source", "target"),
         )  # fmt: skip
     if near is not None:
         warn(
             f"{near[0]:,} of {added:,} node{'s' * (added > 1)} that only edges mention "
-            f"{'differs' if near[0] == 1 else 'differ'} from listed ones only in how they are written, such as "
+            f"{'differs' if near[0] == 1 else 'differ'} from listed ones only in how they are written, such "
+            "as "
             f"{near[1]!r} and {near[2]!r} in {where}. Write ids alike in both."
         )
     return names, np.arange(len(names)) < n, added_note(names[n:].tolist())
@@ -482,7 +489,8 @@ def added_note(names: Sequence[str]) -> tuple[str, ...]:
         return ()
     shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
     return (
-        f"added {len(names):,} node{'s' * (len(names) > 1)} that only edges mention, without features: {shown}",
+        f"added {len(names):,} node{'s' * (len(names) > 1)} that only edges mention, without features: "
+        f"{shown}",
     )
 
 
@@ -505,7 +513,8 @@ def _labels(
     tables: Sequence[Nodes], of: Mapping[str, int], said: Any, like: Encoding | None, names: np.ndarray
 ) -> tuple[Labels, str | None, tuple[str, ...]]:
     """Classes of all nodes, their column, and notes; a column that has only the name is passed over."""
-    column, notes = said.label, ()
+    column: str | None = said.label
+    notes: tuple[str, ...] = ()
     if like is not None:
         column = column if column in of else None  # a table to predict for need not know the answers
     elif column is not None and column not in of:
@@ -517,7 +526,8 @@ def _labels(
             notes = (f"{table.name}: took {column!r} as label",)
             if len(usual) > 1 and said.features is None:
                 warn(
-                    f"{table.name}: {column!r} is the label, and {usual[1]!r} is a feature, which may tell the "
+                    f"{table.name}: {column!r} is the label, and {usual[1]!r} is a feature, which may tell "
+                    "the "
                     "answer. Name another column as label, or name the features without it."
                 )
     if column is None and said.unknown is not None:
@@ -580,7 +590,8 @@ def _learned(
         tuple(columns), None, tables[0].id if tables else None, ends.source, ends.target, ends.weight, label,
         labels.names, tuple(left), tuple(notations), weight, labels.unknown, ends.prefixes, ends.negative,
     )  # fmt: skip
-    values, repairs = {}, []
+    values: dict[str, np.ndarray] = {}
+    repairs: list[Repair] = []
     for column in columns:
         table, notation = tables[of[column.name]].table, encoding.notation(column)
         repairs += unreadable(table, column, notation, later=False)
@@ -595,8 +606,10 @@ def _hint_of_names(nodes: Nodes) -> list[str]:
     if not is_text(table.types[nodes.id]) or n < 50:
         return []
     ((shared,),) = table.con.execute(
-        f"WITH names AS (SELECT {cell} AS id, unnest(regexp_extract_all(lower({cell}), '[a-z]{{3,}}')) AS w FROM "
-        f"{table.view}), often AS (SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND {n // 4}) "
+        f"WITH names AS (SELECT {cell} AS id, unnest(regexp_extract_all(lower({cell}), '[a-z]{{3,}}')) AS w "
+        "FROM "
+        f"{table.view}), often AS (SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND "
+        f"{n // 4}) "
         "SELECT count(DISTINCT id) FROM names SEMI JOIN often USING (w)"
     ).fetchall()
     hint = f"{table.name}: the ids have words that recur; {nodes.id}:text among the features would use them"

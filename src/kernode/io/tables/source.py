@@ -68,7 +68,7 @@ def database() -> Iterator[Any]:
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="kernode-") as folder:
-        settings = {
+        settings: dict[str, Any] = {
             "memory_limit": f"{max(free_bytes() // 2, 2**27)}B",
             "temp_directory": folder,
             "autoinstall_known_extensions": False,
@@ -91,7 +91,7 @@ def database() -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a DuckDB connection: columns c0, c1, … with their names, and what was done to it so far."""
+    """A table of a DuckDB connection: columns c0, c1, … by their names, and what was done to it."""
 
     con: Any
     name: str  # what sentences call it: a file's name, "nodes" or "edges"
@@ -135,7 +135,9 @@ class Table:
             return np.asarray(found)
         if found.dtype.kind == "f":
             return np.asarray(found.filled(np.nan))
-        return np.where(found.mask, None, found.data.astype(object))
+        values = found.data.astype(object)
+        values[np.ma.getmaskarray(found)] = None
+        return values
 
     def numbers(self, rows: Any) -> np.ndarray:
         """Row numbers as a reader of the file counts them, for positions from 0."""
@@ -176,7 +178,8 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
             close = difflib.get_close_matches(column, table.columns, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
             raise InputError(
-                f"{table.name}: there is no column {column!r} for the {'ids' if role == 'id' else role}. {hint}",
+                f"{table.name}: there is no column {column!r} for the {'ids' if role == 'id' else role}. "
+                f"{hint}",
                 "unknown",
                 what="column",
                 name=column,
@@ -187,8 +190,8 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
 def is_table(path: str | os.PathLike[str]) -> bool:
     """Return whether a path's name is that of a table, or names a database.
 
-    >>> is_table("edges.csv"), is_table("edges.TSV.gz"), is_table("graph.npz"), is_table("duckdb:a.db?edges=e")
-    (True, True, False, True)
+    >>> is_table("edges.TSV.gz"), is_table("graph.npz"), is_table("duckdb:a.db?edges=e")
+    (True, False, True)
     """
     return os.fspath(path).startswith(DATABASES) or _suffix(Path(path)) in SUFFIXES
 
@@ -278,7 +281,8 @@ def _from_json(con: Any, path: Path) -> Table:
         return _from_memory(con, values, path.name, Reading())
     view = f"t{next(_number)}"
     con.execute(
-        f"CREATE TABLE {view} AS SELECT * FROM read_json($1, sample_size = -1, maximum_object_size = 268435456)",
+        f"CREATE TABLE {view} AS SELECT * FROM read_json($1, sample_size = -1, maximum_object_size = "
+        "268435456)",
         [str(path)],
     )
     return _renamed(con, path.name, view)
@@ -458,7 +462,8 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
     counts = index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))
     if not has_ids and index.is_unique and not counts:
         raise InputError(
-            f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds ids, or drop "
+            f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds ids, "
+            "or drop "
             "it (frame.reset_index(drop=True)).", "ambiguous", setting="id",
         )  # fmt: skip
     in_order = type(index).__name__ == "RangeIndex"
@@ -521,7 +526,8 @@ def _extra(module: str, extra: str, what: str) -> Any:
 class _Layout:
     """How a text file is laid out, by its first lines.
 
-    DuckDB's sniffer is not used: it takes a first edge for names, and quotes for text where its sample has none.
+    DuckDB's sniffer is not used: it takes a first edge for names, and quotes for text where its sample has
+    none.
     """
 
     before: int  # lines before the header: those that begin with #, and a spreadsheet's sep=
@@ -659,7 +665,8 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
         f"rejects_table = '{view}_rejects', rejects_scan = '{view}_scan')"
     )
     rejects = con.execute(
-        f"SELECT line, any_value(error_type), any_value(csv_line) FROM {view}_rejects GROUP BY line ORDER BY line"
+        f"SELECT line, any_value(error_type), any_value(csv_line) FROM {view}_rejects GROUP BY line ORDER BY "
+        "line"
     ).fetchall()
     if any(kind == "INVALID ENCODING" for _, kind, _ in rejects):
         return Table(con, path.name, view, {}), True
@@ -699,7 +706,8 @@ def _warn_of_swallowed_rows(table: Table, delimiter: str) -> None:
     found = table.one(f"{table.row}, greatest({', '.join(breaks)})", f"WHERE {looks} LIMIT 1")
     if found is not None and width > 1:
         warn(
-            f"{table.name}, row {table.numbers([found[0]])[0]}: a quotation mark makes one row of {found[1] + 1:,} "
+            f"{table.name}, row {table.numbers([found[0]])[0]}: a quotation mark makes one row of "
+            f"{found[1] + 1:,} "
             "lines. Remove the mark or close it: these rows are not read."
         )
 
@@ -813,11 +821,10 @@ def _start_of(path: Path) -> bytes:
     if path.suffix.lower() == ".zst":
         import duckdb
 
-        # DuckDB decompresses what Python's standard library cannot: one line of the file is one row.
-        rows = duckdb.sql(
-            f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, header = false, delim = '\x01', "
-            "quote = '', escape = '', columns = {'x': 'VARCHAR'}, null_padding = true) LIMIT 20"
-        ).fetchall()
+        # DuckDB decompresses what Python's standard library cannot: a line of the file as a row.
+        one = "delim = '\x01', quote = '', escape = '', header = false, columns = {'x': 'VARCHAR'}"
+        sql = f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, {one}, null_padding = true) LIMIT 20"
+        rows = duckdb.connect().execute(sql).fetchall()
         return "\n".join(row[0] or "" for row in rows).encode()
     with _opened(path) as file:
         start: bytes = file.read(_START)
