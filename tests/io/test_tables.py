@@ -214,7 +214,10 @@ def test_text_is_scikit_learns_tfidf_and_unseen_values_are_zero():
     assert abs(column.encode(np.array([*written, None], object)) - expected).max() < 1e-12
     assert column.encode(np.array(["quantum"], object)).nnz == 0
     tokens = Tokens.learn("t", np.array([text.split() for text in written] + [None], object))
-    assert abs(tokens.encode(np.array([text.split() for text in written] + [None], object)) - expected).max() < 1e-12
+    assert (
+        abs(tokens.encode(np.array([text.split() for text in written] + [None], object)) - expected).max()
+        < 1e-12
+    )
     category = Category.learn("c", np.array(["u", "v", "u"], object))
     encoded = category.encode(np.array(["v", "w", None, "u"], object)).toarray()
     assert encoded.tolist() == [[0, 1], [0, 0], [0, 0], [1, 0]]

@@ -1,6 +1,5 @@
 """What a figure is worth: baselines on the same split, class by class, sizes and versions."""
 
-
 import numpy as np
 import pytest
 

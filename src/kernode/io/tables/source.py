@@ -451,6 +451,11 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
     named = [str(name) for name in index.names if name is not None]
     if not named and "index" not in present and ("index" in reading.named or is_text):
         named = ["index"]
+    repeated = [name for name in named if name in present]
+    if repeated and all(
+        np.array_equal(index.get_level_values(name).astype(str), frame[name].astype(str)) for name in named
+    ):
+        return frame.reset_index(drop=True), ()
     if named:
         whole = frame.reset_index()
         # Behind an edge's own columns: without usual names the first two are its ends.
@@ -657,10 +662,10 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
     layout = _Layout.of(path.name, start.removeprefix("\ufeff"), usual, reading)
     view, names = f"t{next(_number)}", list(layout.names)
     columns = "{" + ", ".join(f"'c{at}': 'VARCHAR'" for at in range(len(names))) + "}"
-    first = layout.before + (not layout.headless)
+    before = layout.before + (not layout.headless)
     con.execute(
         f"CREATE TABLE {view} AS SELECT * FROM read_csv({_text(str(file))}, auto_detect = false, "
-        f"delim = {_text(layout.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {first}, "
+        f"delim = {_text(layout.delimiter)}, quote = '\"', escape = '\"', header = false, skip = {before}, "
         f"columns = {columns}, max_line_size = 16777216, store_rejects = true, rejects_limit = 0, "
         f"rejects_table = '{view}_rejects', rejects_scan = '{view}_scan')"
     )
@@ -677,13 +682,17 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
     skipped, dropped = (
-        _other_rows(file, layout, first, len(names)) if rejects or _has_gaps(file) else ((), ())
+        _other_rows(file, layout, before, len(names)) if rejects or _has_gaps(file) else ((), ())
     )
     repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
     nameless = [name for name in layout.nameless if name not in reading.named]
+    has_ids = reading.of_edges or any(name.lower() in IDS or name == reading.id for name in names)
+    if nameless and nameless[0] == names[0] and not has_ids:
+        numbers = f"SELECT coalesce(bool_and(TRY_CAST(c0 AS DOUBLE) IS NOT NULL), true) FROM {view}"
+        nameless = nameless if first(con.execute(numbers))[0] else nameless[1:]  # text there are ids
     table = Table(
         con, path.name, view, dict.fromkeys(names, "VARCHAR"),
-        first_row=first + 1, rejected=skipped, repairs=repairs,
+        first_row=before + 1, rejected=skipped, repairs=repairs,
         notes=(*layout.notes, *(left_out(path.name, name) for name in nameless)), delimiter=layout.delimiter,
         names_by_looks=layout.before + 1 if layout.guessed else None,
         hidden=frozenset(nameless),
@@ -823,8 +832,8 @@ def _start_of(path: Path) -> bytes:
 
         # DuckDB decompresses what Python's standard library cannot: a line of the file as a row.
         one = "delim = '\x01', quote = '', escape = '', header = false, columns = {'x': 'VARCHAR'}"
-        sql = f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, {one}, null_padding = true) LIMIT 20"
-        rows = duckdb.connect().execute(sql).fetchall()
+        reader = f"read_csv({_text(str(path))}, auto_detect = false, {one}, null_padding = true)"
+        rows = duckdb.connect().execute(f"SELECT x FROM {reader} LIMIT 20").fetchall()
         return "\n".join(row[0] or "" for row in rows).encode()
     with _opened(path) as file:
         start: bytes = file.read(_START)
