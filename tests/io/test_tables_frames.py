@@ -86,7 +86,7 @@ def test_an_index_of_texts_is_the_ids_where_no_column_is():
 
 def test_an_index_named_like_a_column():
     assert same(kn.read_table(EDGES, NODES.set_index("id", drop=False).sample(frac=1, random_state=1)))
-    with refused("ambiguous", column="id"):
+    with refused("shape", setting="nodes"):
         kn.read_table(EDGES, NODES.rename_axis("id"))
 
 
