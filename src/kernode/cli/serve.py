@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import secrets
@@ -64,13 +63,18 @@ def serve(
 
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
-    _require_extra()
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
+        raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None
     from kernode.viz.explorer import LOOPBACK
     from kernode.viz.explorer.middleware import check_token
 
     if root_path and not root_path.startswith("/"):
         raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
-    local = _is_loopback(host)
+    local = host in ("localhost", "::1") or host.startswith("127.")
     if not local and not token:
         token = secrets.token_urlsafe(24)
     check_token(token)
@@ -142,18 +146,6 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect.
-
-    >>> _is_loopback("127.0.0.1"), _is_loopback("localhost"), _is_loopback("0.0.0.0"), _is_loopback("::1")
-    (True, True, False, True)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _url(host: str, port: int, token: str | None) -> str:
     """The address to open.
 
@@ -166,13 +158,3 @@ def _url(host: str, port: int, token: str | None) -> str:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host  # IPv6
-
-
-def _require_extra() -> None:
-    """Check for the server before a model is read."""
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
-        raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None
