@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import secrets
@@ -74,7 +75,7 @@ def serve(
 
     if root_path and not root_path.startswith("/"):
         raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
-    local = host in ("localhost", "::1") or host.startswith("127.")
+    local = _is_loopback(host)
     if not local and not token:
         token = secrets.token_urlsafe(24)
     check_token(token)
@@ -144,6 +145,18 @@ def _listening(host: str, port: int) -> socket.socket:
         raise KernodeError(sentence, "setting", setting=("host", "port")) from None
     listening.set_inheritable(True)
     return listening
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether only this machine can connect.
+
+    >>> _is_loopback("127.0.0.1"), _is_loopback("localhost"), _is_loopback("0.0.0.0"), _is_loopback("::1")
+    (True, True, False, True)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _url(host: str, port: int, token: str | None) -> str:
