@@ -136,7 +136,8 @@ def _router(state: ExplorerState) -> APIRouter:
             name = path.replace("-", "_")
             api.add_api_route(f"/{path}", endpoint, methods=[method], name=name, summary=summary)
     as_json = "application/json"
-    for path, content, kind, summary, about in (
+    for path, content, kind, summary, about in (  # the layout first: it refuses a method without a kernel
+        ("layout", state.picture(), "application/octet-stream", "Every node's place and class", _PICTURE),
         (
             "model",
             JSONResponse(state.description()).body,
@@ -145,7 +146,6 @@ def _router(state: ExplorerState) -> APIRouter:
             "",
         ),
         ("names", JSONResponse(state.node_names).body, as_json, "Every node's name, as in /api/layout", ""),
-        ("layout", state.picture(), "application/octet-stream", "Every node's place and class", _PICTURE),
     ):
         endpoint = _asset(bytes(content), kind)
         types: dict[int | str, Any] = {200: {"content": {kind: {}}}}
