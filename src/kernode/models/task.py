@@ -43,7 +43,7 @@ class Task(ABC, Generic[OnGraph]):
     @property
     def validates(self) -> bool:
         """Whether there is validation data."""
-        return True
+        return self.sizes.get("validation", 1) > 0
 
     @property
     def shares_validation(self) -> bool:

@@ -122,8 +122,8 @@ def _without_nan(weights: np.ndarray) -> list[float | None]:
 def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
     """How well each replica's K̄ finds nodes of the same class among q × t nodes, and the mean and spread."""
     r = len(on.model.seeds)
-    rows = [min(i, len(nodes) - 1) for i in range(r)]
-    found = [retrieval_of_run(on, i, nodes[rows[i]], truth[rows[i]]) for i in range(r)]
+    rows = np.minimum(np.arange(r), len(nodes) - 1)
+    found = [retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows)]
     by_run = [run for run in found if run is not None]
     if len(by_run) < r:
         return None
@@ -230,7 +230,12 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     if not figures.get("nodes"):
         return ["no node was kept for a test"]
     r = len(figures["runs"])
-    found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{uncertain(figures)}"]
+    few = ""
+    if (n := figures["nodes"]) < FEW:
+        low, high = figures["interval_95"]
+        nodes = "a single node" if n == 1 else f"{n} nodes"
+        few = f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
+    found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{few}"]
     found += [f"{'':<20} {line}" for line in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
@@ -248,25 +253,14 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
 
 def all_runs(figures: dict[str, Any]) -> str:
     """The accuracy of several runs together, where they share nodes."""
-    together = figures["ensemble_accuracy"]
-    shown = together is not None and len(figures["runs"]) > 1
-    return f"   (all runs together: {together:.2f} %)" if shown else ""
+    together = figures["ensemble_accuracy"] if len(figures["runs"]) > 1 else None
+    return "" if together is None else f"   (all runs together: {together:.2f} %)"
 
 
 def percent(figures: dict[str, Any], name: str, runs: int) -> str:
     """Mean and, of several runs, spread."""
     spread = f" ± {figures[f'{name}_std']:.2f}" if runs > 1 else ""
     return f"{figures[f'{name}_mean']:.2f}{spread} %"
-
-
-def uncertain(figures: dict[str, Any]) -> str:
-    """What few nodes do to a figure, or nothing."""
-    n = figures["nodes"]
-    if n >= FEW:
-        return ""
-    low, high = figures["interval_95"]
-    nodes = "a single node" if n == 1 else f"{n} nodes"
-    return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
 
 
 def baseline_lines(figures: dict[str, Any]) -> list[str]:

@@ -177,23 +177,24 @@ def _joined(
     train: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, nodes: np.ndarray, numbers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Training nodes (q × m) and labels with more of them; who has a new class has it in every row."""
-    labels = labels.copy()
+    labels, q = labels.copy(), len(train)
     for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True):
         labels[train == node] = number
-    # A node may train in some replicas alone: as rows must be of one length, it then counts twice in none.
     inside = np.array([np.isin(nodes, row) for row in train])  # q × new
-    if (inside.any(axis=0) != inside.all(axis=0)).any():
+    if (inside.any(axis=0) != inside.all(axis=0)).any():  # rows must be of one length
         raise InputError(
             "some of these nodes trained some replicas and not others, as each replica had its own split. "
             "Leave them out, or train with one split.",
             "conflict",
         )
     fresh = ~inside[0]
-    q = len(train)
-    more = np.tile(nodes[fresh], (q, 1)), np.tile(numbers[fresh], (q, 1))
-    if weights is not None:
-        weights = np.concatenate([weights, np.ones((q, int(fresh.sum())))], axis=1)
-    return np.concatenate([train, more[0]], axis=1), np.concatenate([labels, more[1]], axis=1), weights
+
+    def wider(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([rows, np.tile(more, (q, 1))], axis=1)
+
+    ones = np.ones(int(fresh.sum()))
+    weights = None if weights is None else wider(weights, ones)
+    return wider(train, nodes[fresh]), wider(labels, numbers[fresh]), weights
 
 
 def similar_in_shares(

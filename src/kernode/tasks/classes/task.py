@@ -118,11 +118,6 @@ class NodeTask(Task["NodeModelOnGraph"]):
         return {"train": self.nodes.train.shape[1], "validation": self.nodes.validation.shape[1]}
 
     @property
-    def validates(self) -> bool:
-        """Whether there are validation nodes."""
-        return self.nodes.validates
-
-    @property
     def shares_validation(self) -> bool:
         """Whether all replicas have the same validation nodes."""
         return len(self.nodes.validation) == 1
