@@ -149,7 +149,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         methods = self.methods(dataset)
         with heard_by_verbose(task.run):
             on = fit_candidates(task, methods)
-        advise_more_epochs(on.model.kept_epochs, on.model.training, on.model.history, "validation_auc")
+        advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 
     def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:

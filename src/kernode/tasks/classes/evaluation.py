@@ -188,10 +188,14 @@ def _figures(
     before: np.ndarray, probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
     """Figures of calibrated probabilities (r × t × c), and the error before."""
-    confidence, right = _answers(probabilities, truth)
-    runs = list(map(calibration_error, confidence, right))
+
+    def errors(of: np.ndarray) -> list[float]:
+        return list(map(calibration_error, of.max(axis=-1).astype(np.float64), of.argmax(axis=-1) == truth))
+
+    confidence = probabilities.max(axis=-1).astype(np.float64)
+    right = probabilities.argmax(axis=-1) == truth
+    runs, likelihood = errors(probabilities), negative_log_likelihood(probabilities, truth)
     by_chance, at_most = error_by_chance(confidence, nodes)
-    likelihood = negative_log_likelihood(probabilities, truth)
     return {
         **summary("error", runs),
         "runs": [round(run, 4) for run in runs],
@@ -201,15 +205,8 @@ def _figures(
         "nll": None if likelihood is None else round(likelihood, 6),
         "bins": reliability(confidence.ravel(), right.ravel()),
         "coverage": coverage(confidence.ravel(), right.ravel()),
-        "error_uncalibrated": round(
-            float(np.mean(list(map(calibration_error, *_answers(before, truth))))), 4
-        ),
+        "error_uncalibrated": round(float(np.mean(errors(before))), 4),
     }
-
-
-def _answers(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The probability of each node's most probable class (r × t), and whether it is the true one (r × t)."""
-    return probabilities.max(axis=-1).astype(np.float64), probabilities.argmax(axis=-1) == truth
 
 
 def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str]]:

@@ -188,10 +188,9 @@ def as_links(y: Any) -> np.ndarray:
     y = as_classes(y)
     neither = y[~np.isin(y, (0, 1))]
     if neither.size:
-        what = "a continuous " if neither.dtype.kind == "f" else ""
         raise InputError(
             "Only binary classification is supported. y must be 1 where a pair is linked and 0 where not. "
-            f"Got {what}{neither.tolist()[0]!r}.",
+            f"Got {'a continuous ' * (neither.dtype.kind == 'f')}{neither.tolist()[0]!r}.",
             "setting", setting="y",
         )  # fmt: skip
     return y.astype(bool)
