@@ -33,9 +33,8 @@ class _LinkEstimator(KernelEstimator):
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
-        self.model_, self.split_, self.history_ = on.model, split, on.model.history
-        # Seeds and threads repeat the run; a file does not say its threads.
-        self.seeds_, self.threads_ = on.model.seeds, on.model.threads
+        self._know(on.model)
+        self.split_ = split
         self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
         self._on_graph, self._whole = on, whole
         return self

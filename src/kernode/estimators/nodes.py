@@ -148,9 +148,8 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
-        self.model_, self.classes_, self.history_ = model, np.array(model.classes), model.history
-        # Seeds and threads repeat the run; a file does not say its threads.
-        self.seeds_, self.threads_ = model.seeds, model.threads
+        self._know(model)
+        self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
         self._given = given or LabelledNodes(model.train, model.train_labels, none, none)

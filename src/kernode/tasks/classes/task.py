@@ -45,14 +45,6 @@ class LabelledNodes:
     validation_labels: np.ndarray  # −1: a class that no training node has
 
     def __post_init__(self) -> None:
-        for nodes, labels in (
-            (self.train, self.train_labels),
-            (self.validation, self.validation_labels),
-        ):
-            if nodes.shape != labels.shape or nodes.ndim != 2:
-                raise InputError(
-                    f"nodes and labels must have one shape. Got {nodes.shape}, {labels.shape}.", "shape"
-                )
         if (self.train_labels < 0).any():
             node = self.train[self.train_labels < 0][0]
             raise InputError(f"node {node} has no label: keep it out of the training nodes.", "missing")
