@@ -137,7 +137,7 @@ def test_few_labels_all_train_and_nothing_is_tested():
 
 def test_all_labels_of_one_class_need_the_softmax_loss():
     one = replace(CLUSTERS, labels=np.zeros(120, int), class_names=("a",))
-    with refused("too-few", setting="objective"):
+    with refused("too-few", setting="loss"):
         kn.NodeKernelClassifier("k3", epochs=1).fit(graph=one, split="0.5/0.25/0.25")
 
 

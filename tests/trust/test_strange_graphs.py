@@ -21,7 +21,7 @@ REFUSED = {
     ("two nodes", "k3"): CLASSES,
     ("one class", "default"): CLASSES,
     ("one class", "k3"): CLASSES,
-    **{("no class", method): "no training nodes" for method in ("default", "k3", "n1")},
+    **{("no class", method): "no (training|labelled) nodes" for method in ("default", "k3", "n1")},
     **{
         (name, "links"): "at least 20 edges"
         for name in ("no edges", "one node", "two nodes", "isolated nodes")

@@ -28,6 +28,7 @@ from kernode.tasks.classes.labels import (
     labelled,
     nodes_and_classes,
     require_classes,
+    require_several_classes,
     split_labels,
     warn_of_single_nodes,
 )
@@ -73,6 +74,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         graph, run = require_graph(graph), self._run()
         if X is None:
             methods = self.methods(graph, tuned=split in (None, "fastgcn"))
+            require_several_classes(graph, methods)
             splits, name = split_labels(graph, split, run.seeds)
             task = NodeTask.of_splits(graph, splits, run)
         else:

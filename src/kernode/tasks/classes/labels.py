@@ -12,6 +12,7 @@ from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
 from kernode.io.split_file import is_split_file
+from kernode.models.fit import Candidates
 from kernode.models.variants import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 
@@ -239,3 +240,16 @@ def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list
     if split is None:
         return splits, "fastgcn" if known_name(graph) else "jk"
     return splits, Path(split).name if is_split_file(split) else split
+
+
+def require_several_classes(graph: Graph, methods: Candidates) -> None:
+    """Raise where all labels are of one class, and a kernel loss has nothing to compare."""
+    known = np.unique(graph.labels[graph.labels >= 0])
+    losses = [getattr(method, "loss", None) for method, _ in methods.values()]
+    if len(known) == 1 and any(loss is not None and loss.objective != "softmax" for loss in losses):
+        only = graph.class_names[known[0]]
+        raise InputError(
+            f"every node with a class is of {only!r}, and a kernel loss compares classes. Label another, "
+            "or use the softmax loss.",
+            "too-few", setting="loss",
+        )  # fmt: skip

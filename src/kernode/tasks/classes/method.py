@@ -235,6 +235,8 @@ def _other_loss(loss: Loss, given: Any) -> Loss:
         return losses[given]
     if isinstance(given, str) and given.lower() in kernel_losses():
         return _with_kernel_loss(loss, given)
+    if isinstance(given, type):
+        require_part("loss", given, Loss, "kernode.losses.Hinge()")
     known = ", ".join((*losses, *sorted(kernel_losses())))
     raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
 
@@ -251,6 +253,8 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         )  # fmt: skip
     if isinstance(given, KernelLoss):
         return given
+    if isinstance(given, type):
+        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
     by_name = kernel_losses()
     if not isinstance(given, str) or given.lower() not in by_name:
         raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
