@@ -13,7 +13,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
+from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import scaled_features, to_place
@@ -51,13 +51,10 @@ class Presmoothed(LayeredMap):
         return self.hops
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """All hops of X and the MLP; before that, in main memory, the matrices that X is multiplied with."""
+        """All hops of X, and the MLP."""
         blocks = 1 if self.powers == "plain" else self.hops + 1
         layers = trained(self.widths(blocks * sizes.features), sizes, place)
-        held = smoothed_held(sizes, place, blocks) + layers
-        if self.powers == "plain" or place.device.type != "cpu":
-            return held
-        return max(held, cost_of(sizes, self.hops, self.powers).least_terms_bytes())
+        return smoothed_held(sizes, place, blocks) + layers
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """None while training."""
@@ -71,6 +68,7 @@ class Presmoothed(LayeredMap):
             for _ in range(self.hops):
                 x = step @ x
         else:
+            hop_cost(graph, self.hops, self.powers).require_memory("explicit")
             parts = [term @ x for term in hop_matrices(graph, self.hops, self.powers)]
             x = sparse.hstack(parts, format="csr") if sparse.issparse(x) else np.hstack(parts)
         if sparse.issparse(x) and x.nnz > 0.25 * x.shape[0] * x.shape[1]:

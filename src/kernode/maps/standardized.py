@@ -58,12 +58,9 @@ class Standardized(StagedMap):
     def __post_init__(self) -> None:
         require_part("map", self.map, FeatureMap, "kernode.maps.HopNet()")
         if not (isinstance(self.map, StagedMap) and self.map.multiplies_features):
-            raise InputError(
-                f"{type(self.map).__name__} does not begin with a product with X, which Standardized needs. "
-                "Standardise the features of the graph instead.",
-                "unsupported",
-                setting="map",
-            )
+            sentence = f"{type(self.map).__name__} does not begin with a product with X, which is needed."
+            fix = "Standardise the features of the graph instead."
+            raise InputError(f"{sentence} {fix}", "unsupported", setting="map")
 
     @property
     def unwrapped(self) -> FeatureMap:
