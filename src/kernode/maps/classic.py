@@ -18,7 +18,7 @@ from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LayeredMap, Parameters
-from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
+from kernode.maps.gat import Attention, AttentionInputs, Edges, attention_reason
 from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
@@ -162,7 +162,8 @@ class ClassicGNN(LayeredMap):
             bias = bias + parameters[f"residual_bias_{layer}"]
         if isinstance(prepared, AttentionInputs):
             vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
-            x = attend(h.transpose(0, 1), vectors, bias, prepared.edges).transpose(0, 1).contiguous()
+            x = Attention.apply(h.transpose(0, 1), *vectors, bias, prepared.edges, None, None)
+            x = x.transpose(0, 1).contiguous()
         else:
             x = propagate(prepared.step, h) + bias
         if own:

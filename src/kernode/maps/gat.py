@@ -92,20 +92,11 @@ def attention_reason(sizes: GraphSizes) -> str:
     return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
 
 
-def attend(
-    h: Tensor, vectors: tuple[Tensor, Tensor], bias: Tensor, edges: Edges,
-    keep: Tensor | None = None, scale: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """A layer of attention from h = x W (r × n × heads·d) and two vectors for each head (r × heads × d).
-
-    ``keep`` (r × heads·E) and ``scale`` (r × 1 × 1) are the attention weights' dropout.
-    """
-    out: Tensor = _Attention.apply(h, *vectors, bias, edges, keep, scale)
-    return out
-
-
-class _Attention(torch.autograd.Function):
+class Attention(torch.autograd.Function):
     """Sums of h over neighbours, weighted by softmax(leaky_relu(source · h_j + target · h_i)), and a bias.
+
+    h = x W is r × n × heads·d, source and target are r × heads × d. ``keep`` (r × heads·E) and ``scale``
+    (r × 1 × 1) are the attention weights' dropout.
 
     k = r · heads. Softmax runs on E × k, where a sum over edges is one sparse product; h runs k × n × d, a
     block of one sparse product for each head. So no message along an edge is ever held.
@@ -116,6 +107,7 @@ class _Attention(torch.autograd.Function):
         ctx: Any, h: Tensor, source: Tensor, target: Tensor, bias: Tensor,
         edges: Edges, keep: Tensor | None, scale: Tensor | None,
     ) -> Tensor:  # fmt: skip
+        """r × n × heads·d."""
         r, heads, d = source.shape
         h = _by_head(h, heads)
         vectors = torch.stack([source, target], dim=-1).view(r * heads, d, 2)
@@ -135,6 +127,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, ...]:
+        """Gradients of h, both vectors and the bias."""
         h, vectors, scores, weights, kept = ctx.saved_tensors
         edges, (r, _, _), (k, d, _) = ctx.edges, upstream[0].shape, vectors.shape
         gradient = _by_head(upstream[0], k // r).view(-1, d)
@@ -252,5 +245,6 @@ class GAT(LayersMap):
         if dropout is not None:
             keep = kept(dropout, 2 * layer + 1, self._heads(layer) * len(edges.sources))
             scale = scale_of(dropout, h)
-        vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
-        return attend(h, vectors, parameters[f"bias_{layer}"], edges, keep, scale)
+        vectors = (parameters[f"{name}_{layer}"] for name in ("source", "target", "bias"))
+        out: Tensor = Attention.apply(h, *vectors, edges, keep, scale)
+        return out

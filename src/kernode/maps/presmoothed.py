@@ -56,13 +56,9 @@ class Presmoothed(LayeredMap):
         layers = trained(self.widths(blocks * sizes.features), sizes, place)
         return smoothed_held(sizes, place, blocks) + layers
 
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """None while training."""
-        return "none: X is summed over neighbours once, before training"
-
     def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
         """Every node's smoothed features, in float64; sparse where that is smaller."""
-        x = scaled_features(graph, normalize_rows=self.normalize_rows)
+        x = scaled_features(graph.features, normalize_rows=self.normalize_rows)
         if self.powers == "plain":
             step = normalized_adjacency(graph)
             for _ in range(self.hops):

@@ -55,10 +55,6 @@ class Smoother(NeighbourSum):
         """g, which is dense."""
         return dense_held(sizes, place)
 
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """None while training, of which there is none."""
-        return "none: X is summed over neighbours once, and nothing is trained"
-
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
         step = normalized_adjacency(graph)

@@ -113,7 +113,7 @@ class Standardized(StagedMap):
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:
     """Mean and one over the deviation of each column (1 where it is constant): 2 × f, in float64."""
-    x = scaled_features(graph, normalize_rows=normalize_rows)
+    x = scaled_features(graph.features, normalize_rows=normalize_rows)
     n = max(1, graph.n_nodes)
     mean = graph.total(np.asarray(x.sum(axis=0)).ravel()) / n
     unit = _unit(graph.largest(largest_of(x)))
