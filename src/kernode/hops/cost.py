@@ -91,12 +91,11 @@ class HopCost:
         """Why the cheaper kind is cheaper, in a sentence."""
         if self.powers == "plain":
             return f"factored: {self.factored:,.0f} multiply-adds per column, in {self.hops} products with Ā"
-        sign = "" if self.exact else "about "
-        return (
-            f"{self.kind}: {sign}{min(self.factored, self.explicit):,.0f} multiply-adds per column, "
-            f"{'explicit' if self.kind == 'factored' else 'factored'} would take "
-            f"{sign}{max(self.factored, self.explicit):,.0f}"
+        other = "explicit" if self.kind == "factored" else "factored"
+        takes, would = (
+            f"{'' if self.exact else 'about '}{getattr(self, k):,.0f}" for k in (self.kind, other)
         )
+        return f"{self.kind}: {takes} multiply-adds per column, {other} would take {would}"
 
     def require_memory(self, kind: str) -> None:
         """Raise before a computation that cannot fit."""
