@@ -164,6 +164,19 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
     return weights.mul_(product(edges.into, weights).reciprocal_().index_select(0, edges.targets))
 
 
+def initial_attention(
+    rows: int, columns: int, heads: int, stream: int, draws: Draws, place: Place
+) -> Parameters:
+    """Draw the weights and attention vectors of a layer with gain 1; its biases are zero."""
+    per_head = heads, columns // heads
+    shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
+    drawn = {
+        name: initial_weight(*shape, stream + use, draws, place, gain=1)
+        for use, (name, shape) in enumerate(shapes.items())
+    }
+    return drawn | {"bias": initial_bias(columns, draws, place)}
+
+
 @dataclass(frozen=True)
 class AttentionInputs(FeatureInputs):
     """What graph attention takes from the graph: X and the edges."""
@@ -207,14 +220,10 @@ class GAT(LayersMap):
 
     def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
-        parameters = {}
+        parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
-            per_head = self._heads(layer), columns // self._heads(layer)
-            shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
-            for use, (name, shape) in enumerate(shapes.items()):
-                stream = len(shapes) * layer + use
-                parameters[f"{name}_{layer}"] = initial_weight(*shape, stream, draws, place, gain=1)
-            parameters[f"bias_{layer}"] = initial_bias(columns, draws, place)
+            own = initial_attention(rows, columns, self._heads(layer), 3 * layer, draws, place)
+            parameters |= {f"{name}_{layer}": value for name, value in own.items()}
         return parameters
 
     def __call__(
