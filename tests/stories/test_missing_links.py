@@ -124,17 +124,20 @@ def test_positions_are_positions_where_names_are_integers(desk):
         links.missing_links(["5", "6"])
 
 
-def test_integers_that_are_taken_as_names_are_warned_of(desk):
-    """Nia's ids are integers, and her pairs came from numpy."""
+def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
+    """Nia's ids are integers, and her pairs came from numpy: a model of nonsense was fitted."""
     n = 30
     ring = [(i, (i + 1) % n) for i in range(n)]
     random = np.random.default_rng(0)
     graph = kn.Graph.from_edges(ring, np.eye(n), node_names=random.permutation(n))
     links = kn.LinkPredictor(epochs=2)
+    with pytest.raises(kn.InputError, match=r"as positions they all are: write kn.positions\(pairs\)"):
+        links.fit(ring, graph=graph)
+    with pytest.raises(kn.InputError, match=r"kn.positions\(pairs\)"):
+        links.fit([*ring, (0, 2)], [1] * n + [0], graph=graph)
     by_name = graph.node_names[np.array(ring)].astype(int)
-    for pairs in (ring, by_name):
-        with pytest.warns(UserWarning, match="integers were taken as names of nodes of 'graph'"):
-            links.fit(pairs, graph=graph)
+    with pytest.warns(UserWarning, match="integers were taken as names of nodes of 'graph'"):
+        links.fit(by_name, graph=graph)
     for pairs in (kn.positions(ring), np.array(ring).astype(str)):
         links.fit(pairs, graph=graph)
     by_name = by_name.astype(str)
@@ -144,6 +147,7 @@ def test_integers_that_are_taken_as_names_are_warned_of(desk):
         links.fit([*by_name, by_name[3]], [1] * n + [0], graph=graph)
     with pytest.raises(kn.InputError, match=r"the pair \('7', '7'\) joins a node with itself"):
         links.fit([*by_name, ("7", "7")], graph=graph)
+
 
 
 def test_the_next_command_that_links_prints_is_one(friends):

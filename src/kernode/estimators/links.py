@@ -21,7 +21,7 @@ from kernode.models.model import Report
 from kernode.models.variants import known_name
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
-from kernode.tasks.links.task import LinkTask, as_links, split_pairs
+from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
 from kernode.tasks.links.variants import configure_links
 from kernode.training.settings import advise_more_epochs
 
@@ -159,6 +159,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         require_aligned(X, y=y)
         linked = None if y is None else as_links(y)
         pairs, graph, run = as_pairs(X), require_graph(graph), self._run()
+        require_one_reading(graph, pairs, linked)
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
         return LinkTask(split.graph, split, run, others, beside=graph)
 

@@ -17,7 +17,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
 from kernode.graph.edits import with_edges
-from kernode.graph.lookup import as_classes
+from kernode.graph.lookup import Positions, as_classes
 from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.losses.link_cross_entropy import EdgePairs
 from kernode.maps.hop_mlp import HopSum
@@ -187,6 +187,25 @@ def as_links(y: Any) -> np.ndarray:
             "setting", setting="y",
         )  # fmt: skip
     return y.astype(bool)
+
+
+def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
+    """Raise where integers are taken as names, but only as positions are the linked pairs edges.
+
+    ``given``: pairs as they came, m × 2.
+    """
+    plain = given.dtype.kind in "iu" and not isinstance(given, Positions)
+    if not plain or not graph.lookup.has_integer_names or (linked is not None and len(linked) != len(given)):
+        return
+    pairs = given if linked is None else given[linked]
+    if not len(pairs) or pairs.max() >= graph.n_nodes or not is_edge(graph.adjacency, pairs).all():
+        return
+    if is_edge(graph.adjacency, graph.lookup.find(pairs, sure=True)).mean() < 0.5:
+        raise InputError(
+            f"most linked pairs are not edges of {graph.name!r} by name, and as positions they all are: "
+            "write kn.positions(pairs), or give the names as text where names are meant.",
+            "ambiguous",
+        )
 
 
 def split_pairs(
