@@ -90,3 +90,8 @@ def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **cha
     parts = Changes.of(**changes, precision=64 if place is DOUBLE else 32).parameters()
     model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
     return model.fit(graph=graph, split=split)
+
+
+def dropout_mask(dropout, x, layer):
+    """0 or the scale for every element of x (n × r × d)."""
+    return dropout.keep(layer, range(len(x)), x.shape[-1]) * dropout.scale.to(x.dtype)[:, None]

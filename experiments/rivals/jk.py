@@ -27,6 +27,7 @@ class JKConcat(ModuleMap):
     inner_dropout: float = 0.5
     normalize_rows: bool = True
 
+    edge_weight: ClassVar[bool] = False  # published for plain edges, and model files were trained on them
     search_space: ClassVar = {**WIDTHS, "inner_dropout": (0.2, 0.5, 0.8), **ROWS}
 
     def __post_init__(self) -> None:
@@ -47,10 +48,6 @@ class JKConcat(ModuleMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """X, the edges and the convolutions."""
         return super().least_bytes(sizes, place) + trained((sizes.features, *self.hidden), sizes, place)
-
-    def gives_weights(self, module: nn.Module) -> bool:
-        """No: jumping knowledge is published for plain edges, and model files were trained on them."""
-        return False
 
     def module(self, features: int, outputs: int) -> nn.Module:
         """PyTorch Geometric's GCN model with ``jk="cat"``."""

@@ -161,7 +161,7 @@ def test_a_token_is_nobodys_business(kernode, graph_file):
 def test_every_command_has_it(command):
     from kernode.cli.app import COMMANDS
 
-    names = [(name.replace("_", "-"),) for name in COMMANDS]
+    names = [(name,) for name in COMMANDS]
     for words in [*names, *(("data", one) for one in ("list", "info", "convert", "shard", "fetch"))]:
         assert "--log-file" in command(*words, "--help")[1], words
 

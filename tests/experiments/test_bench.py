@@ -284,7 +284,7 @@ def test_every_kind_of_system_steps(system, monkeypatch):
 def test_pyg_sees_the_same_features_as_we_do(cora):
     graph, _ = cora
     for some in (graph, GRAPH):
-        ours = scaled_features(some, normalize_rows=True)
+        ours = scaled_features(some.features, normalize_rows=True)
         dense = ours.toarray() if sparse.issparse(ours) else ours
         assert np.allclose(dense_features(some, SINGLE).numpy(), dense, atol=1e-7)
 

@@ -44,7 +44,6 @@ def test_least_bytes_are_those_of_the_kind_that_is_taken():
     assert of("last").least_held_bytes(8) == 12 * (90 + 70)
     assert of("last", exact=False).least_held_bytes(8) == 12 * (90 + 70) / 2
     assert of("each").least_building_bytes() == 2 * 12 * (90 - 10)
-    assert of("last").least_terms_bytes() == 12 * (90 + 70)
 
 
 def test_a_sentence_says_which_kind_and_what_the_other_would_take():

@@ -13,7 +13,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.maps import GAT
-from tasks import DOUBLE
+from tasks import DOUBLE, dropout_mask
 
 SEEDS = torch.tensor([3, 4, 5])
 
@@ -95,7 +95,7 @@ def test_gat_with_dropout_equals_dense_algebra_with_the_same_masks(sparse_x):
     def mask(layer, i, where):
         """Dropout's own numbers at the places where they belong, in order."""
         count = int(where.sum())
-        kept = at_its_rate.mask(torch.ones(1, 2, count, dtype=torch.float64), layer)[0, i]
+        kept = dropout_mask(at_its_rate, torch.ones(1, 2, count, dtype=torch.float64), layer)[0, i]
         return torch.zeros(where.shape, dtype=torch.float64).masked_scatter(where, kept)
 
     there = torch.zeros(25, 25, dtype=bool).index_put((rows, columns), torch.tensor(True))

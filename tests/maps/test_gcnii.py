@@ -9,7 +9,7 @@ from graphs import clustered_graph, dense_features
 from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.maps import GCNII
-from tasks import DOUBLE
+from tasks import DOUBLE, dropout_mask
 
 SEEDS = torch.tensor([3, 4])
 
@@ -43,7 +43,9 @@ def test_what_comes_back_in_every_layer_has_no_dropout():
     gcnii = GCNII((6,), 3, depth=1, alpha=1.0)
     prepared, parameters = start(gcnii, graph)
     dropout = Dropout(Draws(SEEDS, 1), torch.full((2,), 0.5, dtype=torch.float64))
-    masks = dropout.mask(torch.ones(30, 2, 6, dtype=torch.float64), 2)  # n × r × width, of the last layer
+    masks = dropout_mask(
+        dropout, torch.ones(30, 2, 6, dtype=torch.float64), 2
+    )  # n × r × width, of the last layer
     dropped = gcnii(parameters, prepared, dropout)
     b = np.log(1.5)
     for i in range(2):

@@ -40,7 +40,7 @@ def test_hop_mlp_is_equation_7(graph, hops, hidden, hop_weights, normalize, powe
         x = x / np.where(sums > 0, sums, 1)
     for replica in range(2):
         z = x
-        for layer in range(feature_map.layers):
+        for layer in range(len(feature_map.hidden) + 1):
             z = (z if layer == 0 else np.maximum(z, 0)) @ parameters[f"weight_{layer}"][replica].numpy()
         omega = (
             parameters["hop_weights"][replica].numpy()

@@ -19,6 +19,8 @@ from kernode.maps import DiffusedComponents, HopMLP, SideBySide
 DOUBLE = Place.of(64)
 SEEDS = torch.tensor([0, 1])
 
+ONE = Draws(torch.tensor([0]))
+
 
 def diffused(graph, hops, a):
     """P X̂, dense."""
@@ -35,7 +37,7 @@ def diffused(graph, hops, a):
 def test_components_with_all_dimensions_keep_every_product_of_centred_rows(graph, hops, a):
     feature_map = DiffusedComponents(1000, hops=hops, teleport=a)
     prepared = feature_map.prepare(graph, DOUBLE)
-    g = feature_map(feature_map.first(prepared, 1), prepared)[0].numpy()
+    g = feature_map(feature_map.initial(prepared, ONE, DOUBLE), prepared)[0].numpy()
     x = diffused(graph, hops, a)
     reached = np.abs(x).sum(axis=1) > 0  # features of these graphs are not negative where they cancel
     x = (x - x.mean(axis=0)) * reached[:, None]
@@ -47,7 +49,7 @@ def test_components_are_the_principal_ones(cora):
     graph, _ = cora
     feature_map = DiffusedComponents(40, hops=2)
     prepared = feature_map.prepare(graph, DOUBLE)
-    axes = feature_map.first(prepared, 1)["axes"][0].numpy()
+    axes = feature_map.initial(prepared, ONE, DOUBLE)["axes"][0].numpy()
     x = diffused(graph, 2, 0.1)
     x = x - x.mean(axis=0)
     _, v = np.linalg.eigh(x.T @ x)  # ascending
@@ -58,7 +60,7 @@ def test_beyond_the_rank_there_are_no_axes():
     rng = np.random.Generator(np.random.PCG64(0))
     graph = kn.Graph.from_edges([(i, i + 1) for i in range(9)], rng.random((10, 50)))
     feature_map = DiffusedComponents(30)
-    axes = feature_map.first(feature_map.prepare(graph, DOUBLE), 1)["axes"][0]
+    axes = feature_map.initial(feature_map.prepare(graph, DOUBLE), ONE, DOUBLE)["axes"][0]
     assert (axes.square().sum(dim=0) > 0.5).sum() == 9  # ten rows, centred
 
 
@@ -67,7 +69,7 @@ def test_nodes_that_no_feature_reaches_are_alike_to_nobody():
     graph = kn.Graph.from_edges([(0, 1), (1, 2), (2, 3), (4, 5)], features)
     feature_map = DiffusedComponents(4)
     prepared = feature_map.prepare(graph, DOUBLE)
-    g = feature_map(feature_map.first(prepared, 1), prepared)[0]
+    g = feature_map(feature_map.initial(prepared, ONE, DOUBLE), prepared)[0]
     assert (g[4:] == 0).all()
     assert (g[:4].norm(dim=1) > 0).all()
 
@@ -89,7 +91,7 @@ def test_two_equal_maps_side_by_side_begin_and_drop_differently():
 def test_on_another_graph_axes_and_mean_stay():
     one, other = clustered_graph(n=40), clustered_graph(n=30)
     feature_map = DiffusedComponents(2, hops=1)
-    first = feature_map.first(feature_map.prepare(one, DOUBLE), 1)
+    first = feature_map.initial(feature_map.prepare(one, DOUBLE), ONE, DOUBLE)
     g = feature_map(first, feature_map.prepare(other, DOUBLE))[0].numpy()
     expected = diffused(other, 1, 0.1) @ first["axes"][0].numpy() - first["centre"][0].numpy()
     assert np.allclose(g, expected, atol=1e-12)

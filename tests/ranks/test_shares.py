@@ -11,7 +11,6 @@ from scipy import sparse
 from graphs import clustered_graph, graphs
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
-from kernode.graph.share import GraphShare
 from kernode.hops import corrections, normalized_adjacency
 from kernode.hops import corrections as masked_product
 from kernode.hops.corrections import local_terms
@@ -68,7 +67,7 @@ def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
 
 
 def test_what_needs_the_whole_graph_refuses_a_share():
-    share = GraphShare.of(load_graph("cora"), ALONE)
+    share = worker.cut(load_graph("cora"), ALONE, [0, 2708])
     with pytest.raises(
         InputError, match="GCN needs the whole graph, and each process holds a share of 'cora'"
     ):
@@ -77,21 +76,21 @@ def test_what_needs_the_whole_graph_refuses_a_share():
 
 @pytest.mark.parametrize("variant", ["gcn", "label-propagation", "correct-and-smooth"])
 def test_so_does_training_by_any_other_method(variant):
-    share = GraphShare.of(clustered_graph(), ALONE)
+    share = worker.cut(clustered_graph(), ALONE, [0, clustered_graph().n_nodes])
     with pytest.raises(InputError, match="needs the whole graph"):
         fit_split(share, variant, (0,), "0.4/0.3/0.3")
 
 
 def test_who_is_alone_has_all_rows_and_the_same_operator():
     whole = worker.graph()
-    alone = worker.operators(GraphShare.of(whole, ALONE))
+    alone = worker.operators(worker.cut(whole, ALONE, [0, whole.n_nodes]))
     for name, expected in worker.operators(whole).items():
         np.testing.assert_allclose(alone[name], expected, atol=1e-12, err_msg=name)
 
 
 def shares(graph, bounds):
     """All shares of a graph, for what asks nothing of other processes but their rows."""
-    found = [GraphShare.of(graph, Ranks(rank, len(bounds) - 1), bounds) for rank in range(len(bounds) - 1)]
+    found = [worker.cut(graph, Ranks(rank, len(bounds) - 1), bounds) for rank in range(len(bounds) - 1)]
     for one in found:
         vars(one)["degrees"] = np.asarray(graph.adjacency.sum(axis=1), np.float64)
         vars(one)["each"] = lambda rows, of=found: others_rows(of, rows)

@@ -1,6 +1,7 @@
 """What a user is warned of: each thing once, by its name, where they look."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,9 +100,10 @@ def test_the_best_epoch_being_the_last_is_said_of_what_was_kept(shop):
 def test_longer_training_is_advised_only_where_it_may_help(kept, training, best, said):
     """Nobody needs advice that does not help."""
     history = {"validation_accuracy": np.full((4, len(kept)), best)}
+    model = SimpleNamespace(kept_epochs=np.array(kept), training=training, history=history, seeds=kept)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        advise_more_epochs(np.array(kept), training, history, "validation_accuracy")
+        advise_more_epochs(model, "accuracy")
     assert len(caught) == said
 
 

@@ -45,7 +45,7 @@ def add_command(name: str) -> None:
     """Add the function in a file of its name."""
     function = getattr(import_module(f"kernode.cli.{name}"), name)
     epilog = f"Variants:\n\n{_VARIANTS}" if name == "fit" else None
-    app.command(name.replace("_", "-"), cls=Command, epilog=epilog)(expanded(function))
+    app.command(name, cls=Command, epilog=epilog)(expanded(function))
 
 
 for _name in COMMANDS:

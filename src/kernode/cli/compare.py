@@ -83,7 +83,11 @@ def compare(
     """
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
     against = (against or names[0]).lower() if names else ""
-    _check(names, against, split)
+    if len(names) < 2:
+        raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
+    if against not in names:
+        raise bad_setting("against", f"one of {', '.join(names)}", against)
+    _check_sizes(split)
     choosing = choose_on.strip().lower()
     if choosing != "all" and not (choosing.isdecimal() and int(choosing)):
         raise bad_setting("choose_on", "a number of splits, 1 or more, or all", choose_on)
@@ -146,13 +150,9 @@ def _run(
             return run_comparisons(todo, store, place, threads=threads, progress=begin(missing))
 
 
-def _check(names: list[str], against: str, split: str) -> None:
+def _check_sizes(split: str) -> None:
     from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
-    if len(names) < 2:
-        raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
-    if against not in names:
-        raise bad_setting("against", f"one of {', '.join(names)}", against)
     sizes: tuple[float, ...] = (0.6, 0.2, 0.2)
     if is_per_class(split):
         sizes = parse_per_class(split)  # the others are tested

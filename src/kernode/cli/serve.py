@@ -64,7 +64,12 @@ def serve(
 
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
-    _require_extra()
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
+        raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None
     from kernode.viz.explorer import LOOPBACK
     from kernode.viz.explorer.middleware import check_token
 
@@ -166,13 +171,3 @@ def _url(host: str, port: int, token: str | None) -> str:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host  # IPv6
-
-
-def _require_extra() -> None:
-    """Check for the server before a model is read."""
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
-        raise MissingExtraError(sentence, "extra", package=error.name, extra="serve") from None

@@ -39,43 +39,38 @@ def with_settings(
 
 
 def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
-    """Return the variant that a file names, and its settings, checked."""
+    """Return the variant that a file names, and its settings, checked before they mix with other options."""
+    from kernode.tasks.classes.configure import configure
+    from kernode.tasks.links.variants import configure_links
+
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _wrong(path, f"it is not TOML ({error})") from None
     except FileNotFoundError:
         raise missing(path) from None
+    except (ValueError, RecursionError) as error:
+        raise _wrong(path, f"it is not TOML ({error})") from None
     if "method" in content and "variant" not in content:  # files for links before 0.2
         content |= {"command": "links", "variant": content.pop("method")}
     if unknown := sorted(set(content) - {"command", "variant", "settings"}):
         raise _wrong(path, f"{unknown[0]!r} is neither variant nor [settings]")
-    meant = content.get("command", "fit")
+    meant, variant, settings = (
+        content.get("command", "fit"),
+        content.get("variant"),
+        content.get("settings", {}),
+    )
     if meant != command:
-        sentence = f"{path} is for `kernode {meant}`, not for `kernode {command}`."
-        raise InputError(sentence, "conflict", setting="settings", path=path)
-    variant, settings = content.get("variant"), content.get("settings", {})
+        raise _wrong(path, f"it is for `kernode {meant}`, not for `kernode {command}`")
     if not isinstance(variant, str) or not isinstance(settings, dict):
         raise _wrong(path, 'it needs a line variant = "…" and a section [settings]')
-    _check(path, command, variant.lower(), settings)
-    return variant.lower(), settings
-
-
-def _check(path: Path, command: str, variant: str, settings: dict[str, Any]) -> None:
-    """Raise with the file's name, before its values mix with those of the command line."""
-    from kernode.tasks.classes.configure import configure
-    from kernode.tasks.links.variants import configure_links
-
     try:
         (configure if command == "fit" else configure_links)(variant, **settings)
     except KernodeError as error:
         raise InputError(f"{path}: {error}", error.code, **error.fields, path=path) from None
     except (TypeError, ValueError) as error:
         raise _wrong(path, f"a value has the wrong type ({error})") from None
-    if not isinstance(settings.get("normalized", True), bool):
-        raise _wrong(path, f"normalized must be true or false, not {settings['normalized']!r}")
+    return variant.lower(), settings
 
 
 def _wrong(path: Path, reason: str) -> InputError:
-    sentence = f"{path} is not a settings file: {reason}."
+    sentence = f"{path} cannot be used: {reason}."
     return InputError(sentence, "wrong-file", path=path, setting="settings")

@@ -33,10 +33,6 @@ class Adam:
         self.decay = self._per_element(weight_decay)
         self._one_rate = float(self.rate) if self.rate.numel() == 1 else None
 
-    def views(self, flat: Tensor) -> Parameters:
-        """Parts of a buffer like :attr:`flat` by the names of the parameters."""
-        return _views(flat, self.parameters)
-
     def _per_element(self, values: Tensor) -> Tensor:
         """One number where all replicas have the same, else one for each element of the buffer."""
         if len(values) == 0 or bool((values == values[0]).all()):
@@ -82,7 +78,7 @@ class Average:
     def __init__(self, adam: Adam, share: float) -> None:
         self.adam, self.share = adam, share
         self.flat = adam.flat.detach().clone()
-        self.parameters: Parameters = adam.views(self.flat)
+        self.parameters: Parameters = _views(self.flat, adam.parameters)
 
     @torch.no_grad()
     def update(self, steps: int | Tensor) -> None:

@@ -200,10 +200,6 @@ class Dropout:
         found = self.draws.keep(DROPOUT + layer, words, 4, self.threshold)
         return found.transpose(0, 1).flatten(1)[:, first % 4 :][:, :count]
 
-    def mask(self, x: Tensor, layer: int) -> Tensor:
-        """0 or the scale for every element of x (n × r × d)."""
-        return self.keep(layer, range(len(x)), x.shape[-1]) * self.scale.to(x.dtype)[:, None]
-
     @cached_property
     def threshold(self) -> Tensor:
         """How high 16 random bits must be for an element to be kept: r, int16."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -149,11 +148,10 @@ def _lost_ranks() -> Iterator[None]:
     except (RuntimeError, ValueError) as error:
         if "allocate" in str(error):
             raise MemoryError(str(error)) from error
-        said = re.search(r"connection [a-z ]+|timed? ?out", str(error), re.IGNORECASE)
-        reason = said[0].strip().lower() if said else (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        sentence = f"another process of this job has ended, and this one cannot go on without it ({reason})."
         raise LostRankError(
-            f"another process of this job has ended, and the others cannot go on without it ({reason}). "
-            "Start the job again; with the same checkpoint it resumes."
+            f"{sentence} Start the job again; with the same checkpoint it resumes."
         ) from error
 
 

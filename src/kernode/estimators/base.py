@@ -55,6 +55,12 @@ class KernelEstimator(BaseEstimator):
         """The estimator that answers with a model that was read from a file, on a graph or on its own."""
         raise NotImplementedError
 
+    def _know(self, model: Any) -> None:
+        """Set the fitted attributes that all estimators have."""
+        self.model_, self.history_ = model, model.history
+        # Seeds and threads repeat the run; a file does not say its threads.
+        self.seeds_, self.threads_ = model.seeds, model.threads
+
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
     __metadata_request__fit: ClassVar = {"graph": True}
 

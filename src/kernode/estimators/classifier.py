@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,12 +143,11 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         """Nodes and their classes, named as the model names them."""
         nodes, y = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, y, known.graph, "scored", self.classes_)
-        names = np.array(known.graph.class_names)
+        names = known.graph.class_names
         if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U" and y.max() < len(names):
-            return nodes, names[y]
-        numbers = {name: number for number, name in enumerate(names.tolist())}
-        if y.dtype.kind in "UO" and self.classes_.dtype.kind in "iu" and set(y.tolist()) <= set(numbers):
-            return nodes, np.array([numbers[name] for name in y.tolist()])
+            return nodes, np.array(names)[y]
+        if y.dtype.kind in "UO" and self.classes_.dtype.kind in "iu" and set(y.tolist()) <= set(names):
+            return nodes, np.array([names.index(name) for name in y.tolist()])
         if not np.isin(y, self.classes_).any() and y.dtype.kind != self.classes_.dtype.kind:
             raise InputError(
                 f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as "
@@ -163,13 +163,9 @@ def checked_threshold(abstain: Any) -> float:
     >>> checked_threshold(0.9)
     0.9
     """
-    try:
-        threshold = float(abstain)
-    except (TypeError, ValueError):
-        threshold = float("nan")
-    if isinstance(abstain, bool) or not 0 < threshold <= 1:
+    if isinstance(abstain, bool) or not isinstance(abstain, Real) or not 0 < float(abstain) <= 1:
         raise bad_setting("abstain", "a probability above 0 and up to 1, such as 0.9", abstain)
-    return threshold
+    return float(abstain)
 
 
 def warn_of_uncalibrated(model: NodeModel) -> None:

@@ -33,9 +33,8 @@ class _LinkEstimator(KernelEstimator):
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
-        self.model_, self.split_, self.history_ = on.model, split, on.model.history
-        # Seeds and threads repeat the run; a file does not say its threads.
-        self.seeds_, self.threads_ = on.model.seeds, on.model.threads
+        self._know(on.model)
+        self.split_ = split
         self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
         self._on_graph, self._whole = on, whole
         return self
@@ -89,6 +88,14 @@ class _LinkEstimator(KernelEstimator):
         check_is_fitted(self, "model_")
         return self.model_.save(path, self._whole if with_graph else None)
 
+    def report(self) -> Report:
+        """The report of the fit: figures of the test edges, where there are any, and baselines, in percent.
+
+        The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
+        edges and learn nothing.
+        """
+        return link_report(self._fitted(), self.split_)
+
     def _fitted(self) -> LinkModelOnGraph:
         check_is_fitted(self, "model_")
         return self._on_graph
@@ -141,7 +148,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         methods = self.methods(dataset)
         with heard_by_verbose(task.run):
             on = fit_candidates(task, methods)
-        advise_more_epochs(on.model.kept_epochs, on.model.training, on.model.history, "validation_auc")
+        advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 
     def _pairs_task(self, X: Any, y: Any, graph: Graph | None) -> LinkTask:
@@ -151,9 +158,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
             require_graph(X)
         require_aligned(X, y=y)
         linked = None if y is None else as_links(y)
-        pairs = as_pairs(X)
-        graph = require_graph(graph)
-        run = self._run()
+        pairs, graph, run = as_pairs(X), require_graph(graph), self._run()
         require_one_reading(graph, pairs, linked)
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
         return LinkTask(split.graph, split, run, others, beside=graph)
@@ -203,14 +208,6 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         negatives = self.split_.test_negatives if negatives is None else negatives
         runs = model.evaluate(edges, negatives)
         return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-
-    def report(self) -> Report:
-        """The report of the fit: test figures and baselines on the same edges, in percent.
-
-        The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
-        edges and learn nothing.
-        """
-        return link_report(self._fitted(), self.split_)
 
     def __sklearn_tags__(self) -> Any:
         """Two columns of names or indices, from 0 on; two classes, and y may be missing."""
@@ -275,10 +272,6 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
                 )  # fmt: skip
         method, training = configure_links(variant, changes=changes)
         return {str(variant).lower(): (method, training.to_the_last())}
-
-    def report(self) -> Report:
-        """What was trained; no edge is left to score."""
-        return link_report(self._fitted(), self.split_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""

@@ -21,7 +21,7 @@ from kernode.io.tables import extend
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.configure import candidates, settings_key
-from kernode.tasks.classes.folds import advise_longer_training, fit_all_labels, fit_in_folds
+from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
     as_weights,
     by_node,
@@ -36,6 +36,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.training.run import Run
+from kernode.training.settings import advise_more_epochs
 
 
 class NodeKernelEstimator(NodeQueries, KernelEstimator):
@@ -85,7 +86,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
                 on = fit_in_folds(task, methods).with_metadata(split=name)
             else:
                 on = fit_candidates(task, methods, split=name)
-        advise_longer_training(on.model)
+        advise_more_epochs(on.model, on.model.training.select_by)
         if splits is not None:
             tested = [one.test for one in splits]
             shared = all(one is tested[0] for one in tested)
@@ -149,9 +150,8 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
-        self.model_, self.classes_, self.history_ = model, np.array(model.classes), model.history
-        # Seeds and threads repeat the run; a file does not say its threads.
-        self.seeds_, self.threads_ = model.seeds, model.threads
+        self._know(model)
+        self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
         self._given = given or LabelledNodes(model.train, model.train_labels, none, none)

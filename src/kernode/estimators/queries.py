@@ -143,8 +143,6 @@ class NodeQueries:
         """
         on = self._on(graph)
         whole("k", k, 1)
-        if not on.model.method.has_kernel:
-            raise InputError(f"{on.model.method.title} has no kernel that compares nodes.", "unsupported")
         if not on.has_training_nodes:
             raise InputError(
                 f"the training nodes are in {on.model.dataset!r}: ask about that graph.", "unsupported"

@@ -91,7 +91,18 @@ class NodeExplanation:
         return {**_plain(asdict(self)), "lead": self.lead}
 
     def __str__(self) -> str:
-        return "\n".join(_node_lines(self))
+        chance = dict(zip(self.classes, self.probabilities, strict=True))
+        lines = [
+            f"{self.node}: {self.of_class} ({100 * chance[self.of_class]:.1f} %), "
+            f"not {self.against} ({100 * chance[self.against]:.1f} %)",
+            f"{self.lead:+.4f}  lead of {self.of_class} over {self.against}, of which",
+        ]
+        lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in self.hops]
+        lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
+        lines += ["", "by neighbour"]
+        lines += _part_lines(self.neighbours, "other nodes")
+        lines += ["", "by feature", *_feature_lines(self.features)]
+        return "\n".join([*lines, "", self.held] if self.held else lines)
 
 
 @dataclass(frozen=True)
@@ -130,7 +141,17 @@ class PairExplanation:
         return _plain(asdict(self))
 
     def __str__(self) -> str:
-        return "\n".join(_pair_lines(self))
+        value = f"{self.similarity:.4f}{_spread(self.spread)}"
+        whole = f"{self.node} and {self.other}: K = {value} by {self.kernel}, of which"
+        lines = [whole, "", "by pairs of neighbours"]
+        lines += [f"{p.value:+.4f}{_spread(p.spread)}  {p.left} and {p.right}" for p in self.pairs]
+        lines += [f"{self.rest:+.4f}  {self.rest_count:,} other pairs"] if self.rest_count else []
+        for name, shown, features in zip(
+            (self.node, self.other), self.neighbours, self.features, strict=True
+        ):
+            lines += ["", f"through neighbours of {name}", *_part_lines(shown, "other nodes")]
+            lines += ["", f"through features around {name}", *_feature_lines(features)]
+        return "\n".join([*lines, "", self.held] if self.held else lines)
 
 
 def _plain(value: Any) -> Any:
@@ -139,32 +160,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _node_lines(e: NodeExplanation) -> list[str]:
-    chance = dict(zip(e.classes, e.probabilities, strict=True))
-    lines = [
-        f"{e.node}: {e.of_class} ({100 * chance[e.of_class]:.1f} %), "
-        f"not {e.against} ({100 * chance[e.against]:.1f} %)",
-        f"{e.lead:+.4f}  lead of {e.of_class} over {e.against}, of which",
-    ]
-    lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in e.hops]
-    lines += [f"{e.class_bias:+.4f}  what every node has"] if e.class_bias else []
-    lines += ["", "by neighbour"]
-    lines += _part_lines(e.neighbours, "other nodes")
-    lines += ["", "by feature", *_feature_lines(e.features)]
-    return [*lines, "", e.held] if e.held else lines
-
-
-def _pair_lines(e: PairExplanation) -> list[str]:
-    whole = f"{e.node} and {e.other}: K = {e.similarity:.4f}{_spread(e.spread)} by {e.kernel}, of which"
-    lines = [whole, "", "by pairs of neighbours"]
-    lines += [f"{p.value:+.4f}{_spread(p.spread)}  {p.left} and {p.right}" for p in e.pairs]
-    lines += [f"{e.rest:+.4f}  {e.rest_count:,} other pairs"] if e.rest_count else []
-    for name, shown, features in zip((e.node, e.other), e.neighbours, e.features, strict=True):
-        lines += ["", f"through neighbours of {name}", *_part_lines(shown, "other nodes")]
-        lines += ["", f"through features around {name}", *_feature_lines(features)]
-    return [*lines, "", e.held] if e.held else lines
 
 
 def _part_lines(shown: Shown, others: str) -> list[str]:

@@ -232,31 +232,18 @@ class Pairs:
         k, r, d = left.shape
         a, b = left.reshape(k, r * d) / r, right.reshape(-1, r * d)  # then ⟨a, b⟩ is the mean over replicas
         (of_a, by_a), (of_b, by_b) = (x.norm(dim=1).sort(descending=True, stable=True) for x in (a, b))
-        a, b, least = a[by_a], b[by_b], 0.0
-        best = a.new_empty(0), by_a.new_empty(0), by_b.new_empty(0)
-        start = 0
-        while start < k:
-            partners = int((of_b * of_a[start] >= least).sum())
-            if not partners:
-                break
-            rows = max(1, _AT_A_TIME // partners)
-            products = a[start : start + rows] @ b[:partners].T
-            best = _largest(best, products, start, count)
-            least = float(best[0][-1].abs()) if len(best[0]) == count else 0.0
-            start += rows
+        a, b, least, start = a[by_a], b[by_b], 0.0, 0
+        best = [a.new_empty(0), by_a.new_empty(0), by_b.new_empty(0)]  # values, and where: rows, columns
+        while start < k and (partners := int((of_b * of_a[start] >= least).sum())):
+            step = max(1, _AT_A_TIME // partners)
+            products = a[start : start + step] @ b[:partners].T
+            some = torch.topk(products.abs().flatten(), min(count, products.numel())).indices
+            rows, columns = some // partners, some % partners
+            found = products[rows, columns], rows + start, columns
+            joined = [torch.cat(both) for both in zip(best, found, strict=True)]
+            order = torch.argsort(joined[0].abs(), descending=True, stable=True)[:count]
+            best = [one[order] for one in joined]
+            least = float(best[0][-1].abs()) if len(order) == count else 0.0
+            start += step
         i, j = by_a[best[1]], by_b[best[2]]
         return cls(i.numpy(), j.numpy(), (left[i] * right[j]).sum(dim=2).T.numpy())
-
-
-Best = tuple[Tensor, Tensor, Tensor]  # values, and where they stand: rows, columns
-
-
-def _largest(best: Best, products: Tensor, start: int, count: int) -> Best:
-    """The largest of those known and of a block whose first row is ``start``."""
-    some = torch.topk(products.abs().flatten(), min(count, products.numel())).indices
-    rows, columns = some // products.shape[1], some % products.shape[1]
-    found = products[rows, columns], rows + start, columns
-    joined = [torch.cat(both) for both in zip(best, found, strict=True)]
-    order = torch.argsort(joined[0].abs(), descending=True, stable=True)[:count]
-    values, i, j = (one[order] for one in joined)
-    return values, i, j

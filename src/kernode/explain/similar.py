@@ -19,7 +19,6 @@ from kernode.io.tables.conditions import nodes_where
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json
 from kernode.tasks.classes.centroids import GRAM_BLOCK
-from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 _SHOWN = 12  # classes in a sentence
@@ -88,15 +87,13 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
 
     A training node is not compared with itself. With fewer training nodes than k, all of them count.
     """
-    method = on.model.method
-    assert isinstance(method, Method)
-    kernel = normalized(method.kernel)
-    parameters = part(on.parameters, "kernel.")
+    g, parameters = on.g, part(on.parameters, "kernel.")
+    kernel = normalized(on.model.method.kernel)
     asked = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
     scores = []
-    for i in range(len(on.g)):
+    for i in range(len(g)):
         train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.place.device)
-        x = kernel.embed(on.g[i : i + 1])
+        x = kernel.embed(g[i : i + 1])
         step = max(1, GRAM_BLOCK // max(1, len(train)))
         parts = []
         for some in asked.split(step):

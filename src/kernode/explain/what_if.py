@@ -80,18 +80,20 @@ def as_edit(
     graph: Graph, node: Any, add: Any, remove: Any, features: Any, columns: Any = None
 ) -> tuple[int, Edit]:
     """A node and what changes about it, as people hand them over: nodes and features by name or number."""
-    (v,) = graph.find(as_nodes(np.atleast_1d(np.asanyarray(node)))).tolist()
 
-    def pairs(given: Any) -> tuple[tuple[int, int], ...]:
+    def at(one: Any) -> int:
+        return int(graph.find(as_nodes(np.atleast_1d(np.asanyarray(one))))[0])
+
+    def pairs(given: Any) -> tuple[Pair, ...]:
         found = []
         for one in [given] if isinstance(given, str | int | np.integer) else given:
             ends = (node, one) if isinstance(one, str | int | np.integer) else tuple(one)
             if len(ends) != 2:
                 raise InputError(f"an edge is a node, or two of them. Got {one!r}.", "shape", value=one)
-            at = [graph.find(as_nodes(np.atleast_1d(np.asanyarray(end)))).tolist()[0] for end in ends]
-            found.append((at[0], at[1]))
+            found.append((at(ends[0]), at(ends[1])))
         return tuple(found)
 
+    v = at(node)
     return v, Edit(pairs(add), pairs(remove), changed_features(graph, v, features or {}, columns or {}))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.chunks import row_chunks
 from kernode.errors import InputError, bad_setting
 from kernode.graph.adjacency import ADJACENCIES, FEATURES
 from kernode.graph.graph import Graph, as_array
@@ -155,10 +154,7 @@ def _features_differ(old: Any, new: Any, n: int) -> np.ndarray:
         return np.zeros(n, bool)
     if sparse.issparse(old) or sparse.issparse(new):
         return _rows_with_entries(sparse.csr_array(old) != sparse.csr_array(new[:n]))
-    differs = np.empty(n, bool)
-    for rows in row_chunks(old):
-        differs[rows] = (old[rows] != new[rows]).any(axis=1)
-    return differs
+    return (old != new[:n]).any(axis=1)
 
 
 def _rows_with_entries(matrix: sparse.csr_array) -> np.ndarray:

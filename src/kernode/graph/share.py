@@ -34,18 +34,6 @@ class GraphShare(Graph):
         names = self.class_names or tuple(str(c) for c in range(int(self.labels.max(initial=-1)) + 1))
         object.__setattr__(self, "class_names", names)
 
-    @classmethod
-    def of(cls, graph: Graph, ranks: Ranks, bounds: Any = None) -> GraphShare:
-        """Return a rank's share of a graph that all ranks hold: for tests and small graphs."""
-        n = graph.n_nodes
-        bounds = np.linspace(0, n, ranks.size + 1).astype(np.int64) if bounds is None else np.asarray(bounds)
-        rows = slice(int(bounds[ranks.rank]), int(bounds[ranks.rank + 1]))
-        return cls(
-            graph.adjacency[rows], graph.features[rows], graph.labels, graph.class_names, graph.node_names,
-            graph.name, graph.notes, graph.origin,
-            ranks=ranks, bounds=bounds, of_whole=graph.fingerprint, entries=int(graph.adjacency.nnz),
-        )  # fmt: skip
-
     @property
     def n_nodes(self) -> int:
         """Nodes of the whole graph, n."""

@@ -70,39 +70,32 @@ class HopCost:
 
     def least_held_bytes(self, bytes_per_number: int) -> float:
         """Lower bound of the memory of the finished operator of the cheaper kind."""
-        return self._sure * self._least_entries * (bytes_per_number + 4)
+        return self._least_entries * (bytes_per_number + 4)
 
     def least_building_bytes(self) -> float:
         """Lower bound of the main memory that building takes: its terms, and all of them in one piece."""
-        return self._sure * 2 * ENTRY_BYTES * self._least_entries
-
-    def least_terms_bytes(self) -> float:
-        """Lower bound of the main memory of :func:`kernode.hops.hop_matrices`."""
-        return self._sure * ENTRY_BYTES * self.explicit
+        return 2 * ENTRY_BYTES * self._least_entries
 
     @property
     def _least_entries(self) -> float:
         """Entries of the operator in any graph: T_0 = I is not held, and a C_h may be all zeros."""
-        identity = self.nodes if self.powers in ("each", "plain") else 0
         if self.kind == "explicit":
-            return self.explicit - identity
-        step = self.within[1] - (self.nodes if self.powers == "each" else 0)  # N has no diagonal, Ā has
-        return step + (0.0 if self.powers == "each" else self._near)
-
-    @property
-    def _sure(self) -> float:
-        return 1.0 if self.exact else SURE
+            entries = self.explicit - (self.nodes if self.powers in ("each", "plain") else 0)
+        elif self.powers == "each":
+            entries = self.within[1] - self.nodes  # N has no diagonal, Ā has
+        else:
+            entries = self.within[1] + self._near
+        return entries if self.exact else SURE * entries
 
     def reason(self) -> str:
         """Why the cheaper kind is cheaper, in a sentence."""
         if self.powers == "plain":
             return f"factored: {self.factored:,.0f} multiply-adds per column, in {self.hops} products with Ā"
-        sign = "" if self.exact else "about "
-        return (
-            f"{self.kind}: {sign}{min(self.factored, self.explicit):,.0f} multiply-adds per column, "
-            f"{'explicit' if self.kind == 'factored' else 'factored'} would take "
-            f"{sign}{max(self.factored, self.explicit):,.0f}"
+        other = "explicit" if self.kind == "factored" else "factored"
+        takes, would = (
+            f"{'' if self.exact else 'about '}{getattr(self, k):,.0f}" for k in (self.kind, other)
         )
+        return f"{self.kind}: {takes} multiply-adds per column, {other} would take {would}"
 
     def require_memory(self, kind: str) -> None:
         """Raise before a computation that cannot fit."""

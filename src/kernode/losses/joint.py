@@ -11,7 +11,7 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters
-from kernode.errors import bad_setting
+from kernode.config import require_part
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss, Settings
 from kernode.losses.hinge import Hinge
@@ -35,9 +35,8 @@ class Joint(Loss):
     per_replica: ClassVar = ("kernel_weight",)
 
     def __post_init__(self) -> None:
-        for name, kind, example in (("kernel", KernelLoss, "Hinge()"), ("softmax", Softmax, "Softmax()")):
-            if not isinstance(getattr(self, name), kind):
-                raise bad_setting(name, f"a loss such as {example}", getattr(self, name))
+        require_part("kernel", self.kernel, KernelLoss, "kernode.losses.Hinge()")
+        require_part("softmax", self.softmax, Softmax, "kernode.losses.Softmax()")
         object.__setattr__(self, "kernel_weight", plain_numbers("kernel_weight", self.kernel_weight))
 
     def replica_settings(self) -> dict[str, PerReplica]:

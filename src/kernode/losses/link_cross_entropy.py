@@ -60,9 +60,7 @@ class EdgePairs:
 class LinkCrossEntropy(Config):
     """``−log σ(K)`` on edges and ``−log(1 − σ(K))`` on as many sampled pairs: the mean of the two means."""
 
-    def prepare(self, graph: Graph, device: torch.device, others: np.ndarray | None) -> EdgePairs:
-        """The edges, and how to draw pairs without one; ``others`` (p × 2) are known to have none."""
-        return EdgePairs.of(graph, device, others)
+    prepare = staticmethod(EdgePairs.of)
 
     def __call__(self, prepared: EdgePairs, logits: Callable[[Tensor], Tensor], draws: Draws) -> Tensor:
         """The loss (r) of log-odds, a function of pairs (q × t × 2) → r × t."""

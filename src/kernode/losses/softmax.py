@@ -78,12 +78,11 @@ def node_weights(labels: Tensor, class_weights: Tensor | None, dtype: torch.dtyp
     return weights / weights.sum(dim=1, keepdim=True)
 
 
-def cross_entropy(scores: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+def cross_entropy(scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
     """L_Y: mean cross-entropy over r × m × c scores and (q × m) labels, q = 1 or r; a number per replica.
 
     ``weights`` come from :func:`node_weights`.
     """
-    weights = node_weights(labels, None, scores.dtype) if weights is None else weights
     return _CrossEntropy.apply(scores, labels, weights)
 
 

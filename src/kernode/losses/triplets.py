@@ -32,12 +32,9 @@ class TripletSampler:
     def __init__(self, members: NodesByClass, count: int) -> None:
         present = members.sizes > 0
         if bool((present.sum(dim=1) < 2).any()):
-            raise InputError(
-                "a kernel loss compares classes: the training nodes must cover at least two, not one. "
-                "Label nodes of another class, or use the objective softmax.",
-                "too-few",
-                setting="objective",
-            )
+            sentence = "a kernel loss compares classes: the training nodes must cover at least two, not one."
+            fix = "Label nodes of another class, or use the objective softmax."
+            raise InputError(f"{sentence} {fix}", "too-few", setting="objective")
         # Everything that does not change from draw to draw: t × q, the class of each triplet and its place.
         which = torch.stack(
             [row.nonzero()[:, 0][torch.arange(count, device=row.device) % int(row.sum())] for row in present]

@@ -5,7 +5,6 @@ Luo, Shi and Wu, "Classic GNNs are strong baselines", NeurIPS 2024.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
@@ -18,7 +17,7 @@ from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LayeredMap, Parameters
-from kernode.maps.gat import AttentionInputs, Edges, attend, attention_reason
+from kernode.maps.gat import Attention, AttentionInputs, Edges, attention_reason, initial_attention
 from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
@@ -96,11 +95,18 @@ class ClassicGNN(LayeredMap):
         widths = self.widths(prepared.features.shape[1])
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             last, stream = layer == len(self.hidden), _STREAMS * layer
+            weight, bias = initial_linear(rows, columns, stream, draws, place)
             if last and self.head:
-                weight, bias = initial_linear(rows, columns, stream, draws, place)
                 return parameters | {"head": weight, "head_bias": bias}
-            for name, value in self._start(rows, columns, layer, draws, place):
-                parameters[f"{name}_{layer}"] = value
+            if self.layer == "sage":
+                root, _ = initial_linear(rows, columns, stream + 2, draws, place)
+                own = {"weight": weight, "bias": bias, "root": root}
+            elif self.layer == "gat":
+                own = initial_attention(rows, columns, self._heads(layer), stream, draws, place)
+            else:
+                weight = initial_weight(rows, columns, stream, draws, place, gain=1)
+                own = {"weight": weight, "bias": initial_bias(columns, draws, place)}
+            parameters |= {f"{name}_{layer}": value for name, value in own.items()}
             if self.residual and not last:
                 weight, bias = initial_linear(rows, columns, stream + 4, draws, place)
                 parameters |= {f"residual_{layer}": weight, f"residual_bias_{layer}": bias}
@@ -130,22 +136,6 @@ class ClassicGNN(LayeredMap):
     def _heads(self, layer: int) -> int:
         return self.heads if layer < len(self.hidden) else 1
 
-    def _start(
-        self, rows: int, columns: int, layer: int, draws: Draws, place: Place
-    ) -> Iterator[tuple[str, Tensor]]:
-        """A layer's own parameters by name."""
-        stream, heads = _STREAMS * layer, self._heads(layer)
-        if self.layer == "sage":
-            weight, bias = initial_linear(rows, columns, stream, draws, place)
-            yield from (("weight", weight), ("bias", bias))
-            yield "root", initial_linear(rows, columns, stream + 2, draws, place)[0]
-            return
-        yield "weight", initial_weight(rows, columns, stream, draws, place, gain=1)
-        yield "bias", initial_bias(columns, draws, place)
-        if self.layer == "gat":
-            for at, name in enumerate(("source", "target"), 1):
-                yield name, initial_weight(heads, columns // heads, stream + at, draws, place, gain=1)
-
     def _weights(self, parameters: Parameters, layer: int) -> list[Tensor]:
         """What a layer's input is multiplied with: the neighbours' weight and perhaps its own."""
         own = [parameters[name] for name in (f"root_{layer}", f"residual_{layer}") if name in parameters]
@@ -162,7 +152,8 @@ class ClassicGNN(LayeredMap):
             bias = bias + parameters[f"residual_bias_{layer}"]
         if isinstance(prepared, AttentionInputs):
             vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
-            x = attend(h.transpose(0, 1), vectors, bias, prepared.edges).transpose(0, 1).contiguous()
+            x = Attention.apply(h.transpose(0, 1), *vectors, bias, prepared.edges, None, None)
+            x = x.transpose(0, 1).contiguous()
         else:
             x = propagate(prepared.step, h) + bias
         if own:

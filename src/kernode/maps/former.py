@@ -81,29 +81,21 @@ def former_json(values: Any) -> Any:
     values = {name: former_json(value) for name, value in values.items()}
     match values.get("kind"):
         case "Diffusion":
-            return _former_diffusion(values)
+            biases = values.pop("biases")
+            if not biases and (values["powers"], values["hop_weights"]) == ("plain", "pagerank"):
+                own = {name: values[name] for name in values if name not in ("powers", "hop_weights", "hops")}
+                return own | {"kind": "APPNP", "steps": values["hops"]}
+            return values | {"kind": "HopMLP"} | ({"biases": True} if biases else {})
         case "HopNet":
-            return _former_hop_net(values)
+            flags = {"norm": values.pop("norm"), "residual": values.pop("residual")}
+            flags |= {"per_hop": True, "biases": True}
+            loop = {"self_term": "both"} if values.pop("self_loop") else {}
+            return values | {"kind": "HopMLP"} | {name: True for name, on in flags.items() if on} | loop
         case "HopStages":
             return {"standardize": False} | values
         case "Standardized":
             return values["map"] | {"standardize": True}
     return values
-
-
-def _former_diffusion(values: dict[str, Any]) -> dict[str, Any]:
-    biases = values.pop("biases")
-    if not biases and (values["powers"], values["hop_weights"]) == ("plain", "pagerank"):
-        own = {name: value for name, value in values.items() if name not in ("powers", "hop_weights", "hops")}
-        return own | {"kind": "APPNP", "steps": values["hops"]}
-    return values | {"kind": "HopMLP"} | ({"biases": True} if biases else {})
-
-
-def _former_hop_net(values: dict[str, Any]) -> dict[str, Any]:
-    flags = {name: values.pop(name) for name in ("norm", "residual")}
-    loop = {"self_term": "both"} if values.pop("self_loop") else {}
-    flags |= {"per_hop": True, "biases": True}
-    return values | {"kind": "HopMLP"} | {name: True for name, value in flags.items() if value} | loop
 
 
 def current_parameters(values: Any, parameters: Parameters, prefix: str = "") -> Parameters:

@@ -92,20 +92,11 @@ def attention_reason(sizes: GraphSizes) -> str:
     return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
 
 
-def attend(
-    h: Tensor, vectors: tuple[Tensor, Tensor], bias: Tensor, edges: Edges,
-    keep: Tensor | None = None, scale: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """A layer of attention from h = x W (r × n × heads·d) and two vectors for each head (r × heads × d).
-
-    ``keep`` (r × heads·E) and ``scale`` (r × 1 × 1) are the attention weights' dropout.
-    """
-    out: Tensor = _Attention.apply(h, *vectors, bias, edges, keep, scale)
-    return out
-
-
-class _Attention(torch.autograd.Function):
+class Attention(torch.autograd.Function):
     """Sums of h over neighbours, weighted by softmax(leaky_relu(source · h_j + target · h_i)), and a bias.
+
+    h = x W is r × n × heads·d, source and target are r × heads × d. ``keep`` (r × heads·E) and ``scale``
+    (r × 1 × 1) are the attention weights' dropout.
 
     k = r · heads. Softmax runs on E × k, where a sum over edges is one sparse product; h runs k × n × d, a
     block of one sparse product for each head. So no message along an edge is ever held.
@@ -116,6 +107,7 @@ class _Attention(torch.autograd.Function):
         ctx: Any, h: Tensor, source: Tensor, target: Tensor, bias: Tensor,
         edges: Edges, keep: Tensor | None, scale: Tensor | None,
     ) -> Tensor:  # fmt: skip
+        """r × n × heads·d."""
         r, heads, d = source.shape
         h = _by_head(h, heads)
         vectors = torch.stack([source, target], dim=-1).view(r * heads, d, 2)
@@ -135,6 +127,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, ...]:
+        """Gradients of h, both vectors and the bias."""
         h, vectors, scores, weights, kept = ctx.saved_tensors
         edges, (r, _, _), (k, d, _) = ctx.edges, upstream[0].shape, vectors.shape
         gradient = _by_head(upstream[0], k // r).view(-1, d)
@@ -169,6 +162,19 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
     highest.scatter_reduce_(0, index, scores, "amax")
     weights = scores.sub_(highest.index_select(0, edges.targets)).exp_()
     return weights.mul_(product(edges.into, weights).reciprocal_().index_select(0, edges.targets))
+
+
+def initial_attention(
+    rows: int, columns: int, heads: int, stream: int, draws: Draws, place: Place
+) -> Parameters:
+    """Draw the weights and attention vectors of a layer with gain 1; its biases are zero."""
+    per_head = heads, columns // heads
+    shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
+    drawn = {
+        name: initial_weight(*shape, stream + use, draws, place, gain=1)
+        for use, (name, shape) in enumerate(shapes.items())
+    }
+    return drawn | {"bias": initial_bias(columns, draws, place)}
 
 
 @dataclass(frozen=True)
@@ -214,14 +220,10 @@ class GAT(LayersMap):
 
     def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
-        parameters = {}
+        parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
-            per_head = self._heads(layer), columns // self._heads(layer)
-            shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
-            for use, (name, shape) in enumerate(shapes.items()):
-                stream = len(shapes) * layer + use
-                parameters[f"{name}_{layer}"] = initial_weight(*shape, stream, draws, place, gain=1)
-            parameters[f"bias_{layer}"] = initial_bias(columns, draws, place)
+            own = initial_attention(rows, columns, self._heads(layer), 3 * layer, draws, place)
+            parameters |= {f"{name}_{layer}": value for name, value in own.items()}
         return parameters
 
     def __call__(
@@ -252,5 +254,6 @@ class GAT(LayersMap):
         if dropout is not None:
             keep = kept(dropout, 2 * layer + 1, self._heads(layer) * len(edges.sources))
             scale = scale_of(dropout, h)
-        vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
-        return attend(h, vectors, parameters[f"bias_{layer}"], edges, keep, scale)
+        vectors = (parameters[f"{name}_{layer}"] for name in ("source", "target", "bias"))
+        out: Tensor = Attention.apply(h, *vectors, edges, keep, scale)
+        return out

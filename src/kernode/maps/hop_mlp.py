@@ -144,8 +144,23 @@ class HopSum(HopMap, NeighbourSum):
         return near(z, self.term_weights(parameters, z.shape[1], place), place)
 
 
-class _ConstantWeights(HopSum):
-    """A sum whose hop weights are learned from 1 on, or c^h of a number c."""
+@dataclass(frozen=True)
+class HopMLP(HopSum):
+    """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation (Eq. 7).
+
+    - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
+    - ``outputs``: width of g; None for one per class, which the softmax classifier needs.
+    - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
+    - ``powers``: ``"each"`` as in the paper, ``"last"`` as the text of its authors' program intends,
+      ``"released"`` as that program computes, ``"plain"`` for Ā^h without masks
+      (:func:`kernode.hops.hop_matrices`).
+    - ``hop_weights``: ω_h, ``"learned"`` from 1 on, or a number c for the fixed weights c^h.
+    - ``normalize_rows``: scale each row of X to sum 1.
+
+    >>> from kernode.maps import HopMLP
+    >>> HopMLP(hidden=(512,), outputs=128, hops=3).reach
+    3
+    """
 
     search_space: ClassVar = {**WIDTHS, **HOPS, "hop_weights": ("learned", 1.0), **ROWS}
 
@@ -159,27 +174,3 @@ class _ConstantWeights(HopSum):
         """c^h, and 1 where they are learned (not stated in the paper; its released code's start)."""
         c = 1.0 if self.hop_weights == "learned" else float(self.hop_weights)
         return c ** torch.arange(self.hops + 1, dtype=place.dtype, device=place.device)
-
-
-@dataclass(frozen=True)
-class HopMLP(_ConstantWeights):
-    """``g(V) = (Σ_h ω_h (Ā^h ⊙ M^(h))) MLP(X)``: an MLP on every node, then one aggregation (Eq. 7).
-
-    - ``hidden``: widths of the MLP's hidden layers; ``(16,)`` is two layers, ``()`` is one.
-    - ``outputs``: width of g; None for one per class, which the softmax classifier needs.
-    - ``hops``: H; neighbours at exactly 0, 1, … H hops are summed.
-    - ``powers``: ``"each"`` as in the paper, ``"last"`` as the text of its authors' program intends,
-      ``"released"`` as that program computes, ``"plain"`` for Ā^h without masks
-      (:func:`kernode.hops.hop_matrices`).
-    - ``hop_weights``: ω_h, ``"learned"`` from 1 on, or a number c for the fixed weights c^h.
-    - ``normalize_rows``: scale each row of X to sum 1.
-
-    >>> from kernode.maps import HopMLP
-    >>> HopMLP(hidden=(512,), outputs=128, hops=3).layers
-    2
-    """
-
-    @property
-    def layers(self) -> int:
-        """Number of layers of the MLP."""
-        return len(self.hidden) + 1

@@ -14,13 +14,13 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
 from kernode.maps.base import Parameters, Shares
-from kernode.maps.hop_mlp import HopInputs, _ConstantWeights
+from kernode.maps.hop_mlp import HopInputs, HopMLP
 from kernode.maps.layers.linear import initial_weight
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp
 
 
 @dataclass(frozen=True)
-class HopNet(_ConstantWeights):
+class HopNet(HopMLP):
     """``g(V) = Σ_h ω_h (Ā^h ⊙ M^(h)) MLP_h(X)``, where the MLPs share all layers but the last.
 
     Hidden layers have biases. It is still linear in the MLP's outputs of the neighbours.

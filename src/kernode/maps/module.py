@@ -47,8 +47,8 @@ class ModuleMap(FeatureMap):
     a training step moves them as the module does, no gradient reaches them, and the epoch that is kept
     keeps those it had. Evaluation reads them and leaves them as they are.
 
-    A module whose ``forward`` takes ``edge_weight`` gets the weights of a weighted graph; for any other
-    they are left out, with a warning.
+    A module whose ``forward`` takes ``edge_weight`` gets the weights of a weighted graph, unless the map has
+    ``edge_weight = False``; for any other they are left out, with a warning.
     """
 
     capturable: ClassVar[bool] = False  # the seed is read from the device
@@ -66,10 +66,6 @@ class ModuleMap(FeatureMap):
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module; its forward takes (x, edge_index[, edge_weight]) and gives n × outputs."""
 
-    def gives_weights(self, module: nn.Module) -> bool:
-        """Whether the module is called with the weights of edges."""
-        return takes_edge_weight(module)
-
     def prepare(self, graph: Graph, place: Place) -> ModuleInputs:
         """Dense X, the edges, their weights where the module takes them, and the module."""
         x = node_features(graph, place, normalize_rows=getattr(self, "normalize_rows", True))
@@ -79,7 +75,7 @@ class ModuleMap(FeatureMap):
         edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
         with torch.random.fork_rng([]):  # its first parameters are unused, and take none of the user's draws
             module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
-        given = self.gives_weights(module)
+        given = getattr(self, "edge_weight", takes_edge_weight(module))
         if not given and np.any(coo.data != 1):
             warn(
                 f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
@@ -158,7 +154,7 @@ class Wrapped(ModuleMap):
     settings: tuple[tuple[str, Any], ...] = ()
     outputs: int | None = None
     normalize_rows: bool = True
-    edge_weight: bool = False  # in files of before no module was given weights
+    edge_weight: bool = False  # as when the map was made; in files of before no module was given weights
 
     known: ClassVar[dict[str, type[nn.Module]]] = {}  # by name, so that no file decides what is imported
 
@@ -181,10 +177,6 @@ class Wrapped(ModuleMap):
         cls.known[name] = module
         given = tuple(sorted(settings.items()))
         return cls(name, given, outputs, normalize_rows, takes_edge_weight(module))
-
-    def gives_weights(self, module: nn.Module) -> bool:
-        """As it was when the map was made: a model file means the same in every version."""
-        return self.edge_weight
 
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module."""

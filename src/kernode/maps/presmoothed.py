@@ -13,7 +13,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.hops import MOST_HOPS, cost_of, hop_matrices, normalized_adjacency
+from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import scaled_features, to_place
@@ -51,26 +51,20 @@ class Presmoothed(LayeredMap):
         return self.hops
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """All hops of X and the MLP; before that, in main memory, the matrices that X is multiplied with."""
+        """All hops of X, and the MLP."""
         blocks = 1 if self.powers == "plain" else self.hops + 1
         layers = trained(self.widths(blocks * sizes.features), sizes, place)
-        held = smoothed_held(sizes, place, blocks) + layers
-        if self.powers == "plain" or place.device.type != "cpu":
-            return held
-        return max(held, cost_of(sizes, self.hops, self.powers).least_terms_bytes())
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """None while training."""
-        return "none: X is summed over neighbours once, before training"
+        return smoothed_held(sizes, place, blocks) + layers
 
     def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
         """Every node's smoothed features, in float64; sparse where that is smaller."""
-        x = scaled_features(graph, normalize_rows=self.normalize_rows)
+        x = scaled_features(graph.features, normalize_rows=self.normalize_rows)
         if self.powers == "plain":
             step = normalized_adjacency(graph)
             for _ in range(self.hops):
                 x = step @ x
         else:
+            hop_cost(graph, self.hops, self.powers).require_memory("explicit")
             parts = [term @ x for term in hop_matrices(graph, self.hops, self.powers)]
             x = sparse.hstack(parts, format="csr") if sparse.issparse(x) else np.hstack(parts)
         if sparse.issparse(x) and x.nnz > 0.25 * x.shape[0] * x.shape[1]:

@@ -55,10 +55,6 @@ class Smoother(NeighbourSum):
         """g, which is dense."""
         return dense_held(sizes, place)
 
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """None while training, of which there is none."""
-        return "none: X is summed over neighbours once, and nothing is trained"
-
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
         step = normalized_adjacency(graph)
@@ -121,9 +117,9 @@ class DiffusedComponents(FeatureMap):
     >>> import numpy as np, kernode as kn
     >>> from kernode.compute.place import Place
     >>> path = kn.Graph.from_edges([(0, 1), (1, 2)], features=np.eye(3))
-    >>> feature_map, place = kn.maps.DiffusedComponents(2), Place.of(64)
+    >>> feature_map, place, draws = kn.maps.DiffusedComponents(2), Place.of(64), Draws(torch.tensor([0]))
     >>> prepared = feature_map.prepare(path, place)
-    >>> g = feature_map(feature_map.first(prepared, 1), prepared)
+    >>> g = feature_map(feature_map.initial(prepared, draws, place), prepared)
     >>> g.shape, bool(g.sum(dim=1).abs().max() < 1e-12)
     (torch.Size([1, 3, 2]), True)
     """
@@ -155,16 +151,12 @@ class DiffusedComponents(FeatureMap):
         step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
         return GraphInputs(to_place(unit_rows(graph.features.astype(np.float64)), place), step)
 
-    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
-        """Axes and mean of this graph, the same for every replica."""
-        return self.first(prepared, len(draws.seeds))
-
     @torch.no_grad()
-    def first(self, prepared: GraphInputs, replicas: int) -> Parameters:
-        """``axes`` (r × f × d) and ``centre`` (r × d), the mean along them."""
+    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+        """``axes`` (r × f × d) and ``centre`` (r × d), the mean along them, the same for every replica."""
         axes, mean = self._components(prepared)
-        found = dict(zip(FIXED, (axes, mean @ axes), strict=True))
-        return {name: value.expand(replicas, *value.shape).contiguous() for name, value in found.items()}
+        found, r = dict(zip(FIXED, (axes, mean @ axes), strict=True)), len(draws.seeds)
+        return {name: value.expand(r, *value.shape).contiguous() for name, value in found.items()}
 
     @torch.no_grad()
     def __call__(

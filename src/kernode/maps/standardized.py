@@ -58,12 +58,9 @@ class Standardized(StagedMap):
     def __post_init__(self) -> None:
         require_part("map", self.map, FeatureMap, "kernode.maps.HopNet()")
         if not (isinstance(self.map, StagedMap) and self.map.multiplies_features):
-            raise InputError(
-                f"{type(self.map).__name__} does not begin with a product with X, which Standardized needs. "
-                "Standardise the features of the graph instead.",
-                "unsupported",
-                setting="map",
-            )
+            sentence = f"{type(self.map).__name__} does not begin with a product with X, which is needed."
+            fix = "Standardise the features of the graph instead."
+            raise InputError(f"{sentence} {fix}", "unsupported", setting="map")
 
     @property
     def unwrapped(self) -> FeatureMap:
@@ -116,7 +113,7 @@ class Standardized(StagedMap):
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:
     """Mean and one over the deviation of each column (1 where it is constant): 2 × f, in float64."""
-    x = scaled_features(graph, normalize_rows=normalize_rows)
+    x = scaled_features(graph.features, normalize_rows=normalize_rows)
     n = max(1, graph.n_nodes)
     mean = graph.total(np.asarray(x.sum(axis=0)).ravel()) / n
     unit = _unit(graph.largest(largest_of(x)))

@@ -82,14 +82,11 @@ def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any],
 
 def _check(model: Model) -> None:
     """Raise unless seeds, parameters and kept epochs are of equally many replicas."""
-    r = len(model.seeds)
-    if not r or not all(type(seed) is int for seed in model.seeds):
-        raise ValueError("seeds are not a list of integers")
-    if model.precision not in (32, 64):
-        raise ValueError(f"precision is {model.precision!r}")
-    for name in ("dataset", "fingerprint", "variant"):
-        if not isinstance(getattr(model, name), str):
-            raise ValueError(f"{name} is not text")
+    r, texts = len(model.seeds), (model.dataset, model.fingerprint, model.variant)
+    if not r or not all(type(seed) is int for seed in model.seeds) or model.precision not in (32, 64):
+        raise ValueError("seeds or precision are not integers that there are")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a name is not text")
     for name, value in model.parameters.items():
         if not value.dim() or len(value) != r:
             raise ValueError(f"{name} has not a part for each of {r} replicas")

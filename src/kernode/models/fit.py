@@ -45,8 +45,13 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
-            if not method.has_kernel:
-                return _trained_otherwise(task, method, training, variant=name, **about)
+            if not method.has_kernel:  # it trains in a way of its own, such as label propagation
+                require_whole(task.graph, method.title)
+                if any(isinstance(one, Checkpoint) for one in run.callbacks):
+                    raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.",
+                                     "no-effect", setting="checkpoint")  # fmt: skip
+                method = task.method_for(method)
+                return task.fitted(method, training, method.train(task, training), variant=name, **about)
             part = judging.run.part(name if several else "").called(name)
             loops[name] = judging.with_run(part).begin(task.method_for(method), training)
         _log_start(judging, " or ".join(candidates), candidates, threads)
@@ -76,16 +81,6 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
             epochs_tried={name: epochs[name] for name in candidates},
         )
     return on
-
-
-def _trained_otherwise(task: Task[OnGraph], method: Any, training: Training, **about: Any) -> OnGraph:
-    """A method that trains in a way of its own, such as label propagation."""
-    require_whole(task.graph, method.title)
-    if any(isinstance(one, Checkpoint) for one in task.run.callbacks):
-        raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.", "no-effect",
-                         setting="checkpoint")  # fmt: skip
-    method = task.method_for(method)
-    return task.fitted(method, training, method.train(task, training), **about)
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:

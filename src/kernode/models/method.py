@@ -10,14 +10,18 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part
 from kernode.config import Config, changed, require_part
+from kernode.errors import InputError
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
 from kernode.models.changes import Changes
 from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
+
+_MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,7 @@ class KernelMethod(Config):
         require_map(feature_map, "kernode.maps.HopMLP()")
         if width is not None:
             feature_map = feature_map.for_classes(width)
-        settings = changes.of_part("map")
-        if "hidden" in settings:
-            hidden = settings["hidden"]
-            settings["hidden"] = tuple(np.atleast_1d(hidden).tolist()) if hidden else ()
-        parts: dict[str, Any] = {"map": changed(feature_map, settings), "kernel": changes.kernel(self.kernel)}
+        parts = {"map": changed_map(feature_map, changes), "kernel": changes.kernel(self.kernel)}
         found: Self = changed(replace(self, **parts), changes.of_part("method"))
         return found
 
@@ -82,3 +82,32 @@ class KernelMethod(Config):
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
         return self.map.least_bytes(sizes, place) if training.epochs else 0.0
+
+
+def changed_map(feature_map: FeatureMap, changes: Changes) -> FeatureMap:
+    """A map with other settings; ``hidden``: widths, 0 for none, or one for all but the last layer."""
+    settings, inner = changes.of_part("map"), feature_map.unwrapped
+    layers = settings.pop("layers", None)
+    if layers is not None or "hidden" in settings:
+        if not hasattr(inner, "hidden"):
+            raise unknown_setting("hidden" if layers is None else "layers", inner)
+        hidden = settings.get("hidden", inner.hidden)
+        widths = tuple(np.atleast_1d(hidden).tolist()) if np.any(hidden) else ()
+        if layers is not None and len(widths) != whole("layers", layers, 1, _MOST_LAYERS) - 1:
+            if len(widths) != 1:
+                raise InputError(
+                    f"{layers} layers have {layers - 1} hidden widths. Got {widths}: give them.",
+                    "setting", setting="hidden", value=widths,
+                )  # fmt: skip
+            widths *= layers - 1
+        settings["hidden"] = widths
+    found: FeatureMap = changed(feature_map, settings)
+    return found
+
+
+def unknown_setting(setting: str, feature_map: FeatureMap) -> InputError:
+    """The error that a map has no such setting."""
+    return InputError(
+        f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.",
+        "unknown", what="setting", setting=setting,
+    )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -27,6 +27,9 @@ OnGraph = TypeVar("OnGraph", bound=ModelOnGraph)  # what a fit of the task gives
 class Task(ABC, Generic[OnGraph]):
     """What is to be learned, and how. A new task is a frozen dataclass with the abstract methods."""
 
+    learner: ClassVar[
+        Callable[..., Learner]
+    ]  # of a task, a method, its training, what its map prepared, replicas
     graph: Graph  # that the map sees
     run: Run
 
@@ -43,7 +46,7 @@ class Task(ABC, Generic[OnGraph]):
     @property
     def validates(self) -> bool:
         """Whether there is validation data."""
-        return True
+        return self.sizes.get("validation", 1) > 0
 
     @property
     def shares_validation(self) -> bool:
@@ -54,10 +57,6 @@ class Task(ABC, Generic[OnGraph]):
         """First parameters of some of the replicas."""
         first: Parameters = method.initial(prepared, self.run.draws(replicas), self.run.place)
         return first
-
-    @abstractmethod
-    def learner(self, method: Any, training: Training, prepared: Any, replicas: slice) -> Learner:
-        """Some of the replicas, as one stack that learns."""
 
     @abstractmethod
     def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> OnGraph:
@@ -87,7 +86,7 @@ class Task(ABC, Generic[OnGraph]):
         self.check(method, training)
         prepared = method.map.prepare(self.graph, run.place)
         slices = stack_slices(self.initial(method, prepared, slice(1)), self.graph.n_nodes, run)
-        stacks = [self.learner(method, training, prepared, replicas) for replicas in slices]
+        stacks = [type(self).learner(self, method, training, prepared, replicas) for replicas in slices]
         facts = run.facts(self.graph, method, training, self.data)
         return TrainingLoop(stacks, training, run, facts, started)
 

@@ -130,14 +130,12 @@ def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> M
     on: Any = fit_candidates(task, {"": (method, short)})
     fit_report(on, splits, task.nodes)
     ended = time.perf_counter()
-    if not clock.epochs:  # nothing is learned
-        whole = ended - started
-        return Measured(epochs=0, preparing=whole, epoch=0.0, evaluating=0.0, peak=peak_at(run.place))
-    last, until = clock.epochs[-1]
-    first, since = next((one for one in clock.epochs[:-1] if one[0] >= _FIRST[device]), clock.epochs[0])
+    epochs = clock.epochs or [(0, ended)]  # where nothing is learned
+    last, until = epochs[-1]
+    first, since = next((one for one in epochs[:-1] if one[0] >= _FIRST[device]), epochs[0])
     epoch = (until - since) / max(1, last - first)
     return Measured(
-        epochs=_COUNTED[device],
+        epochs=_COUNTED[device] if clock.epochs else 0,
         preparing=max(0.0, since - started - first * epoch),
         epoch=epoch,
         evaluating=ended - until,

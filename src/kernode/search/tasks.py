@@ -12,6 +12,7 @@ import gc
 import logging
 import pickle
 import signal
+import sys
 import threading
 import traceback
 import warnings
@@ -19,7 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from logging.handlers import QueueHandler
+from logging.handlers import BufferingHandler
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -160,6 +161,7 @@ def _repeat(done: _Outcome) -> None:
     """Repeat the log, the warnings and the error of a worker in this process."""
     for record in done.logged:
         if log.isEnabledFor(record.levelno):
+            record.fields = {**getattr(record, "fields", {}), "worker": record.process}
             log.handle(record)
     for sentence, category in done.warned:
         warn(sentence, category)
@@ -179,24 +181,15 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-class _Records(QueueHandler):
-    """Collect log records in a form that can be pickled."""
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        """Append a record to the list."""
-        record.fields = {**getattr(record, "fields", {}), "worker": record.process}
-        self.queue.append(record)  # type: ignore[attr-defined]
-
-
 @contextmanager
 def _log_records() -> Iterator[list[logging.LogRecord]]:
-    records: Any = []
-    handler, before = _Records(records), log.level
+    """Collect what is logged."""
+    handler, before = BufferingHandler(sys.maxsize), log.level
     handler.setLevel(logging.INFO)  # not the epochs: they are many
     log.addHandler(handler)
     log.setLevel(min(logging.INFO, log.getEffectiveLevel()))
     try:
-        yield records
+        yield handler.buffer
     finally:
         log.removeHandler(handler)
         log.setLevel(before)

@@ -323,15 +323,14 @@ def _restored(
     """A state and its history as the first rank has read them: it alone has a checkpoint."""
     if ranks.alone:
         return history
-    device = next(iter(state.values())).device if state else torch.device("cpu")
     on_cpu = [{name: value.cpu() for name, value in record.items()} for record in history]
     received = ranks.told_value(on_cpu)
     if not received:
         return history
     with torch.no_grad():
         for values in state.values():
-            whole = values.detach().contiguous()
-            values.detach().copy_(ranks.told(whole, "beginning"))
+            values.copy_(ranks.told(values.detach().contiguous(), "beginning"))
+    device = next(iter(state.values())).device
     return [{name: value.to(device) for name, value in record.items()} for record in received]
 
 

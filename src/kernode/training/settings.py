@@ -110,18 +110,16 @@ def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str)
             raise InputError(f"{name} has no effect on {what}: leave it out.", "no-effect", setting=name)
 
 
-def advise_more_epochs(
-    kept: np.ndarray, training: Training, history: dict[str, np.ndarray], score: str
-) -> None:
-    """Warn where the best epoch was the last, for at least half of the replicas (r kept epochs).
+def advise_more_epochs(model: Any, by: str) -> None:
+    """Warn where the best epoch of a model was the last, for at least half of its replicas.
 
-    Not where a stopping rule ended training, nor where validation (E × r, in percent) could not be better.
+    Not where a stopping rule ended training, nor where validation (in percent) could not be better.
     """
-    values = history.get(score)
+    training, values = model.training, model.history.get(f"validation_{by}")
     if training.selection != "best" or values is None or not 0 < training.epochs == len(values):
         return
     could_be_better = values.max(axis=0) < 100
-    if 2 * np.count_nonzero((kept == training.epochs) & could_be_better) >= len(kept):
+    if 2 * np.count_nonzero((model.kept_epochs == training.epochs) & could_be_better) >= len(model.seeds):
         warn(
             f"the best epoch was the last ({training.epochs} of {training.epochs}): training longer may "
             f"help, e.g. {2 * training.epochs} epochs."

@@ -41,7 +41,7 @@ class TensorBoard(Callback):
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Open a folder, unless this training goes on."""
         if loop.name not in self._writers or loop.epoch == 0:
-            self._safely(lambda: self._open(loop))
+            self._safely(lambda: self._open(loop.name))
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Write the mean of the replicas, and each where they are few."""
@@ -50,8 +50,7 @@ class TensorBoard(Callback):
 
     def on_fit_end(self, loop: TrainingLoop) -> None:
         """Write what is left to the files."""
-        if (writer := self._writers.get(loop.name)) is not None:
-            self._safely(writer.flush)
+        self._safely(lambda: self._writers[loop.name].flush())
 
     def finish(self, hyperparameters: Mapping[str, Any], results: Mapping[str, float]) -> None:
         """Write settings and results, and close all files."""
@@ -68,11 +67,11 @@ class TensorBoard(Callback):
         self._safely(write)
         self._writers = {}
 
-    def _open(self, loop: TrainingLoop) -> None:
-        if (before := self._writers.pop(loop.name, None)) is not None:
+    def _open(self, name: str) -> None:
+        if (before := self._writers.pop(name, None)) is not None:
             before.close()
-        self._writers[loop.name] = self._writer(loop.name or "training")
-        self._at[loop.name] = 0, time.perf_counter()
+        self._writers[name] = self._writer(name or "training")
+        self._at[name] = 0, time.perf_counter()
 
     def _add(self, loop: TrainingLoop) -> None:
         writer, epoch = self._writers[loop.name], loop.epoch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from itertools import count
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -96,20 +97,14 @@ def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
         from openTSNE import TSNE  # type: ignore[import-untyped]
     except ImportError:
         raise _missing("t-SNE", "openTSNE", "pca") from None
-    total = _EARLY + ITERATIONS
-    done = [0]
-
-    def progress(iteration: int, error: float, embedding: object) -> None:
-        done[0] += 50
-        tell("t-SNE", min(done[0], total), total)
-
+    total, done = _EARLY + ITERATIONS, count(50, 50)
     tell("t-SNE", 0, total)
     found = TSNE(
         perplexity=min(_PERPLEXITY, (len(x) - 1) / 3),
         initialization="pca",
         n_iter=ITERATIONS,
         random_state=seed,
-        callbacks=progress,
+        callbacks=lambda *_: tell("t-SNE", min(next(done), total), total),
         callbacks_every_iters=50,
         n_jobs=-1 if len(x) > 5000 else 1,
     )

@@ -30,7 +30,7 @@ from tasks import DOUBLE, fit, node_task
 DOT, HOPS = Normalized(Linear()), HopMLP((4,), 3)
 POWERS = ("each", "last", "released", "plain")
 REACHING = [  # of any other, all nodes are computed anew
-    *(one for one in MAPS if one.reach is not None and not isinstance(one, HopMLP)),
+    *(one for one in MAPS if one.reach is not None and type(one) is not HopMLP),
     *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),
 ]
 METHODS = {

@@ -65,9 +65,12 @@ class DeviceOptions:
 
     def place(self) -> Place:
         """The device, after the threads are set."""
+        from kernode.compute.gpu import prepare_gpu
         from kernode.compute.place import Place, set_threads
 
         set_threads(self.threads)
+        if getattr(self, "deterministic", False):
+            prepare_gpu()  # naming one of several may start it
         return Place.of(getattr(self, "precision", 32), self.device)
 
 
@@ -86,17 +89,11 @@ class RepeatableOptions(DeviceOptions):
 
         return deterministic() if self.deterministic else nullcontext()
 
-    def place(self) -> Place:
-        """The device, after the threads are set."""
-        if self.deterministic:
-            from kernode.compute.gpu import prepare_gpu
-
-            prepare_gpu()  # naming one of several may start it
-        return super().place()
-
 
 @dataclass(frozen=True, kw_only=True)
-class _Replicas:
+class RunOptions(RepeatableOptions):
+    """How many runs, from which seed, and where."""
+
     replicas: Annotated[
         int | None,
         typer.Option(
@@ -107,11 +104,6 @@ class _Replicas:
     ] = None
     seed: Annotated[int, typer.Option(help="S, the first run's seed.", **RUN)] = 0
     precision: Annotated[int, typer.Option(help="32 or 64 bits.", **RUN)] = 32
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(RepeatableOptions, _Replicas):  # whose options the help text has first
-    """How many runs, from which seed, and where."""
 
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
         """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""

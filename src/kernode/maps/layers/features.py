@@ -21,11 +21,6 @@ Features = Tensor | SparseMatrix  # X as a map sees it
 _SMALLEST, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
-def scaled_features(graph: Graph, *, normalize_rows: bool) -> Any:
-    """Return X (n × f) in float64; ``normalize_rows`` makes the absolute values of a row sum to 1."""
-    return _scaled(graph.features, normalize_rows)
-
-
 def to_place(x: Any, place: Place) -> Features:
     """Move a matrix to a place, sparse if it is sparse."""
     require_room(x, place)
@@ -62,7 +57,7 @@ def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize
     A dense X is scaled block by block, so that besides the result no copy of it is ever held.
     """
     if sparse.issparse(x):
-        return to_place(_scaled(x, normalize_rows), place)
+        return to_place(scaled_features(x, normalize_rows=normalize_rows), place)
     wanted = np.dtype(np.float64 if place.dtype == torch.float64 else np.float32)
     fits = x.dtype == wanted and x.flags.c_contiguous and x.flags.aligned
     if fits and not normalize_rows and place.device.type == "cpu":
@@ -72,7 +67,7 @@ def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize
             return torch.from_numpy(x)
     out = torch.empty(x.shape, dtype=place.dtype, device=place.device)
     for rows in row_chunks(x):
-        scaled = _scaled(x[rows], normalize_rows)
+        scaled = scaled_features(x[rows], normalize_rows=normalize_rows)
         require_room(scaled, place)
         out[rows] = torch.from_numpy(scaled).to(place.dtype)
     return out
@@ -93,7 +88,8 @@ def largest_of(x: Any) -> float:
     return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
-def _scaled(features: np.ndarray | sparse.csr_array, normalize_rows: bool) -> Any:
+def scaled_features(features: np.ndarray | sparse.csr_array, *, normalize_rows: bool) -> Any:
+    """Return X (n × f) in float64; ``normalize_rows`` makes the absolute values of a row sum to 1."""
     x: Any = features.astype(np.float64)
     if not normalize_rows:
         return x

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor
 
@@ -23,14 +21,7 @@ def centroid_scores(
     g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities, which a temperature then
     calibrates: similarities lie within [−1, 1], and would never be sure.
     """
-    if kernel.dot_product:
-        return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
-    embedded = kernel.embed(g)
-    pairs = (
-        (embedded[i : i + 1, _own(nodes, i)], embedded[i : i + 1, _own(members.nodes, i)])
-        for i in range(len(g))
-    )
-    return _mean_similarities(kernel, parameters, pairs, members)
+    return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
 
 
 def references(kernel: BaseKernel, g: Tensor, members: NodesByClass) -> Tensor:
@@ -49,32 +40,14 @@ def reference_scores(
     """C_K of nodes with g (r × m × d) from what :func:`references` held: r × m × c."""
     embedded = kernel.embed(g)
     if kernel.dot_product:
-        return _without_empty(embedded @ held.transpose(1, 2), members)
-    training = kernel.embed(held)
-    pairs = ((embedded[i : i + 1], training[i : i + 1]) for i in range(len(g)))
-    return _mean_similarities(kernel, parameters, pairs, members)
-
-
-def _mean_similarities(
-    kernel: BaseKernel, parameters: Parameters, pairs: Iterable[tuple[Tensor, Tensor]], members: NodesByClass
-) -> Tensor:
-    """μ_y by Gram blocks, one replica after another: of its nodes with its training nodes."""
-    scores = []
-    for i, (rows, training) in enumerate(pairs):
-        by_class = _own(members.averaging, i).to(rows.dtype).T
+        scores = embedded @ held.transpose(1, 2)
+    else:
+        training, found = kernel.embed(held), []
         step = max(1, GRAM_BLOCK // training.shape[1])
-        parts = [
-            kernel.gram(rows[:, start : start + step], training, replica(parameters, i)) @ by_class
-            for start in range(0, rows.shape[1], step)
-        ]
-        scores.append(torch.cat(parts, dim=1) if parts else rows.new_empty(1, 0, by_class.shape[1]))
-    return _without_empty(torch.cat(scores), members)
-
-
-def _own(by_replica: Tensor, i: int) -> Tensor:
-    """Replica i's entry of a tensor that has one for each, or one for all."""
-    return by_replica[min(i, len(by_replica) - 1)]
-
-
-def _without_empty(scores: Tensor, members: NodesByClass) -> Tensor:
+        for i, rows in enumerate(embedded):  # by Gram blocks, one replica after another
+            by_class = members.averaging[min(i, len(members.averaging) - 1)].to(rows.dtype).T
+            own = training[i : i + 1], replica(parameters, i)
+            parts = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
+            found.append(torch.cat(parts, dim=1))
+        scores = torch.cat(found)
     return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)

@@ -122,8 +122,8 @@ def _without_nan(weights: np.ndarray) -> list[float | None]:
 def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
     """How well each replica's K̄ finds nodes of the same class among q × t nodes, and the mean and spread."""
     r = len(on.model.seeds)
-    rows = [min(i, len(nodes) - 1) for i in range(r)]
-    found = [retrieval_of_run(on, i, nodes[rows[i]], truth[rows[i]]) for i in range(r)]
+    rows = np.minimum(np.arange(r), len(nodes) - 1)
+    found = [retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows)]
     by_run = [run for run in found if run is not None]
     if len(by_run) < r:
         return None
@@ -188,10 +188,14 @@ def _figures(
     before: np.ndarray, probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
     """Figures of calibrated probabilities (r × t × c), and the error before."""
-    confidence, right = _answers(probabilities, truth)
-    runs = list(map(calibration_error, confidence, right))
+
+    def errors(of: np.ndarray) -> list[float]:
+        return list(map(calibration_error, of.max(axis=-1).astype(np.float64), of.argmax(axis=-1) == truth))
+
+    confidence = probabilities.max(axis=-1).astype(np.float64)
+    right = probabilities.argmax(axis=-1) == truth
+    runs, likelihood = errors(probabilities), negative_log_likelihood(probabilities, truth)
     by_chance, at_most = error_by_chance(confidence, nodes)
-    likelihood = negative_log_likelihood(probabilities, truth)
     return {
         **summary("error", runs),
         "runs": [round(run, 4) for run in runs],
@@ -201,15 +205,8 @@ def _figures(
         "nll": None if likelihood is None else round(likelihood, 6),
         "bins": reliability(confidence.ravel(), right.ravel()),
         "coverage": coverage(confidence.ravel(), right.ravel()),
-        "error_uncalibrated": round(
-            float(np.mean(list(map(calibration_error, *_answers(before, truth))))), 4
-        ),
+        "error_uncalibrated": round(float(np.mean(errors(before))), 4),
     }
-
-
-def _answers(probabilities: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The probability of each node's most probable class (r × t), and whether it is the true one (r × t)."""
-    return probabilities.max(axis=-1).astype(np.float64), probabilities.argmax(axis=-1) == truth
 
 
 def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str]]:
@@ -230,7 +227,12 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     if not figures.get("nodes"):
         return ["no node was kept for a test"]
     r = len(figures["runs"])
-    found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{uncertain(figures)}"]
+    few = ""
+    if (n := figures["nodes"]) < FEW:
+        low, high = figures["interval_95"]
+        nodes = "a single node" if n == 1 else f"{n} nodes"
+        few = f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
+    found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{few}"]
     found += [f"{'':<20} {line}" for line in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
@@ -248,25 +250,14 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
 
 def all_runs(figures: dict[str, Any]) -> str:
     """The accuracy of several runs together, where they share nodes."""
-    together = figures["ensemble_accuracy"]
-    shown = together is not None and len(figures["runs"]) > 1
-    return f"   (all runs together: {together:.2f} %)" if shown else ""
+    together = figures["ensemble_accuracy"] if len(figures["runs"]) > 1 else None
+    return "" if together is None else f"   (all runs together: {together:.2f} %)"
 
 
 def percent(figures: dict[str, Any], name: str, runs: int) -> str:
     """Mean and, of several runs, spread."""
     spread = f" ± {figures[f'{name}_std']:.2f}" if runs > 1 else ""
     return f"{figures[f'{name}_mean']:.2f}{spread} %"
-
-
-def uncertain(figures: dict[str, Any]) -> str:
-    """What few nodes do to a figure, or nothing."""
-    n = figures["nodes"]
-    if n >= FEW:
-        return ""
-    low, high = figures["interval_95"]
-    nodes = "a single node" if n == 1 else f"{n} nodes"
-    return f"   (on {nodes} only: 95 % interval {low:.0f} to {high:.0f} %)"
 
 
 def baseline_lines(figures: dict[str, Any]) -> list[str]:

@@ -39,7 +39,7 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
     parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
     best = fit_candidates(replace(task, nodes=parts, run=stack), candidates)
-    advise_longer_training(best.model)
+    advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)
 
 
@@ -66,10 +66,3 @@ def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph
     nodes = LabelledNodes.without_validation(labelled[labels >= 0], labels[labels >= 0])
     on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
     return on.with_metadata(split=ALL_LABELLED)  # nothing is held out, as a split by its name would say
-
-
-def advise_longer_training(chosen: NodeModel) -> None:
-    """Warn where the method that was kept had not finished learning."""
-    if chosen.method.has_kernel and chosen.kept_epochs is not None:
-        score = f"validation_{chosen.training.select_by}"
-        advise_more_epochs(chosen.kept_epochs, chosen.training, chosen.history, score)

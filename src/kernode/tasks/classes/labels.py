@@ -85,15 +85,13 @@ def _is_none(value: Any) -> bool:
 
 
 def _require_one_class_each(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:
-    order = np.argsort(nodes, kind="stable")
-    again = order[1:][(nodes[order[1:]] == nodes[order[:-1]]) & (y[order[1:]] != y[order[:-1]])]
-    if len(again):
-        node = nodes[again[0]]
-        one, other = np.unique(y[nodes == node])[:2].tolist()
-        raise InputError(
-            f"node {graph.lookup.name(node)} is given two classes, {one!r} and {other!r}. Keep one.",
-            "conflict",
-        )
+    classes: dict[int, Any] = {}
+    for node, one in zip(nodes.tolist(), y.tolist(), strict=True):
+        if (other := classes.setdefault(node, one)) != one:
+            raise InputError(
+                f"node {graph.lookup.name(node)} is given two classes, {other!r} and {one!r}. Keep one.",
+                "conflict",
+            )
 
 
 def _compare(nodes: np.ndarray, y: np.ndarray, graph: Graph) -> None:

@@ -13,21 +13,19 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.losses import Joint, KernelLoss, Loss, Objective, Softmax
+from kernode.losses import Joint, KernelLoss, Loss, Softmax
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
-from kernode.maps import FeatureMap
 from kernode.maps.base import StagedMap
 from kernode.maps.module import require_map
 from kernode.models.changes import Changes
-from kernode.models.method import KernelMethod
+from kernode.models.method import KernelMethod, changed_map, unknown_setting
 from kernode.progress import tell
 from kernode.tasks.classes.centroids import centroid_scores, reference_scores
 from kernode.training.loop import Trained
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.model import NodeModel
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
     from kernode.tasks.classes.task import NodeTask
-
-_MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -178,15 +174,10 @@ class Method(KernelMethod, NodeMethod):
         loss = changed_loss(self.loss, changes.parts.get("loss"), changes.of_part("loss"))
         if own_map and self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one per class
             feature_map = feature_map.with_open_width()
-        settings = changes.of_part("map")
-        if "layers" in settings or "hidden" in settings:
-            settings["hidden"] = hidden_widths(
-                feature_map.unwrapped, settings.get("hidden"), settings.pop("layers", None)
-            )
         if unknown := list(changes.of_part("method")):
-            _unknown(unknown[0], feature_map)
+            raise unknown_setting(unknown[0], feature_map)
         return replace(
-            self, map=changed(feature_map, settings), kernel=changes.kernel(self.kernel), loss=loss
+            self, map=changed_map(feature_map, changes), kernel=changes.kernel(self.kernel), loss=loss
         )
 
     @property
@@ -232,27 +223,22 @@ def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:
 
 
 def _other_loss(loss: Loss, given: Any) -> Loss:
+    """Another loss, by name or as an object: of parts that stay, the settings stay."""
     if isinstance(given, Loss):
         return given
-    if given in ("kernel", "softmax", "joint"):
-        return _with_objective(loss, given)
+    joint = loss if isinstance(loss, Joint) else Joint()
+    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
+    softmax = loss if isinstance(loss, Softmax) else joint.softmax
+    losses: dict[str, Loss] = {"kernel": kernel, "softmax": softmax}
+    losses |= {"joint": replace(joint, kernel=kernel, softmax=softmax), loss.objective: loss}
+    if isinstance(given, str) and given in losses:
+        return losses[given]
     if isinstance(given, str) and given.lower() in kernel_losses():
         return _with_kernel_loss(loss, given)
     if isinstance(given, type):
         require_part("loss", given, Loss, "kernode.losses.Hinge()")
-    known = ", ".join(("kernel", "softmax", "joint", *sorted(kernel_losses())))
+    known = ", ".join((*losses, *sorted(kernel_losses())))
     raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
-
-
-def _with_objective(loss: Loss, objective: Objective) -> Loss:
-    """A loss with other parts: of those that stay, the settings stay."""
-    if objective == loss.objective:
-        return loss
-    joint = loss if isinstance(loss, Joint) else Joint()
-    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
-    softmax = loss if isinstance(loss, Softmax) else joint.softmax
-    both = replace(joint, kernel=kernel, softmax=softmax)
-    return {"kernel": kernel, "softmax": softmax, "joint": both}[objective]
 
 
 def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
@@ -274,30 +260,6 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
     kind = by_name[given.lower()]
     return loss if type(loss) is kind else kind(triplets=loss.triplets)
-
-
-def hidden_widths(feature_map: Any, hidden: Any, layers: int | None) -> tuple[int, ...]:
-    """Widths of the hidden layers: as given, or one width for each of so many layers but the last."""
-    if layers is not None:
-        whole("layers", layers, 1, _MOST_LAYERS)
-    if not hasattr(feature_map, "hidden"):
-        _unknown("hidden" if layers is None else "layers", feature_map)
-    widths = tuple(np.atleast_1d(feature_map.hidden if hidden is None else hidden).tolist())
-    if layers is None or len(widths) == layers - 1:
-        return widths
-    if len(widths) != 1:
-        raise InputError(
-            f"{layers} layers have {layers - 1} hidden widths. Got {widths}: give them.",
-            "setting", setting="hidden", value=widths,
-        )  # fmt: skip
-    return widths * (layers - 1)
-
-
-def _unknown(setting: str, feature_map: FeatureMap) -> None:
-    raise InputError(
-        f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.",
-        "unknown", what="setting", setting=setting,
-    )  # fmt: skip
 
 
 def validation_accuracies(

@@ -177,53 +177,47 @@ def _joined(
     train: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, nodes: np.ndarray, numbers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Training nodes (q × m) and labels with more of them; who has a new class has it in every row."""
-    labels = labels.copy()
+    labels, q = labels.copy(), len(train)
     for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True):
         labels[train == node] = number
-    # A node may train in some replicas alone: as rows must be of one length, it then counts twice in none.
     inside = np.array([np.isin(nodes, row) for row in train])  # q × new
-    if (inside.any(axis=0) != inside.all(axis=0)).any():
+    if (inside.any(axis=0) != inside.all(axis=0)).any():  # rows must be of one length
         raise InputError(
             "some of these nodes trained some replicas and not others, as each replica had its own split. "
             "Leave them out, or train with one split.",
             "conflict",
         )
     fresh = ~inside[0]
-    q = len(train)
-    more = np.tile(nodes[fresh], (q, 1)), np.tile(numbers[fresh], (q, 1))
-    if weights is not None:
-        weights = np.concatenate([weights, np.ones((q, int(fresh.sum())))], axis=1)
-    return np.concatenate([train, more[0]], axis=1), np.concatenate([labels, more[1]], axis=1), weights
+
+    def wider(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([rows, np.tile(more, (q, 1))], axis=1)
+
+    ones = np.ones(int(fresh.sum()))
+    weights = None if weights is None else wider(weights, ones)
+    return wider(train, nodes[fresh]), wider(labels, numbers[fresh]), weights
 
 
 def similar_in_shares(
     on: NodeModelOnGraph, queries: np.ndarray, k: int, among: np.ndarray | None = None
 ) -> list[SimilarNodes]:
     """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
-    share = on.graph
+    share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
-    here, names, found = _similar_here(on, share, queries, k, among), share.node_names, []
-    for query, *shares in zip(queries.tolist(), *share.ranks.of_all(here), strict=True):
-        others = [pair for one in shares for pair in one if pair[0] != query]
-        best = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:k]
-        found.append(SimilarNodes([(node if names is None else names[node], value) for node, value in best]))
-    return found
-
-
-def _similar_here(
-    on: NodeModelOnGraph, share: GraphShare, queries: np.ndarray, k: int, among: np.ndarray | None
-) -> list[list[tuple[int, float]]]:
-    """One more than k of a rank's own nodes for each query, which may find itself."""
     asked, at = on.together(queries)
     own = share.stop - share.start
     rows = np.arange(own)
     if among is not None:
         rows = rows[np.isin(rows + share.start, among)]
-    if not len(rows):
-        return [[] for _ in queries]
-    method: Any = on.model.method
-    # The rank's own nodes, and after them those that are asked about.
-    g = torch.cat([on.g, asked[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
-    kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
-    found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
-    return [[(share.start + node, value) for node, value in one] for one in found]
+    here: list[list[tuple[int, float]]] = [[] for _ in queries]
+    if len(rows):
+        # The rank's own nodes, and after them those that are asked about: one more, for these may be found.
+        g = torch.cat([on.g, asked[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
+        kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
+        found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
+        here = [[(share.start + node, value) for node, value in one] for one in found]
+    names, best = share.node_names, []
+    for query, *shares in zip(queries.tolist(), *share.ranks.of_all(here), strict=True):
+        others = [pair for one in shares for pair in one if pair[0] != query]
+        first = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:k]
+        best.append(SimilarNodes([(node if names is None else names[node], value) for node, value in first]))
+    return best

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -45,14 +45,6 @@ class LabelledNodes:
     validation_labels: np.ndarray  # −1: a class that no training node has
 
     def __post_init__(self) -> None:
-        for nodes, labels in (
-            (self.train, self.train_labels),
-            (self.validation, self.validation_labels),
-        ):
-            if nodes.shape != labels.shape or nodes.ndim != 2:
-                raise InputError(
-                    f"nodes and labels must have one shape. Got {nodes.shape}, {labels.shape}.", "shape"
-                )
         if (self.train_labels < 0).any():
             node = self.train[self.train_labels < 0][0]
             raise InputError(f"node {node} has no label: keep it out of the training nodes.", "missing")
@@ -79,127 +71,11 @@ class LabelledNodes:
         return LabelledNodes(*(one[replicas] for one in vars(self).values()))
 
 
-@dataclass(frozen=True)
-class NodeTask(Task["NodeModelOnGraph"]):
-    """The classes of a graph's nodes, to be learned from some of them."""
-
-    graph: Graph
-    nodes: LabelledNodes
-    classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
-    run: Run
-    weights: np.ndarray | None = None  # n: how much each node counts in training; None: all the same
-
-    @classmethod
-    def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
-        """Training and validation nodes of every replica; one row where all share a split.
-
-        Only training nodes say which classes there are: no other label may shape a model.
-        """
-        distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
-        train = np.stack([split.train for split in distinct])
-        validation = np.stack([split.validation for split in distinct])
-        labels = np.unique(graph.labels[train])
-        labels = labels[labels >= 0]
-        numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
-        numbers[labels] = np.arange(len(labels))
-        nodes = LabelledNodes(
-            train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]]
-        )
-        return cls(graph, nodes, tuple(graph.class_names[label] for label in labels), run)
-
-    @property
-    def data(self) -> Iterable[np.ndarray]:
-        """Nodes, labels and weights."""
-        return [*vars(self.nodes).values(), *([] if self.weights is None else [self.weights])]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Training and validation nodes of a replica."""
-        return {"train": self.nodes.train.shape[1], "validation": self.nodes.validation.shape[1]}
-
-    @property
-    def validates(self) -> bool:
-        """Whether there are validation nodes."""
-        return self.nodes.validates
-
-    @property
-    def shares_validation(self) -> bool:
-        """Whether all replicas have the same validation nodes."""
-        return len(self.nodes.validation) == 1
-
-    @property
-    def train_weights(self) -> np.ndarray | None:
-        """Weights of the training nodes, q × m; None where all count the same."""
-        return None if self.weights is None else self.weights[self.nodes.train]
-
-    def of(self, replicas: slice) -> NodeTask:
-        """The same for some of the replicas."""
-        return replace(super().of(replicas), nodes=self.nodes.of(replicas))
-
-    def method_for(self, method: NodeMethod) -> NodeMethod:
-        """A method for so many classes."""
-        return method.for_classes(len(self.classes))
-
-    def check(self, method: Method, training: Training) -> None:
-        """Raise without validation nodes to choose the epoch, and where the map refuses the graph."""
-        if training.selection == "best" and training.epochs and not self.validates:
-            raise InputError(
-                "the best epoch is chosen by validation nodes. Give some, or keep the last epoch.",
-                "missing", setting="selection",
-            )  # fmt: skip
-        method.map.check_graph(self.graph)
-
-    def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
-        """First parameters of some of the replicas."""
-        return method.initial(prepared, self.run.draws(replicas), self.run.place, len(self.classes))
-
-    def learner(self, method: Method, training: Training, prepared: Any, replicas: slice) -> NodeLearner:
-        """Some of the replicas, as one stack."""
-        return NodeLearner(prepared, method, training, self, replicas)
-
-    def fitted(
-        self, method: NodeMethod, training: Training, trained: Trained, **about: Any
-    ) -> NodeModelOnGraph:
-        """What training left, as a model on its graph, calibrated by the validation nodes."""
-        from kernode.tasks.classes.calibration import calibration_of  # here: these know a task
-        from kernode.tasks.classes.model import NodeModel
-        from kernode.tasks.classes.on_graph import NodeModelOnGraph
-
-        model = NodeModel(
-            **NodeModel.learned(trained, self.graph, self.run),
-            method=method,
-            training=training,
-            train=self.nodes.train,
-            train_labels=self.nodes.train_labels,
-            train_weights=self.train_weights,
-            validation=self.nodes.validation,
-            classes=self.classes,
-            n_features=self.graph.n_features,
-            references=None if trained.references is None else trained.references.cpu().numpy(),
-            repairs=tuple(repair.short() for repair in self.graph.repairs),
-            **about,
-        )
-        whole = not isinstance(self.graph, GraphShare)  # else means stand for training nodes
-        on = NodeModelOnGraph(
-            model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
-        )
-        calibration = calibration_of(on, self.nodes)
-        if calibration is None:
-            return on
-        note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
-        return on.with_metadata(calibration=calibration)
-
-
 class NodeLearner(KernelLearner):
     """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
 
     def __init__(
-        self,
-        prepared: Any,
-        method: Method,
-        training: Training,
-        task: NodeTask,
-        replicas: slice = slice(None),
+        self, task: NodeTask, method: Method, training: Training, prepared: Any, replicas: slice
     ) -> None:
         place, nodes = task.run.place, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
@@ -270,6 +146,110 @@ class NodeLearner(KernelLearner):
             return None
         g = self._embed(self.best.parameters)
         return references(self.method.kernel, g.expand(len(self.seeds), -1, -1), self.training_nodes)
+
+
+@dataclass(frozen=True)
+class NodeTask(Task["NodeModelOnGraph"]):
+    """The classes of a graph's nodes, to be learned from some of them."""
+
+    learner: ClassVar = NodeLearner
+
+    graph: Graph
+    nodes: LabelledNodes
+    classes: tuple[Any, ...]  # what the c class numbers of the nodes stand for
+    run: Run
+    weights: np.ndarray | None = None  # n: how much each node counts in training; None: all the same
+
+    @classmethod
+    def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
+        """Training and validation nodes of every replica; one row where all share a split.
+
+        Only training nodes say which classes there are: no other label may shape a model.
+        """
+        distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
+        train = np.stack([split.train for split in distinct])
+        validation = np.stack([split.validation for split in distinct])
+        labels = np.unique(graph.labels[train])
+        labels = labels[labels >= 0]
+        numbers = np.full(graph.n_classes + 1, -1)  # its last entry is for −1, no label
+        numbers[labels] = np.arange(len(labels))
+        nodes = LabelledNodes(
+            train, numbers[graph.labels[train]], validation, numbers[graph.labels[validation]]
+        )
+        return cls(graph, nodes, tuple(graph.class_names[label] for label in labels), run)
+
+    @property
+    def data(self) -> Iterable[np.ndarray]:
+        """Nodes, labels and weights."""
+        return [*vars(self.nodes).values(), *([] if self.weights is None else [self.weights])]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Training and validation nodes of a replica."""
+        return {"train": self.nodes.train.shape[1], "validation": self.nodes.validation.shape[1]}
+
+    @property
+    def shares_validation(self) -> bool:
+        """Whether all replicas have the same validation nodes."""
+        return len(self.nodes.validation) == 1
+
+    @property
+    def train_weights(self) -> np.ndarray | None:
+        """Weights of the training nodes, q × m; None where all count the same."""
+        return None if self.weights is None else self.weights[self.nodes.train]
+
+    def of(self, replicas: slice) -> NodeTask:
+        """The same for some of the replicas."""
+        return replace(super().of(replicas), nodes=self.nodes.of(replicas))
+
+    def method_for(self, method: NodeMethod) -> NodeMethod:
+        """A method for so many classes."""
+        return method.for_classes(len(self.classes))
+
+    def check(self, method: Method, training: Training) -> None:
+        """Raise without validation nodes to choose the epoch, and where the map refuses the graph."""
+        if training.selection == "best" and training.epochs and not self.validates:
+            raise InputError(
+                "the best epoch is chosen by validation nodes. Give some, or keep the last epoch.",
+                "missing", setting="selection",
+            )  # fmt: skip
+        method.map.check_graph(self.graph)
+
+    def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
+        """First parameters of some of the replicas."""
+        return method.initial(prepared, self.run.draws(replicas), self.run.place, len(self.classes))
+
+    def fitted(
+        self, method: NodeMethod, training: Training, trained: Trained, **about: Any
+    ) -> NodeModelOnGraph:
+        """What training left, as a model on its graph, calibrated by the validation nodes."""
+        from kernode.tasks.classes.calibration import calibration_of  # here: these know a task
+        from kernode.tasks.classes.model import NodeModel
+        from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+        model = NodeModel(
+            **NodeModel.learned(trained, self.graph, self.run),
+            method=method,
+            training=training,
+            train=self.nodes.train,
+            train_labels=self.nodes.train_labels,
+            train_weights=self.train_weights,
+            validation=self.nodes.validation,
+            classes=self.classes,
+            n_features=self.graph.n_features,
+            references=None if trained.references is None else trained.references.cpu().numpy(),
+            repairs=tuple(repair.short() for repair in self.graph.repairs),
+            **about,
+        )
+        whole = not isinstance(self.graph, GraphShare)  # else means stand for training nodes
+        on = NodeModelOnGraph(
+            model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
+        )
+        calibration = calibration_of(on, self.nodes)
+        if calibration is None:
+            return on
+        note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+        return on.with_metadata(calibration=calibration)
 
 
 def _first_of(share: GraphShare, prepared: Any) -> dict[str, int]:

@@ -60,16 +60,12 @@ class LinkModel(Model):
 
     def split_of(self, whole: Graph) -> EdgeSplit:
         """The split that it learned from, made again; of an own split only the training edges are known."""
-        if whole.fingerprint != self.fingerprint and self.split_seed is None and not self.all_edges:
-            raise InputError(
-                f"the model was trained on an own split of {self.dataset!r}. Give split.graph, the graph of "
-                "its training edges.",
-                "missing", setting="graph",
-            )  # fmt: skip
         if whole.fingerprint != self.fingerprint:
+            own = self.split_seed is None and not self.all_edges
+            graph = "split.graph, the graph of its training edges" if own else "that graph"
             raise InputError(
-                f"the model was trained on {self.dataset!r}, which {whole.name!r} is not. Give that graph.",
-                "conflict", setting="graph",
+                f"the model was trained on {self.dataset!r}, which {whole.name!r} is not. Give {graph}.",
+                "missing" if own else "conflict", setting="graph",
             )  # fmt: skip
         if self.split_seed is not None:
             return split_edges(whole, self.split_seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -34,9 +34,57 @@ if TYPE_CHECKING:
 _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
 
 
+class LinkLearner(KernelLearner):
+    """Replicas that learn the links of a graph."""
+
+    score = "validation_auc"
+
+    def __init__(
+        self, task: LinkTask, method: LinkMethod, training: Training, prepared: Any, replicas: slice
+    ) -> None:
+        super().__init__(task, method, training, prepared, replicas)
+        device, split = task.run.place.device, task.split
+        self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
+        self.validation = torch.tensor(split.validation, device=device)[None]
+        self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
+        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(self.parameters, task)
+
+    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
+        """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
+        draws = self.draws.at(epoch)
+        embedded, divergence = self.take_left(), None
+        if embedded is None:
+            embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
+        loss = self.method.loss(
+            self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
+        )
+        return {"loss": loss if divergence is None else loss + divergence}
+
+    def evaluate(self) -> dict[str, Tensor]:
+        """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
+        if not self.validation.shape[1]:
+            return {}
+        shares = self._shares and self.hands_over
+        with torch.set_grad_enabled(shares):
+            embedded, _ = self.method.embed(self.current, self.prepared)
+        self.leave(embedded if shares else None)
+        return self._evaluate_from(embedded.detach())
+
+    @torch.no_grad()
+    def _evaluate_from(self, embedded: Tensor) -> dict[str, Tensor]:
+        linked = self.method.logits(self.current, embedded, self.validation)
+        others = self.method.logits(self.current, embedded, self.validation_negatives)
+        return {
+            "validation_auc": auc(linked, others),
+            "validation_loss": self.method.loss.on(linked, others),
+        }
+
+
 @dataclass(frozen=True)
 class LinkTask(Task["LinkModelOnGraph"]):
     """The links of a graph, to be learned from its training edges."""
+
+    learner: ClassVar = LinkLearner
 
     whole: Graph  # what the model's file names
     split: EdgeSplit  # training edges, and those held out
@@ -87,10 +135,6 @@ class LinkTask(Task["LinkModelOnGraph"]):
         """Training edges."""
         return {"edges": self.graph.n_edges}
 
-    def learner(self, method: LinkMethod, training: Training, prepared: Any, replicas: slice) -> LinkLearner:
-        """Some of the replicas, as one stack."""
-        return LinkLearner(prepared, method, training, self, replicas)
-
     def fitted(
         self, method: LinkMethod, training: Training, trained: Trained, **about: Any
     ) -> LinkModelOnGraph:
@@ -109,57 +153,6 @@ class LinkTask(Task["LinkModelOnGraph"]):
         return LinkModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, held_out=self.held_out
         )
-
-
-class LinkLearner(KernelLearner):
-    """Replicas that learn the links of a graph."""
-
-    score = "validation_auc"
-
-    def __init__(
-        self,
-        prepared: Any,
-        method: LinkMethod,
-        training: Training,
-        task: LinkTask,
-        replicas: slice = slice(None),
-    ) -> None:
-        super().__init__(task, method, training, prepared, replicas)
-        device, split = task.run.place.device, task.split
-        self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
-        self.validation = torch.tensor(split.validation, device=device)[None]
-        self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
-        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(self.parameters, task)
-
-    def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
-        draws = self.draws.at(epoch)
-        embedded, divergence = self.take_left(), None
-        if embedded is None:
-            embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
-        loss = self.method.loss(
-            self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
-        )
-        return {"loss": loss if divergence is None else loss + divergence}
-
-    def evaluate(self) -> dict[str, Tensor]:
-        """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
-        if not self.validation.shape[1]:
-            return {}
-        shares = self._shares and self.hands_over
-        with torch.set_grad_enabled(shares):
-            embedded, _ = self.method.embed(self.current, self.prepared)
-        self.leave(embedded if shares else None)
-        return self._evaluate_from(embedded.detach())
-
-    @torch.no_grad()
-    def _evaluate_from(self, embedded: Tensor) -> dict[str, Tensor]:
-        linked = self.method.logits(self.current, embedded, self.validation)
-        others = self.method.logits(self.current, embedded, self.validation_negatives)
-        return {
-            "validation_auc": auc(linked, others),
-            "validation_loss": self.method.loss.on(linked, others),
-        }
 
 
 _HELD = 2**27  # numbers that all replicas together may hold from an evaluation to the next step: 0.5 GB
@@ -188,10 +181,9 @@ def as_links(y: Any) -> np.ndarray:
     y = as_classes(y)
     neither = y[~np.isin(y, (0, 1))]
     if neither.size:
-        what = "a continuous " if neither.dtype.kind == "f" else ""
         raise InputError(
             "Only binary classification is supported. y must be 1 where a pair is linked and 0 where not. "
-            f"Got {what}{neither.tolist()[0]!r}.",
+            f"Got {'a continuous ' * (neither.dtype.kind == 'f')}{neither.tolist()[0]!r}.",
             "setting", setting="y",
         )  # fmt: skip
     return y.astype(bool)

@@ -38,13 +38,13 @@ def nodes(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[st
 
 def features(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
     """Features whose name contains a part."""
-    names, units = state.feature_names, state.feature_units
-    return {"features": [{"name": names[i], "unit": units[i]} for i in search_names(names, search, limit)]}
+    names = [str(one["name"]) for one in state.features]
+    return {"features": [state.features[i] for i in search_names(names, search, limit)]}
 
 
 def node(state: ExplorerState, name: Name) -> dict[str, Any]:
     """A node: the probability of each class, its neighbours and features."""
-    at, names, units = state.find(name), state.feature_names, state.feature_units
+    at = state.find(name)
     around = _around(state.graph, at)
     row: Any = state.graph.features[[at]]
     row = (row.toarray() if sparse.issparse(row) else np.asarray(row))[0]
@@ -55,7 +55,7 @@ def node(state: ExplorerState, name: Name) -> dict[str, Any]:
         "chances": _chances(state, state.chances[at]),
         "degree": len(around),
         "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
-        "features": [{"name": names[i], "value": float(row[i]), "unit": units[i]} for i in largest],
+        "features": [{**state.features[i], "value": float(row[i])} for i in largest],
         "feature_count": len(there),
     }
 

@@ -45,7 +45,6 @@ _QUICK: dict[str, Callable[..., Any]] = {
     "kernel": answers.kernel,
 }
 _LONG: dict[str, Callable[..., Any]] = {"what-if": answers.change, "new-node": answers.new_node}  # posted
-_PICTURE = ExplorerState.picture.__doc__
 Endpoint = Callable[..., Awaitable[Response]]
 
 
@@ -113,9 +112,11 @@ def app(
         return Response(metrics.text(), headers={"content-type": metrics.content_type})
 
     # The pages are served from memory: no other file can be requested.
-    files = {f"/static/{file.relative_to(_FOLDER).as_posix()}": file for file in _FOLDER.rglob("*.*")}
-    for path, file in (files | {path: _FOLDER / name for path, name in _PAGES.items()}).items():
-        api.add_route(path, _asset(file.read_bytes(), _TYPES[file.suffix]), methods=["GET", "HEAD"])
+    files = {path: _FOLDER / name for path, name in _PAGES.items()}
+    files |= {f"/static/{file.relative_to(_FOLDER).as_posix()}": file for file in _FOLDER.rglob("*")}
+    for path, file in files.items():
+        if kind := _TYPES.get(file.suffix):
+            api.add_route(path, _asset(file.read_bytes(), kind), methods=["GET", "HEAD"])
     _add_errors(api)
     paths = {*api.openapi()["paths"], *_PAGES, "/openapi.json"}
     api.add_middleware(Access, token=token, hosts=hosts, metrics=metrics, paths=paths)
@@ -135,22 +136,16 @@ def _router(state: ExplorerState) -> APIRouter:
             endpoint = _endpoint(state, function, one_at_a_time)
             name = path.replace("-", "_")
             api.add_api_route(f"/{path}", endpoint, methods=[method], name=name, summary=summary)
-    as_json = "application/json"
-    for path, content, kind, summary, about in (
-        (
-            "model",
-            JSONResponse(state.description()).body,
-            as_json,
-            "The model, its graph and its classes",
-            "",
-        ),
-        ("names", JSONResponse(state.node_names).body, as_json, "Every node's name, as in /api/layout", ""),
-        ("layout", state.picture(), "application/octet-stream", "Every node's place and class", _PICTURE),
-    ):
-        endpoint = _asset(bytes(content), kind)
-        types: dict[int | str, Any] = {200: {"content": {kind: {}}}}
-        more: dict[str, Any] = {"name": path, "summary": summary, "description": about, "responses": types}
-        api.add_api_route(f"/{path}", endpoint, response_class=Response, **more)
+
+    def add_asset(path: str, content: Any, summary: str, kind: str = "application/json", **more: Any) -> None:
+        more |= {"responses": {200: {"content": {kind: {}}}}, "response_class": Response}
+        api.add_api_route(f"/{path}", _asset(bytes(content), kind), name=path, summary=summary, **more)
+
+    # The layout first: it refuses a method without a kernel.
+    about, binary = ExplorerState.picture.__doc__, "application/octet-stream"
+    add_asset("layout", state.picture(), "Every node's place and class", binary, description=about)
+    add_asset("model", JSONResponse(state.description()).body, "The model, its graph and its classes")
+    add_asset("names", JSONResponse(state.node_names).body, "The name of every node, as /api/layout has them")
     return api
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import math
 import re
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection
-from itertools import accumulate
 from urllib.parse import quote, urlencode
 
 import psutil
@@ -31,7 +30,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)  # seconds
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, math.inf)  # seconds
 _log = logging.getLogger(__name__)
 
 
@@ -48,13 +47,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._within: Counter[tuple[str, int]] = Counter()  # by path and number of the bound
+        self._within: Counter[tuple[str, float]] = Counter()  # by path and bound
         self._seconds: Counter[str] = Counter()
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request; ``path`` is one of the server's own, so that requests cannot make it grow."""
         self._requests[path, status] += 1
-        self._within[path, bisect_left(_BOUNDS, seconds)] += 1
+        self._within.update((path, bound) for bound in _BOUNDS if seconds <= bound)
         self._seconds[path] += seconds  # type: ignore[assignment]
 
     def text(self) -> str:
@@ -69,11 +68,11 @@ class Metrics:
             *_metric("kernode_request_seconds", "histogram", "Durations of requests.", {}),
         ]
         for path in sorted(self._seconds):
-            counts = list(accumulate(self._within[path, i] for i in range(len(_BOUNDS) + 1)))
-            for bound, count in zip((*_BOUNDS, "+Inf"), counts, strict=True):
-                lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{bound}"}} {count}')
+            for bound in _BOUNDS:
+                shown, count = "+Inf" if bound == math.inf else bound, self._within[path, bound]
+                lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{shown}"}} {count}')
             lines.append(f'kernode_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}')
-            lines.append(f'kernode_request_seconds_count{{path="{path}"}} {counts[-1]}')
+            lines.append(f'kernode_request_seconds_count{{path="{path}"}} {self._within[path, math.inf]}')
         memory = {"": psutil.Process().memory_info().rss}
         lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
         return "\n".join(lines) + "\n"

@@ -78,15 +78,11 @@ class ExplorerState(EvaluationData):
         return self.chances.argmax(axis=1)
 
     @cached_property
-    def feature_names(self) -> list[str]:
-        """Names of the columns of X."""
-        return list(feature_names(self.graph))
-
-    @cached_property
-    def feature_units(self) -> list[str | None]:
-        """Units of the columns of X, if they were computed from a table."""
-        encoding = self.graph.encoding
-        return [None] * self.graph.n_features if encoding is None else list(encoding.feature_units)
+    def features(self) -> list[dict[str, str | None]]:
+        """Name of each column of X, and its unit if it was computed from a table."""
+        names, encoding = feature_names(self.graph), self.graph.encoding
+        units = [None] * len(names) if encoding is None else encoding.feature_units
+        return [{"name": name, "unit": unit} for name, unit in zip(names, units, strict=True)]
 
     @cached_property
     def no_explanation(self) -> str | None:

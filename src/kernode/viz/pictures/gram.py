@@ -56,12 +56,13 @@ def gram_data(evaluation: EvaluationData, pixels: int = 250) -> Gram:
     nodes, labels = nodes[order], labels[order]
     full = np.concatenate(list(shown.kernel.directions.blocks(positions(nodes)))).astype(np.float64)
     same, others = labels[:, None] == labels, ~np.eye(len(nodes), dtype=bool)
+    means = [float(full[pairs].mean()) if pairs.any() else None for pairs in (same & others, ~same)]
     return Gram(
         block_means(full, pixels),
         evaluation.class_names,
         np.bincount(labels, minlength=len(evaluation.class_names)),
-        _mean(full[same & others]),
-        _mean(full[~same]),
+        means[0],
+        means[1],
         f"{which}, {evaluation.shown_runs}",
     )
 
@@ -85,10 +86,6 @@ def block_means(matrix: np.ndarray, pixels: int) -> np.ndarray:
     edges = np.linspace(0, m, min(pixels, m) + 1).round().astype(int)
     sums = np.add.reduceat(np.add.reduceat(matrix, edges[:-1], axis=0), edges[:-1], axis=1)
     return sums / np.outer(np.diff(edges), np.diff(edges))
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 def heat_map(axis: Axes, matrix: np.ndarray) -> Any:
