@@ -9,12 +9,10 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from scipy import sparse
-from torch import Tensor
 
 from kernode.compute.chunks import row_chunks
 from kernode.errors import FileError, InputError, KernodeError
@@ -26,6 +24,9 @@ from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.read import TableOrigin
 from kernode.io.tables.repairs import Repair
 from kernode.storage import complete, damaged
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MARK = "kernode"  # the array that tells this layout from others
 _LAYOUT = "kernode-graph-1"
@@ -163,6 +164,8 @@ def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
 
 def graph_to_tensors(graph: Graph) -> dict[str, Tensor]:
     """Everything that a graph holds, as tensors of the bytes of .npy files."""
+    import torch
+
     tensors = {}
     for name, array in pack(graph).items():
         written = io.BytesIO()

@@ -18,24 +18,26 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from kernode.compute.chunks import chunks, row_chunks
-from kernode.compute.ranks import Ranks
 from kernode.errors import FileError, InputError, KernodeError, bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, merged, notes_on_edges
 from kernode.graph.graph import fingerprint_of
-from kernode.graph.share import GraphShare
 from kernode.io.archive import checked_csr
 from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.read import TableOrigin, Tables
 from kernode.io.tables.repairs import Repair
 from kernode.progress import tell
 from kernode.storage import complete, damaged, first_line, write_whole
+
+if TYPE_CHECKING:
+    from kernode.compute.ranks import Ranks
+    from kernode.graph.share import GraphShare
 
 FILE, FORMAT = "store.json", 2
 ROW = 16  # entries that a node counts as, in addition to its own
@@ -172,6 +174,8 @@ class Store:
 
     def share(self, ranks: Ranks) -> GraphShare:
         """A rank's rows, with the labels and names of all nodes."""
+        from kernode.graph.share import GraphShare
+
         bounds = self.borders(ranks.size)
         start, stop = bounds[ranks.rank : ranks.rank + 2].tolist()
         return GraphShare(

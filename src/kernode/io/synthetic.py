@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import torch
 
 from kernode.compute.chunks import chunks, row_chunks
-from kernode.compute.draws import Draws
 from kernode.errors import bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, MAX_NODES, from_keys
@@ -22,6 +20,10 @@ def random_words(seed: int, stream: int, start: int, stop: int) -> np.ndarray:
     >>> random_words(7, 2000, 0, 6)[3:].tolist() == random_words(7, 2000, 3, 6).tolist()
     True
     """
+    import torch
+
+    from kernode.compute.draws import Draws
+
     words = Draws(torch.tensor([seed])).words(stream, torch.arange(start, stop))
     return words[:, 0].numpy().view(np.uint64)
 

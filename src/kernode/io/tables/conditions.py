@@ -142,8 +142,8 @@ def _read(column: Column, value: Any) -> np.ndarray:
     with database() as con:
         try:
             table = open_table(con, {column.name: [value if as_it_is else str(value)]}, "value", Reading())
-            unreadable(table, column, None, later=False)
             found = read_values(table, column, None)
+            unreadable(table, column, None, found, later=True)
         except (InputError, OverflowError):
             raise wrong from None
     if (

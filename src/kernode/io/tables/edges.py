@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from kernode.errors import InputError, bad_setting
 from kernode.io.tables.encoding import Encoding, looks_at
 from kernode.io.tables.kinds import is_nested, is_text
-from kernode.io.tables.notation import Clues, NumberNotation, number_notation, text, trimmed
-from kernode.io.tables.source import Reading, Table, choose, first, open_table, require, require_rows
+from kernode.io.tables.notation import Clues, NumberNotation, number_notation, text, texts, trimmed
+from kernode.io.tables.source import BLANKS, Reading, Table, choose, first, open_table, require, require_rows
 
 _ENDS = (  # usual names of an edge's two columns
     ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"), ("node1", "node2"),
@@ -27,6 +26,7 @@ _OF_MANY = 5  # a column of ends names at least every so many-th listed node
 _FEWEST = 10  # ids of each kind, in two numberings
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes
 _SHOWN = 5  # names in a note
+_WHOLE = re.compile(r"-?[0-9]+(\.0+)?")
 
 
 def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", "")) -> list[str]:
@@ -35,7 +35,7 @@ def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", 
     One type for all, because files disagree: 17 in a database is "17" in a CSV file, and 17.0 where pandas
     had to make room for a missing one.
     """
-    found, whole = [], True
+    found, whole, blanks = [], True, texts(*BLANKS)
     for column in columns:
         cell, type_ = table.sql(column), table.types[column]
         if is_nested(type_):
@@ -50,21 +50,24 @@ def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", 
             are_exact = table.one(f"bool_and({exact})")[0]
             cell = f"({f'TRY_CAST({number} AS BIGINT)' if are_exact else number})::VARCHAR"
         elif is_text(type_):
-            cell = f"nullif({trimmed(cell)}, '')"
-            longest, are_whole = table.one(
-                rf"max(length({cell})), bool_and(regexp_full_match({cell}, '-?[0-9]+(\.0+)?'))"
+            clean = f"{cell}[1] NOT IN {blanks} AND {cell}[-1] NOT IN {blanks} AND {cell} <> ''"
+            longest, is_clean, example = table.one(
+                f"max(strlen({cell})), bool_and({clean}), any_value({cell})"
             )
+            cell = cell if is_clean else f"nullif({trimmed(cell)}, '')"
+            whole = whole and (not example or _WHOLE.fullmatch(example.strip()) is not None)
+            if whole:
+                whole = table.one(f"bool_and(regexp_full_match({cell}, '{_WHOLE.pattern}'))")[0] is not False
             if (longest or 0) > _LONGEST:
                 raise InputError(
                     f"{table.name}: an id in {column!r} has {longest:,} characters. Ids have at most "
                     f"{_LONGEST:,}: "
                     "name another column, or shorten them.", "too-large", what="id",
                 )  # fmt: skip
-            whole = whole and are_whole is not False
         else:
             cell = f"{cell}::VARCHAR"
         found.append(cell)
-    if whole:
+    if whole and any(is_text(table.types[column]) for column in columns):
         found = [rf"regexp_replace({cell}, '\.0+$', '')" for cell in found]
     return [
         f"{text(prefix)} || {cell}" if prefix else cell for cell, prefix in zip(found, prefixes, strict=False)
@@ -82,11 +85,12 @@ class Ends:
     prefixes: tuple[str, ...] = ("", "")  # of the ids of both ends
     notation: NumberNotation | None = None  # of the weights, where they are text
     negative: str | None = None
+    ids: tuple[str, ...] = ()  # SQL of the ids of both ends
 
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """SQL of the ids of both ends."""
-        return tuple(id_sql(self.table, [self.source, self.target], self.prefixes))
+    def __post_init__(self) -> None:
+        if not self.ids:
+            ids = id_sql(self.table, [self.source, self.target], self.prefixes)
+            object.__setattr__(self, "ids", tuple(ids))
 
     @property
     def number_sql(self) -> str:

@@ -28,6 +28,7 @@ from kernode.io.tables.kinds import (
     is_text,
 )
 from kernode.io.tables.notation import (
+    LARGEST,
     MISSING,
     Clues,
     DateNotation,
@@ -52,6 +53,7 @@ _SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 _ID_ROWS = 20  # from which on different integers of one long length are ids
 _ID_NAME = re.compile(r"(^|[_ ])(id|key|uuid|guid|nr|no)$", re.IGNORECASE)
 _SHOWN = 3  # values in a sentence
+_LOOKED_AT = 100  # values that cannot be read
 Features = Sequence[str] | Mapping[str, str | None]
 
 
@@ -181,7 +183,15 @@ class Encoding(Config):
 
 def read_values(table: Table, column: Column, notation: Notation | None) -> np.ndarray:
     """A column's values in row order, as its kind reads them."""
-    return table.values(_sql(table, type(column), column.name, notation))
+    return _values(table, type(column), column.name, notation)
+
+
+def _values(table: Table, kind: type[Column], name: str, notation: Notation | None) -> np.ndarray:
+    values = table.values(_sql(table, kind, name, notation))
+    if issubclass(kind, Number):
+        values = values.astype(np.float64)
+        values[~(np.abs(values) <= LARGEST)] = np.nan
+    return values
 
 
 def _sql(table: Table, kind: type[Column], name: str, notation: Notation | None) -> str:
@@ -197,24 +207,26 @@ def _sql(table: Table, kind: type[Column], name: str, notation: Notation | None)
         ) from None
 
 
-def unreadable(table: Table, column: Column, notation: Notation | None, *, later: bool) -> tuple[Repair, ...]:
+def unreadable(
+    table: Table, column: Column, notation: Notation | None, values: np.ndarray, *, later: bool
+) -> tuple[Repair, ...]:
     """Values that are not of their column's kind, named as missing.
 
     ``later``: whether the kind is that of an earlier table; then most values must be of it.
     """
-    if not isinstance(column, Number | Flag):
+    if not isinstance(column, Number | Flag) or not np.isnan(values).any():
         return ()
     cell = table.sql(column.name)
     there = plain_text(cell) if is_text(table.types[column.name]) else cell
     if table.types[column.name] in ("FLOAT", "DOUBLE"):
         there = f"nullif({cell}, 'nan'::DOUBLE)"
-    bad = f"{there} IS NOT NULL AND {_sql(table, type(column), column.name, notation)} IS NULL"
-    found = table.ask(f"{table.row}, {cell}::VARCHAR", f"WHERE {bad} ORDER BY {table.row}").fetchall()
-    if not found:
+    is_there = table.values(f"{there} IS NOT NULL").astype(bool)
+    found, count = np.flatnonzero(is_there & np.isnan(values)), int(is_there.sum())
+    if not len(found):
         return ()
-    first = found[0][1].strip()
-    shown = f"{first!r}{', …' if len({value for _, value in found}) > 1 else ''}"
-    count = table.one(f"count({there})")[0]
+    rows = ", ".join(map(str, found[:_LOOKED_AT].tolist()))
+    written = table.ask(f"{cell}::VARCHAR", f"WHERE {table.row} IN ({rows}) ORDER BY {table.row}").fetchall()
+    shown = f"{written[0][0].strip()!r}{', …' if len({*written}) > 1 else ''}"
     if later and 2 * len(found) > count:
         raise InputError(
             f"{table.name}: column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} "
@@ -222,9 +234,7 @@ def unreadable(table: Table, column: Column, notation: Notation | None, *, later
             f"{shown}. Write it as in the first table.", "conflict", column=column.name,
         )  # fmt: skip
     what = f"had no {column.kind} there but {shown}"
-    return Repair.of(
-        table.name, what, f"took {column.name!r} as missing in", table.numbers([row for row, _ in found])
-    )
+    return Repair.of(table.name, what, f"took {column.name!r} as missing in", table.numbers(found))
 
 
 def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
@@ -234,8 +244,8 @@ def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
 
 def learn_columns(
     table: Table, features: Features, clues: Clues
-) -> tuple[list[Column], list[str], list[Notation]]:
-    """Columns of a table as features, those that say nothing with the reason, and how they are written.
+) -> tuple[list[Column], list[str], list[Notation], dict[str, np.ndarray]]:
+    """Columns of a table as features, those that say nothing with the reason, notations, and values.
 
     ``features`` names the columns, or maps each to a kind (None: as it looks).
     """
@@ -244,6 +254,7 @@ def learn_columns(
     columns: list[Column] = []
     left_out: list[str] = []
     notations: list[Notation] = []
+    read: dict[str, np.ndarray] = {}
     for done, (name, kind) in enumerate(kinds.items()):
         tell("columns", done, len(kinds))
         if kind is not None and kind not in KINDS:
@@ -257,7 +268,7 @@ def learn_columns(
         wanted = KINDS[kind] if kind else _guessed(table, name, looks.get(name), notation)
         if not issubclass(wanted, Number):
             notation = None
-        values = table.values(_sql(table, wanted, name, notation))
+        values = _values(table, wanted, name, notation)
         if kind is None and wanted is Number and is_skewed(values):
             wanted = LogNumber
         if (
@@ -276,9 +287,10 @@ def learn_columns(
             left_out.append(f"{name}: left out, {reason}")
             continue
         columns.append(column)
+        read[name] = values
         if notation is not None and not notation.is_plain:
             notations.append(notation)
-    return columns, left_out, notations
+    return columns, left_out, notations, read
 
 
 def _guessed(table: Table, name: str, look: Look | None, notation: Notation | None) -> type[Column]:

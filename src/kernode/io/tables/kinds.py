@@ -106,14 +106,12 @@ class Number(Column):
 
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
-        """Read a number, NULL where it is none or immense."""
+        """Read a number."""
         if is_text(type_):
-            read = (notation or NumberNotation(column)).sql(column)
-        elif not is_list(type_) and type_.startswith((*_NUMERIC, "BOOLEAN")):
-            read = f"{column}::DOUBLE"
-        else:
+            return (notation or NumberNotation(column)).sql(column)
+        if is_list(type_) or not type_.startswith((*_NUMERIC, "BOOLEAN")):
             raise TypeError
-        return f"(SELECT CASE WHEN abs(y) <= {LARGEST} THEN y END FROM (SELECT {read} AS y))"
+        return f"{column}::DOUBLE"
 
     @classmethod
     def learn(cls, name: str, values: np.ndarray) -> Self:

@@ -34,6 +34,8 @@ _VALUE = (
 )
 _DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
+_PLAIN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_UNIT_SQL = "replace(lower(p.before || p.after), 'kr.', 'kr')"
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 
 
@@ -48,8 +50,10 @@ def texts(*values: str) -> str:
 
 
 def trimmed(column: str) -> str:
-    """SQL: a text without blanks around it."""
-    return f"trim({column}, {text(BLANKS)})"
+    """SQL: a text without blanks around it; trim() itself is slow, and few texts need it."""
+    blank = f"IN {texts(*BLANKS)}"
+    needed = f"({column})[1] {blank} OR ({column})[-1] {blank}"
+    return f"CASE WHEN {needed} THEN trim({column}, {text(BLANKS)}) ELSE {column} END"
 
 
 def plain_text(column: str) -> str:
@@ -114,7 +118,11 @@ class NumberNotation(Notation):
         )
         of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
         good = f"{p}.body <> '' AND ({fits}) AND {of_unit}"
-        return f"CASE WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+        read = f"WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+        if self.decimal == "," or self.unit == "%":
+            return f"CASE {read}"
+        written = plain_text(column)  # as programs write: seen faster than all else
+        return f"CASE WHEN regexp_full_match({written}, '{_PLAIN}') THEN TRY_CAST({written} AS DOUBLE) {read}"
 
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
@@ -167,15 +175,15 @@ class Look:
     doubtful: int  # that mean one number with a decimal point and another with a comma
     small: int  # whole numbers up to 999
     marks: tuple[str, ...]  # between thousands: what can stand there
-    units: tuple[str, ...]
+    units: tuple[str, ...]  # currency and percent signs
+    bare: bool  # whether some numbers have none
     flags: int
-    whole: int  # integers, also written 2.0
     fractions: int  # numbers with decimals that are not 0
     year_first: int  # dates
     dated: int  # dates with the year last
     day_first: int  # of them, those that can only have the day first
     month_first: int
-    dotted: bool
+    dotted: bool | None  # whether all of these have points
     doubtful_number: str | None
     doubtful_date: str | None
     first_date: str | None
@@ -184,53 +192,62 @@ class Look:
 
     @classmethod
     def of(cls, table: Table, column: str) -> Look:
-        """Look at a column of text, in one query."""
-        number = f"p.body <> '' AND regexp_full_match(p.body, {text(_body('.'))})"
-        comma = f"p.body <> '' AND regexp_full_match(p.body, {text(_body(','))})"
-        matches = lambda what, pattern: f"regexp_matches({what}, {text(pattern)})"  # noqa: E731
+        """Look at the different values of a column of text, in one query."""
+        fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {text(_body(sign))})"  # noqa: E731
         date = lambda at: f"TRY_CAST(regexp_extract(x, {text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
-        counts = {
-            "there": "count(x)", "distinct": "count(DISTINCT x)",
-            "words": r"coalesce(avg(len(string_split_regex(x, '\s+'))), 0)",
-            "size": "coalesce(sum(strlen(x)), 0)",
-            "point": "count_if(point)", "comma": "count_if(comma)", "numbers": "count_if(point OR comma)",
-            "only_point": "count_if(point AND NOT comma)", "only_comma": "count_if(comma AND NOT point)",
-            "signed": "count_if((point OR comma) AND signed)",
-            "doubtful": "count_if(point AND comma AND signed)",
-            "small": "count_if(regexp_full_match(p.body, '[0-9]{1,3}'))",
-            "marks": f"list_filter(['.', ',', ' ', ''''], lambda m: list_contains(list(DISTINCT CASE "
-                     f"WHEN NOT (point OR comma) THEN '' WHEN {matches('p.body', _BLANK)} THEN ' ' "
-                     f"WHEN {matches('p.body', _APOSTROPHE)} THEN '''' WHEN p.body LIKE '%.%,%' THEN '.' "
-                     f"WHEN p.body LIKE '%,%.%' THEN ',' WHEN comma AND NOT point AND p.body NOT LIKE '%,%' "
-                     f"AND p.body LIKE '%.%' THEN '.' WHEN point AND NOT comma AND p.body NOT LIKE '%.%' "
-                     f"AND p.body LIKE '%,%' THEN ',' ELSE '' END), m))",
-            "units": "list(DISTINCT replace(lower(p.before || p.after), 'kr.', 'kr')) "
-                     "FILTER (point OR comma)",
-            "flags": f"count_if(lower(x) IN {texts(*YES, *NO)})",
-            "whole": r"count_if(regexp_full_match(x, '-?[0-9]+(\.0+)?'))",
-            "fractions": r"count_if((point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-'))",
-            "year_first": f"count_if({matches('x', _YEAR_FIRST)})",
-            "dated": "count_if(d1 IS NOT NULL)",
-            "day_first": "count_if(d1 > 12 AND d2 <= 12)", "month_first": "count_if(d2 > 12 AND d1 <= 12)",
-            "dotted": f"coalesce(bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') "
-                      "FILTER (d1 IS NOT NULL), false)",
-            "doubtful_number": "first(x) FILTER (point AND comma AND signed)",
-            "doubtful_date": "first(x) FILTER (d1 <= 12 AND d2 <= 12)",
-            "first_date": "first(x) FILTER (d1 IS NOT NULL)",
-            "first_point": "first(x) FILTER (point AND NOT comma)",
-            "first_comma": "first(x) FILTER (comma AND NOT point)",
-        }  # fmt: skip
+        counted = {
+            "there": "x IS NOT NULL",
+            "point": "point",
+            "comma": "comma",
+            "numbers": "point OR comma",
+            "only_point": "point AND NOT comma",
+            "only_comma": "comma AND NOT point",
+            "signed": "(point OR comma) AND signed",
+            "doubtful": "point AND comma AND signed",
+            "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
+            "flags": f"lower(x) IN {texts(*YES, *NO)}",
+            "fractions": "(point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-')",
+            "year_first": f"regexp_matches(x, {text(_YEAR_FIRST)})",
+            "dated": "d1 IS NOT NULL",
+            "day_first": "d1 > 12 AND d2 <= 12",
+            "month_first": "d2 > 12 AND d1 <= 12",
+        }
+        examples = {
+            "doubtful_number": "point AND comma AND signed",
+            "doubtful_date": "d1 <= 12 AND d2 <= 12",
+            "first_date": "d1 IS NOT NULL",
+            "first_point": "point AND NOT comma",
+            "first_comma": "comma AND NOT point",
+        }
+        mark = (
+            f"CASE WHEN regexp_matches(p.body, {text(_BLANK)}) THEN ' ' "
+            f"WHEN regexp_matches(p.body, {text(_APOSTROPHE)}) THEN chr(39) "
+            "WHEN p.body LIKE '%.%,%' OR (NOT point AND p.body LIKE '%.%' AND p.body NOT LIKE '%,%') THEN "
+            "'.' "
+            "WHEN p.body LIKE '%,%.%' OR (NOT comma AND p.body LIKE '%,%' AND p.body NOT LIKE '%.%') THEN "
+            "',' END"
+        )
+        found = {
+            "distinct": "count(x)",
+            "size": "coalesce(sum(n * strlen(x)), 0)",
+            "words": r"coalesce(sum(n * len(string_split_regex(x, '\s+'))), 0)",
+            "marks": f"list(DISTINCT {mark}) FILTER (point OR comma)",
+            "units": f"list(DISTINCT {_UNIT_SQL}) FILTER (point OR comma)",
+            "dotted": f"bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
+            **{name: f"coalesce(sum(n) FILTER ({one}), 0)" for name, one in counted.items()},
+            **{name: f"arg_min(x, k) FILTER ({one})" for name, one in examples.items()},
+        }
+        signed = "p.body LIKE '%.%' OR p.body LIKE '%,%'"
+        once = f"SELECT {plain_text(table.sql(column))} AS x, count(*) AS n, min({table.row}) AS k"
         sql = f"""
-            WITH texts AS (SELECT {plain_text(table.sql(column))} AS x FROM {table.view}),
-            parts AS (SELECT x, {_parts("x")} AS p, {date(1)} AS d1, {date(3)} AS d2 FROM texts),
-            looks AS (
-                SELECT *, {number} AS point, {comma} AS comma, p.body SIMILAR TO '.*[.,].*' AS signed
-                FROM parts
-            )
-            SELECT {", ".join(counts.values())} FROM looks"""
-        row = first(table.con.execute(sql))
-        values = dict(zip(counts, row, strict=True))
-        return cls(**values | {name: tuple(sorted(values[name] or ())) for name in ("marks", "units")})
+            WITH texts AS ({once} FROM {table.view} GROUP BY x),
+            parts AS (SELECT *, {_parts("x")} AS p, {date(1)} AS d1, {date(3)} AS d2 FROM texts),
+            looks AS (SELECT *, {fits(".")} AS point, {fits(",")} AS comma, {signed} AS signed FROM parts)
+            SELECT {", ".join(found.values())} FROM looks"""
+        values = dict(zip(found, first(table.con.execute(sql)), strict=True))
+        lists = {name: tuple(sorted(filter(None, values[name] or ()))) for name in ("marks", "units")}
+        some = bool(values["units"]) and "" in values["units"]
+        return cls(**values | lists | {"words": values["words"] / max(values["there"], 1), "bare": some})
 
     @property
     def decimal(self) -> str | None:
@@ -286,8 +303,8 @@ def number_notation(
             )
         signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
         raise _conflict(table, name, signs)
-    units = sorted({*look.units} - {""})
-    if len(units) > 1 or {*look.units} == {"", "%"}:
+    units = look.units
+    if len(units) > 1 or (units == ("%",) and look.bare):
         shown = " and ".join([*units, *(["without"] if len(units) == 1 else [])])
         raise _conflict(table, name, f"has numbers with {shown}")
     other = "," if decimal == "." else "."

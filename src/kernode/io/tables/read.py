@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +57,7 @@ from kernode.io.tables.structure import Structure
 _POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000
 _FAR = 2**40  # rows that no table has
+_LOOKED_AT = 20_000  # names in which words may recur
 _ROUNDED = r"-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{1,3}"  # what a spreadsheet makes of a long number
 _MENTIONED = "SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair"
 # Ids without what often differs between two tables: case, blanks, leading zeros, a decimal point.
@@ -164,7 +166,7 @@ class Nodes:
     id: str
     place: np.ndarray | None = None  # the node of each row, −1 for none
 
-    @property
+    @cached_property
     def id_sql(self) -> str:
         """SQL of the ids."""
         return id_sql(self.table, [self.id])[0]
@@ -578,39 +580,38 @@ def _learned(
     columns: list[Column] = []
     left: list[str] = []
     notations: list[Any] = []
+    values: dict[str, np.ndarray] = {}
     for at, one in enumerate(tables):
         own = {name: kind for name, kind in kinds.items() if of[name] == at}
         if len(one.table):
             looks = looks_at(one.table, dict.fromkeys([*(set(one.table.columns) - {one.id}), *own]))
             found = learn_columns(one.table, own, replace(clues, looks=looks))
             columns, left, notations = columns + found[0], left + found[1], notations + found[2]
+            values |= found[3]
     columns.sort(key=lambda column: list(kinds).index(column.name))
     weight = ends.notation if ends.notation is not None and not ends.notation.is_plain else None
     encoding = Encoding(
         tuple(columns), None, tables[0].id if tables else None, ends.source, ends.target, ends.weight, label,
         labels.names, tuple(left), tuple(notations), weight, labels.unknown, ends.prefixes, ends.negative,
     )  # fmt: skip
-    values: dict[str, np.ndarray] = {}
     repairs: list[Repair] = []
     for column in columns:
-        table, notation = tables[of[column.name]].table, encoding.notation(column)
-        repairs += unreadable(table, column, notation, later=False)
-        values[column.name] = read_values(table, column, notation)
+        table = tables[of[column.name]].table
+        repairs += unreadable(table, column, encoding.notation(column), values[column.name], later=False)
     return encoding, values, repairs, hints
 
 
 def _hint_of_names(nodes: Nodes) -> list[str]:
     """A note where ids are made of words that recur: they may tell as much as a column."""
     table, cell = nodes.table, nodes.id_sql
-    n = len(table)
+    n = min(len(table), _LOOKED_AT)
     if not is_text(table.types[nodes.id]) or n < 50:
         return []
+    words = "unnest(regexp_extract_all(lower(id), '[a-z]{3,}')) AS w"
+    often = f"SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND {n // 4}"
     ((shared,),) = table.con.execute(
-        f"WITH names AS (SELECT {cell} AS id, unnest(regexp_extract_all(lower({cell}), '[a-z]{{3,}}')) AS w "
-        "FROM "
-        f"{table.view}), often AS (SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND "
-        f"{n // 4}) "
-        "SELECT count(DISTINCT id) FROM names SEMI JOIN often USING (w)"
+        f"WITH names AS (SELECT id, {words} FROM (SELECT {cell} AS id FROM {table.view} LIMIT {n})) "
+        f"SELECT count(DISTINCT id) FROM names SEMI JOIN ({often}) USING (w)"
     ).fetchall()
     hint = f"{table.name}: the ids have words that recur; {nodes.id}:text among the features would use them"
     return [hint] if 2 * shared >= n else []
@@ -630,8 +631,8 @@ def read_like(tables: Sequence[Nodes], of: Mapping[str, int], like: Encoding) ->
             require(tables[0].table, [column.name], "features")
         table, notation = tables[of[column.name]].table, like.notation(column)
         require_order(table, notation)
-        repairs += unreadable(table, column, notation, later=True)
         values[column.name] = read_values(table, column, notation)
+        repairs += unreadable(table, column, notation, values[column.name], later=True)
         notes += new_categories(table, column, values[column.name])
     return like, values, repairs, notes
 

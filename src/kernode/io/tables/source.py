@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -681,9 +680,9 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
             what = f"makes one row of {lines:,} lines" if lines > 1 else "stands within a value"
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
-    skipped, dropped = (
-        _other_rows(file, layout, before, len(names)) if rejects or _has_gaps(file) else ((), ())
-    )
+    ((rows,),) = con.execute(f"SELECT count(*) FROM {view}").fetchall()
+    is_regular = not rejects and _count_lines(file) == rows + before
+    skipped, dropped = ((), ()) if is_regular else _other_rows(file, layout, before, len(names))
     repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
     nameless = [name for name in layout.nameless if name not in reading.named]
     has_ids = reading.of_edges or any(name.lower() in IDS or name == reading.id for name in names)
@@ -697,8 +696,9 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
         names_by_looks=layout.before + 1 if layout.guessed else None,
         hidden=frozenset(nameless),
     )  # fmt: skip
-    require_rows(table, len(table))
-    _warn_of_swallowed_rows(table, layout.delimiter)
+    require_rows(table, rows)
+    if not is_regular:
+        _warn_of_swallowed_rows(table, layout.delimiter)
     return table, False
 
 
@@ -721,12 +721,13 @@ def _warn_of_swallowed_rows(table: Table, delimiter: str) -> None:
         )
 
 
-def _has_gaps(file: Path) -> bool:
-    """Whether a file has empty lines, which DuckDB skips and people count."""
-    if file.suffix.lower() in _PACKED or not file.stat().st_size:
-        return False
-    with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as content:
-        return any(content.find(gap) >= 0 for gap in (b"\n\n", b"\n\r\n", b"\r\r"))
+def _count_lines(file: Path) -> int:
+    """Number of lines, also empty ones, which DuckDB skips and people count."""
+    lines, last = 0, b"\n"
+    with _opened(file) as opened:
+        while block := opened.read(_START):
+            lines, last = lines + block.count(b"\n"), block
+    return lines + (not last.endswith(b"\n"))
 
 
 def _other_rows(
