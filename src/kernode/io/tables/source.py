@@ -690,7 +690,12 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
             what = f"makes one row of {lines:,} lines" if lines > 1 else "stands within a value"
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
-    skipped, dropped = _other_rows(file, layout, first, len(names)) if rejects or _has_gaps(file) else ((), ())
+    skipped: tuple[int, ...] = ()
+    dropped: tuple[int, ...] = ()
+    if file.suffix.lower() == ".zst":
+        skipped = dropped = tuple(line for line, _, _ in rejects)
+    elif rejects or _has_gaps(file):
+        skipped, dropped = _other_rows(file, layout, first, len(names))
     repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
     nameless = [name for name in layout.nameless if name not in reading.named]
     table = Table(
@@ -817,8 +822,13 @@ def _opened(path: Path) -> Any:
         case ".gz":
             return gzip.open(path)
         case ".zst":
-            return _extra("zstandard", "zstd", "texts in .zst that are not UTF-8").open(path)
+            raise _packed_otherwise(path)
     return path.open("rb")
+
+
+def _packed_otherwise(path: Path) -> InputError:
+    sentence = f"{path.name}: of .zst files only text in UTF-8 and rows of JSON are read. Unpack it."
+    return InputError(sentence, "unsupported", path=str(path))
 
 
 def _start_of(path: Path) -> bytes:
@@ -827,10 +837,13 @@ def _start_of(path: Path) -> bytes:
         import duckdb
 
         # DuckDB decompresses what Python's standard library cannot: one line of the file is one row.
-        rows = duckdb.sql(
-            f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, header = false, delim = '\x01', "
-            "quote = '', escape = '', columns = {'x': 'VARCHAR'}, null_padding = true) LIMIT 20"
-        ).fetchall()
+        try:
+            rows = duckdb.sql(
+                f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, header = false, delim = '\x01', "
+                "quote = '', escape = '', columns = {'x': 'VARCHAR'}, null_padding = true) LIMIT 20"
+            ).fetchall()
+        except duckdb.InvalidInputException as error:
+            raise _packed_otherwise(path) from error
         return "\n".join(row[0] or "" for row in rows).encode()
     with _opened(path) as file:
         start: bytes = file.read(_START)
