@@ -40,7 +40,7 @@ def test_an_unknown_name_lists_the_known_ones():
         load_graph("reddit")
 
 
-@pytest.mark.parametrize("path", ["edges.xlsx", "folder/graph", Path("graph")])
+@pytest.mark.parametrize("path", ["edges.docx", "folder/graph", Path("graph")])
 def test_another_kind_of_file_is_refused(path):
     with pytest.raises(
         InputError, match=r"is neither an \.npz graph, a table of edges \(\.csv.*\) nor a store"
