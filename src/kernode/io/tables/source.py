@@ -318,7 +318,7 @@ def _text(value: str) -> str:
 
 
 def _from_database(con: Any, source: str, what: str) -> Table:
-    """``duckdb:FILE?QUERY`` or ``sqlite:FILE?QUERY``; a query may be a table's name."""
+    """``duckdb:FILE?QUERY``, of DuckDB or SQLite, or ``sqlite:FILE?QUERY``; a query may be a table's name."""
     kind, _, rest = source.partition(":")
     name, _, query = rest.partition("?")
     path = Path(name)
@@ -330,6 +330,8 @@ def _from_database(con: Any, source: str, what: str) -> Table:
         )
     if not path.is_file():
         raise missing(path)
+    with path.open("rb") as file:  # DuckDB reads SQLite's files by an extension that it would download
+        kind = "sqlite" if file.read(15) == b"SQLite format 3" else kind
     query = query if re.search(r"\s", query.strip()) else f"SELECT * FROM {quoted(query.strip())}"
     import sqlite3
 
