@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from mmap import ACCESS_READ, mmap
@@ -66,26 +66,25 @@ def database() -> Iterator[Any]:
     """Open a DuckDB connection that takes half of the free memory and then spills to a temporary folder."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="kernode-") as folder:
+    free = free_bytes()
+    with tempfile.TemporaryDirectory(prefix="kernode-") as folder, ExitStack() as stack:
         settings = {
-            "memory_limit": f"{max(free_bytes() // 2, 2**27)}B",
+            "memory_limit": f"{max(free // 2, 2**27)}B",
             "temp_directory": folder,
             "autoinstall_known_extensions": False,
             "TimeZone": "UTC",
         }
-        con = duckdb.connect(config=settings)
-        con.execute("SET pandas_analyze_sample = 2147483647")  # all values of a Python column, not a sample
-        con.execute("SET enable_progress_bar = false")
         try:
+            con = stack.enter_context(duckdb.connect(config=settings))
+            con.execute("SET pandas_analyze_sample = 2147483647")  # all values of a Python column, not a sample
+            con.execute("SET enable_progress_bar = false")
             yield con
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise FileError(
-                f"the tables unfold to more than the {readable(free_bytes())} of memory that are free. Use a "
-                "larger machine, or give fewer rows or columns.",
+                f"the tables unfold to more than the {readable(free)} of memory that were free. Use a larger "
+                "machine, or give fewer rows or columns.",
                 "too-large",
             ) from error
-        finally:
-            con.close()
 
 
 @dataclass(frozen=True)
@@ -505,6 +504,10 @@ def _arrow_file(path: Path) -> Any:
         except pa.ArrowInvalid:  # the same table as a stream
             source.seek(0)
             columns = ipc.open_stream(source).read_all()
+        need, free = columns.num_rows * columns.num_columns, free_bytes()  # columns of nulls are stored in no byte
+        if need > free:
+            sentence = f"{path.name} needs {readable(need)} of memory or more, and {readable(free)} are free."
+            raise FileError(sentence, "too-large", need=need, free=free)
         columns.validate(full=True)  # else functions follow offsets out of the memory
         return columns
 
