@@ -29,6 +29,7 @@ from kernode.io.tables.encoding import (
     new_categories,
     read_values,
     require_order,
+    require_room,
     unreadable,
 )
 from kernode.io.tables.kinds import Column, is_list, is_text
@@ -306,6 +307,9 @@ def _opened(
     rows = tuple(first_rows(place, n) for place in placed)
     of = column_tables(listed, ids)
     column, label_notes = _label_column(listed, of, label, features, like)
+    fetched = {column, *(of if features is None else features)}
+    for table in listed:
+        require_room(table, [one for one in table.columns if one in fetched])
     labels = Labels(np.full(n, -1, np.int64), () if like is None else like.classes)
     if column is None and unknown is not None:
         sentence = "texts that mean not known are about the column of the classes. Name it."
