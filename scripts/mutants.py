@@ -55,7 +55,7 @@ TESTS = [  # one process each
      "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
 IMPORTED = (
-    "faiss", "gpytorch", "graphblas", "hypothesis.extra.numpy", "pyarrow", "safetensors.torch",
+    "duckdb", "faiss", "gpytorch", "graphblas", "hypothesis.extra.numpy", "safetensors.torch",
     "scipy.optimize", "scipy.sparse", "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.svm",
     "torch_geometric", "typer",
 )  # fmt: skip

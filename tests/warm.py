@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 PRELOAD = (
-    "torch", "scipy.sparse", "sklearn.linear_model", "pyarrow", "joblib", "matplotlib.figure", "openTSNE",
+    "torch", "scipy.sparse", "sklearn.linear_model", "duckdb", "joblib", "matplotlib.figure", "openTSNE",
     "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
     "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
     "kernode.tasks.classes.evaluation", "kernode.tasks.links.evaluation",

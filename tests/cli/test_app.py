@@ -170,7 +170,7 @@ def test_version_and_help_work_as_a_process():
 def test_help_does_not_wait_for_large_libraries(arguments):
     code = f"import sys; sys.argv = ['kernode', *{arguments}]\nfrom kernode.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\n"
-    code += "print(*{'torch', 'numpy', 'scipy', 'pyarrow'} & {*sys.modules})"
+    code += "print(*{'torch', 'numpy', 'scipy', 'duckdb'} & {*sys.modules})"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert finished.stdout.endswith("\n\n")
 

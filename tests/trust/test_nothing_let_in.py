@@ -297,10 +297,10 @@ def test_tables_that_unfold_to_more_than_the_memory_are_refused(tmp_path):
         pa.table({"source": same, "target": same}), tmp_path / "e.parquet", store_schema=False
     )
     (tmp_path / "e.csv.zst").write_bytes(pa.compress(b"a,b\n" * 40_000_000, "zstd", asbytes=True))
-    for path in tmp_path.iterdir():
-        assert path.stat().st_size < 300_000
-        with little_memory(2**26):
-            assert "of memory or more" in refused(read_table, path)
+    for name, reason in (("e.parquet", "4,000 characters"), ("e.csv.zst", "of memory")):
+        assert (tmp_path / name).stat().st_size < 300_000
+        with little_memory(2**28):
+            assert reason in refused(read_table, tmp_path / name)
 
 
 def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
@@ -314,7 +314,7 @@ def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
     lengths = (np.int64(length).tobytes() for length in (few, many))
     path.write_bytes(path.read_bytes().replace(*lengths))
     with little_memory(2**33):
-        assert "of memory or more" in refused(read_table, path)
+        assert "of memory" in refused(read_table, path)
 
 
 def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
 
 from kernode.errors import InputError
 from kernode.storage import write_whole
@@ -87,17 +89,36 @@ def _as_json(table: Table) -> bytes:
 
 
 def _as_parquet(table: Table) -> bytes:
-    import pyarrow
-    from pyarrow import parquet
+    import numpy as np
 
-    columns = {name: pyarrow.array(values) for name, values in table.items()}
     # Where no class is known, or none is certain, the column still has the classes' type.
-    kinds = [columns[name].type for name in ("most_probable", "class") if name in columns]
-    for name in {"class", "known"} & columns.keys():
-        columns[name] = columns[name].cast(kinds[0])
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(columns), sink)
-    return sink.getvalue().to_pybytes()
+    classes = next((name for name in ("most_probable", "class") if name in table), None)
+    like = dict.fromkeys({"class", "known"} & table.keys(), classes)
+    file = io.BytesIO()
+    columns = {name: np.fromiter(values, object, len(values)) for name, values in table.items()}
+    copy_columns(columns, ".parquet", file, like)
+    return file.getvalue()
+
+
+def copy_columns(
+    columns: Mapping[str, Any], suffix: str, file: BinaryIO, like: Mapping[str, str | None] | None = None
+) -> None:
+    """Write arrays of equal length as Parquet or CSV; ``like``: columns that have another one's type."""
+    import duckdb
+
+    places = {name: f"c{at}" for at, name in enumerate(columns)}
+    with TemporaryDirectory(prefix="kernode-") as folder, duckdb.connect() as con:
+        con.register("columns", {places[name]: values for name, values in columns.items()})
+        types = {row[0]: row[1] for row in con.execute("DESCRIBE columns").fetchall()}
+        named = []
+        for name, place in places.items():
+            kind = types[places[(like or {}).get(name) or name]]
+            kind = "VARCHAR" if kind == '"NULL"' else kind
+            named.append(f'{place}::{kind} AS "{name.replace(chr(34), chr(34) * 2)}"')
+        out = Path(folder, f"table{suffix}")
+        con.execute(f"COPY (SELECT {', '.join(named)} FROM columns) TO $1 (FORMAT {suffix[1:]})", [str(out)])
+        with out.open("rb") as written:
+            shutil.copyfileobj(written, file)
 
 
 WRITERS = {".csv": as_csv, ".parquet": _as_parquet, ".json": _as_json}

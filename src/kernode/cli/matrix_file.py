@@ -7,11 +7,13 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 import numpy as np
 
 from kernode.cli.console import Advance
+from kernode.cli.files import copy_columns
 from kernode.compute.machine import readable
 from kernode.errors import InputError
 from kernode.storage import writing_whole
@@ -40,9 +42,12 @@ def rows_at_a_time(columns: int) -> int:
 def write_matrix(path: Path, matrix: Matrix, advance: Advance) -> int:
     """Write a file by its extension, whole or not at all; return its size in bytes."""
     columns, suffix = len(matrix.columns), path.suffix.lower()
-    if suffix != ".npz" and (columns > _MOST_COLUMNS or "node" in matrix.columns.astype(str)):
+    names = {"node", *map(str.lower, matrix.columns.astype(str).tolist())}
+    if suffix != ".npz" and (columns > _MOST_COLUMNS or len(names) <= columns):
         sentence = (
-            f"a table has {_MOST_COLUMNS:,} columns at most, and one called 'node'. Write an .npz file."
+            f"a table has {_MOST_COLUMNS:,} columns at most, one of them called 'node', and no two whose "
+            "names "
+            "differ only in case. Write an .npz file."
         )
         raise InputError(sentence, "too-large", setting="out")
     need = len(matrix.rows) * columns * matrix.dtype.itemsize
@@ -88,14 +93,12 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _write_table(file: BinaryIO, matrix: Matrix, blocks: Iterator[np.ndarray], suffix: str) -> None:
-    import pyarrow
-    from pyarrow import csv, parquet
-
-    kind, names = pyarrow.from_numpy_dtype(matrix.dtype), pyarrow.array(matrix.rows.tolist())
-    columns = [(str(name), kind) for name in matrix.columns.tolist()]
-    schema, start = pyarrow.schema([("node", names.type), *columns]), 0
-    with (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema) as writer:
+    rows, start, columns = len(matrix.rows), 0, [str(name) for name in matrix.columns.tolist()]
+    with TemporaryDirectory(prefix="kernode-", ignore_cleanup_errors=True) as folder:
+        # By columns, as DuckDB reads arrays: a mapped file takes no memory.
+        values = np.memmap(f"{folder}/values", matrix.dtype, "w+", shape=(rows, len(columns)), order="F")
         for block in blocks:
-            values = [pyarrow.array(np.ascontiguousarray(column)) for column in block.T]
-            writer.write_table(pyarrow.table([names.slice(start, len(block)), *values], schema=schema))
+            values[start : start + len(block)] = block
             start += len(block)
+        named = {name: np.asarray(values[:, at]) for at, name in enumerate(columns)}
+        copy_columns({"node": np.fromiter(matrix.rows.tolist(), object, rows), **named}, suffix, file)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.machine import free_bytes, readable
 from kernode.config import LATER, Config
-from kernode.errors import InputError, bad_setting, warn
+from kernode.errors import FileError, InputError, bad_setting, warn
 from kernode.io.tables.kinds import (
     KINDS,
     Category,
@@ -235,6 +236,31 @@ def unreadable(
         )  # fmt: skip
     what = f"had no {column.kind} there but {shown}"
     return Repair.of(table.name, what, f"took {column.name!r} as missing in", table.numbers(found))
+
+
+def require_room(table: Table, columns: Iterable[str]) -> None:
+    """Raise where texts and lists unfold to more than the free memory: Parquet stores a repeated one once."""
+    sizes = []
+    for name in columns:
+        cell, type_ = table.sql(name), table.types[name]
+        if is_text(type_):
+            sizes.append(f"sum(strlen({cell}::VARCHAR))")
+        elif type_ == "VARCHAR[]":
+            sizes.append(f"sum(list_sum(list_transform({cell}, lambda x: strlen(x))))")
+        elif is_list(type_):
+            sizes.append(f"8 * sum(len({cell}))")
+    need = (
+        2 * sum(int(size or 0) for size in table.one(", ".join(sizes))) if sizes else 0
+    )  # in DuckDB and in Python
+    if need > (free := free_bytes()):
+        raise FileError(
+            f"{table.name}: its texts and lists need {readable(need)} of memory or more, and "
+            f"{readable(free)} are "
+            "free. Use a larger machine, or give fewer rows or columns.",
+            "too-large",
+            need=need,
+            free=free,
+        )
 
 
 def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:

@@ -32,6 +32,7 @@ from kernode.io.tables.encoding import (
     new_categories,
     read_values,
     require_order,
+    require_room,
     unreadable,
 )
 from kernode.io.tables.kinds import Column, is_text
@@ -328,6 +329,9 @@ def open_tables(edges: Any, nodes: Any = None, **options: Any) -> Iterator[Table
         names, listed, about_names = _names(con, tables, ends)
         tables = [one.placed() for one in tables]
         of = column_tables(tables)
+        for at, one in enumerate(tables):
+            fetched = of if said.features is None else (*said.features, said.label)
+            require_room(one.table, [name for name in fetched if of.get(name) == at])
         labels, column, about_labels = _labels(tables, of, said, like, names)
         read = (
             _learned(tables, of, ends, column, labels, said.features, clues)

@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -66,26 +66,27 @@ def database() -> Iterator[Any]:
     """Open a DuckDB connection that takes half of the free memory and then spills to a temporary folder."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="kernode-") as folder:
+    free = free_bytes()
+    with tempfile.TemporaryDirectory(prefix="kernode-") as folder, ExitStack() as stack:
         settings: dict[str, Any] = {
-            "memory_limit": f"{max(free_bytes() // 2, 2**27)}B",
+            "memory_limit": f"{max(free // 2, 2**27)}B",
             "temp_directory": folder,
             "autoinstall_known_extensions": False,
             "TimeZone": "UTC",
         }
-        con = duckdb.connect(config=settings)
-        con.execute("SET pandas_analyze_sample = 2147483647")  # all values of a Python column, not a sample
-        con.execute("SET enable_progress_bar = false")
         try:
+            con = stack.enter_context(duckdb.connect(config=settings))
+            con.execute(
+                "SET pandas_analyze_sample = 2147483647"
+            )  # all values of a Python column, not a sample
+            con.execute("SET enable_progress_bar = false")
             yield con
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise FileError(
-                f"the tables unfold to more than the {readable(free_bytes())} of memory that are free. Use a "
-                "larger machine, or give fewer rows or columns.",
+                f"the tables unfold to more than the {readable(free)} of memory that were free. Use a larger "
+                "machine, or give fewer rows or columns.",
                 "too-large",
             ) from error
-        finally:
-            con.close()
 
 
 @dataclass(frozen=True)
@@ -323,7 +324,7 @@ def _text(value: str) -> str:
 
 
 def _from_database(con: Any, source: str, what: str) -> Table:
-    """``duckdb:FILE?QUERY`` or ``sqlite:FILE?QUERY``; a query may be a table's name."""
+    """``duckdb:FILE?QUERY``, of DuckDB or SQLite, or ``sqlite:FILE?QUERY``; a query may be a table's name."""
     kind, _, rest = source.partition(":")
     name, _, query = rest.partition("?")
     path = Path(name)
@@ -335,6 +336,8 @@ def _from_database(con: Any, source: str, what: str) -> Table:
         )
     if not path.is_file():
         raise missing(path)
+    with path.open("rb") as file:  # DuckDB reads SQLite's files by an extension that it would download
+        kind = "sqlite" if file.read(15) == b"SQLite format 3" else kind
     query = query if re.search(r"\s", query.strip()) else f"SELECT * FROM {quoted(query.strip())}"
     import sqlite3
 
@@ -489,6 +492,13 @@ def _arrow_file(path: Path) -> Any:
         except pa.ArrowInvalid:  # the same table as a stream
             source.seek(0)
             columns = ipc.open_stream(source).read_all()
+        need, free = (
+            columns.num_rows * columns.num_columns,
+            free_bytes(),
+        )  # columns of nulls are stored in no byte
+        if need > free:
+            sentence = f"{path.name} needs {readable(need)} of memory or more, and {readable(free)} are free."
+            raise FileError(sentence, "too-large", need=need, free=free)
         columns.validate(full=True)  # else functions follow offsets out of the memory
         return columns
 
@@ -822,20 +832,12 @@ def _opened(path: Path) -> Any:
         case ".gz":
             return gzip.open(path)
         case ".zst":
-            return _extra("zstandard", "zstd", "texts in .zst that are not UTF-8").open(path)
+            return _extra("zstandard", "zstd", ".zst files").open(path)
     return path.open("rb")
 
 
 def _start_of(path: Path) -> bytes:
     """The first bytes of a file, up to the end of a line."""
-    if path.suffix.lower() == ".zst":
-        import duckdb
-
-        # DuckDB decompresses what Python's standard library cannot: a line of the file as a row.
-        one = "delim = '\x01', quote = '', escape = '', header = false, columns = {'x': 'VARCHAR'}"
-        reader = f"read_csv({_text(str(path))}, auto_detect = false, {one}, null_padding = true)"
-        rows = duckdb.connect().execute(f"SELECT x FROM {reader} LIMIT 20").fetchall()
-        return "\n".join(row[0] or "" for row in rows).encode()
     with _opened(path) as file:
         start: bytes = file.read(_START)
     return start if len(start) < _START else start[: start.rfind(b"\n") + 1] or start
