@@ -22,6 +22,7 @@ _ENDS = (  # usual names of an edge's two columns
 SOURCES, TARGETS = zip(*_ENDS, strict=True)
 WEIGHTS = ("weight", "weights", "w")
 NEGATIVE = ("absolute", "drop")  # what may be done to weights below 0
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _OF_MANY = 5  # a column of ends names at least every so many-th listed node
 _FEWEST = 10  # ids of each kind, in two numberings
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes

@@ -139,7 +139,7 @@ def _require_classes(table: Table, column: str, written: np.ndarray, distinct: l
     if numbers and fractions:
         is_number = len(distinct) > _MANY or many
     else:
-        is_number = numbers and len(distinct) > _MANY and _EACH * len(distinct) > there and not many
+        is_number = numbers and len(distinct) > _MANY and _EACH * len(distinct) > there
     if is_number:
         raise NotClassesError(
             f"{where} looks like a number: regression is not offered ({counted}). Name a column of classes, "

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kernode.config import Config
 
-_WORD = 64  # signs that one hash gives
+_WORD = 64  # signs, by which the hash of a name is long
+_BLOCK = 16  # positions at a time
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,27 @@ class Structure(Config):
         return cls(float(degrees.mean()), float(degrees.std()) or 1.0, positions)
 
     def encode(self, adjacency: sparse.csr_array, names: np.ndarray) -> np.ndarray:
-        """n × (1 + positions)."""
-        degrees = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
-        return np.column_stack([degrees.astype(np.float32), self._positions(adjacency, names)])
-
-    def _positions(self, adjacency: sparse.csr_array, names: np.ndarray) -> np.ndarray:
+        """n × (1 + positions); a few positions are computed at a time, in a fraction of their memory."""
+        found = np.empty((len(names), 1 + self.positions), np.float32)
+        found[:, 0] = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
         with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
         share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
-        arrived = _signs(names, self.positions)
-        total = np.zeros_like(arrived)
-        for _ in range(self.steps):
-            arrived = with_loops @ arrived
-            arrived *= share
-            total += arrived
-        total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-6)
-        return total
+        size = -(-self.positions // _WORD) * _WORD // 8
+        digests = b"".join(
+            hashlib.blake2b(str(name).encode(), digest_size=size).digest() for name in names.tolist()
+        )
+        words = np.frombuffer(digests, np.uint8).reshape(len(names), -1)
+        for start in range(0, self.positions, _BLOCK):
+            block = found[:, 1 + start : 1 + start + _BLOCK]
+            bits = np.unpackbits(words[:, start // 8 : (start + _BLOCK) // 8], axis=1)[:, : block.shape[1]]
+            arrived, block[:] = bits.astype(np.float32) * 2 - 1, 0
+            for _ in range(self.steps):
+                arrived = with_loops @ arrived
+                arrived *= share
+                block += arrived
+        positions = found[:, 1:]
+        positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-6)
+        return found
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -70,18 +76,3 @@ class Structure(Config):
 
 def _log_degrees(adjacency: sparse.csr_array) -> np.ndarray:
     return np.log1p(np.asarray(adjacency.sum(axis=1, dtype=np.float64)).ravel())
-
-
-def _signs(names: np.ndarray, width: int) -> np.ndarray:
-    """±1 as a function of each name: n × width."""
-    words = -(-width // _WORD)
-    digests = b"".join(_digest(name, 8 * words) for name in names.tolist())
-    bits = np.unpackbits(np.frombuffer(digests, np.uint8)).reshape(len(names), -1)[:, :width]
-    signs = bits.astype(np.float32)
-    signs *= 2
-    signs -= 1
-    return signs
-
-
-def _digest(name: Any, size: int) -> bytes:
-    return hashlib.blake2b(str(name).encode(), digest_size=size).digest()
