@@ -91,9 +91,9 @@ def tables_of(graph: Graph, edges: Any, weights: Any) -> SimpleNamespace:
         return graph.features
 
     return SimpleNamespace(
-        con=con, n=graph.n_nodes, weighted=weights is not None, names=graph.node_names, labels=graph.labels,
-        class_names=graph.class_names, name=graph.name, notes=("of columns",), origin=graph.origin,
-        features=features,
+        con=con, n=graph.n_nodes, weighted=weights is not None, names=graph.node_names, name=graph.name,
+        labels=SimpleNamespace(numbers=graph.labels, names=graph.class_names), features=features,
+        notes=lambda entries: ("of columns",), origin=lambda: graph.origin,
     )  # fmt: skip
 
 

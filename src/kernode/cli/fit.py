@@ -110,7 +110,7 @@ def fit_and_save(
     """
     out = run.out or usual
     check_writable(out)
-    check_apart((out, predictions, run.checkpoint), (graph.data, graph.nodes, run.settings, split))
+    check_apart((out, predictions, run.checkpoint), (*graph.inputs, run.settings, split))
     from kernode.cli.progress_bar import ProgressBar
     from kernode.graph.share import require_whole
     from kernode.models.fit import checkpoint_parts

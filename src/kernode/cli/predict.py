@@ -27,8 +27,10 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
-    new_nodes: Annotated[Path | None, typer.Option(help="Table of nodes that arrive.", **_NEW)] = None,
-    new_edges: Annotated[Path | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
+    new_nodes: Annotated[
+        list[str] | None, typer.Option(help="Table of nodes that arrive. May be repeated.", **_NEW)
+    ] = None,
+    new_edges: Annotated[str | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
     everyone: Annotated[
         bool, typer.Option("--all", help="Answer about every node, not only those that arrived.", **_NEW)
     ] = False,
@@ -59,14 +61,16 @@ def predict(
     """
     check_out(out, WRITERS, (model.model,))
     check_writable(save)
-    check_apart((out, save), (model.data, model.nodes, new_nodes, new_edges))  # the model's own file may grow
+    check_apart(
+        (out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges)
+    )  # the model's own file may grow
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:
         checked_threshold(abstain)
-    arriving = new_nodes is not None or new_edges is not None
+    arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
-        opened = model.extended(new_nodes, new_edges) if arriving else model.open()
+        opened = model.extended(new_nodes or None, new_edges) if arriving else model.open()
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             warn_of_uncalibrated(trained)

@@ -77,7 +77,7 @@ def tune(
     stem = f"{graph.name}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     check_writable(study, out)
-    check_apart((study, out), (graph.data, graph.nodes, split))
+    check_apart((study, out), (*graph.inputs, split))
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
     from kernode.search.space import Problem

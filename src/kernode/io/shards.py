@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,11 @@ class Store:
         if self.name_bytes is not None:
             shapes |= {"names": (self.name_bytes,), "names.offsets": (n + 1,)}
         return {name: (_type(name, self.dtype), shape) for name, shape in shapes.items()}
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
 
     def borders(self, count: int) -> np.ndarray:
         """Where ``count`` shares begin and end, balanced by entries + 16 · nodes: ``count + 1`` numbers."""
@@ -283,10 +289,12 @@ def write_store_of_tables(tables: Tables, folder: str | os.PathLike[str]) -> Sto
             for path in (target / "indices.npy", target / "weights.npy")
         )
         adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
-        encoding, features = tables.encoded(adjacency)
-        fingerprint = fingerprint_of(adjacency, features)
-        graph = tables.facts(encoding, (*notes, *tables.notes(len(indices))))
-        _finish(target, graph, features, tables.names, graph.notes, fingerprint)
+        features, labels = tables.features(adjacency), tables.labels
+        about = SimpleNamespace(
+            name=tables.name, labels=labels.numbers, class_names=labels.names, origin=tables.origin()
+        )
+        all_notes = (*notes, *tables.notes(adjacency.nnz))
+        _finish(target, about, features, tables.names, all_notes, fingerprint_of(adjacency, features))
     return Store.open(folder)
 
 
