@@ -13,7 +13,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels
+from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels, tell_notes
 from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
 from kernode.errors import InputError, bad_setting, kept
 from kernode.progress import timed
@@ -102,6 +102,7 @@ def compare(
     with timed("reading the graph"):
         graphs = tables.graphs(data)
     for graph in graphs:
+        tell_notes(graph, quiet=output.silent)
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
@@ -118,7 +119,7 @@ def compare(
     figures: dict[str, dict[str, Any]] = {}
     for one, result in zip(todo, found, strict=True):
         figures.setdefault(one.graph.name, {})[one.method.name] = result
-    values = report(figures, methods, against)
+    values = report(figures, methods, against) | {"notes": {one.name: list(one.notes) for one in graphs}}
     print_json(values) if output.json else _print_report(values)
 
 

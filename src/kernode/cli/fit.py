@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
-from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
 from kernode.cli.options.method import MethodOptions, TrainingOptions
 from kernode.cli.options.run import RUN, FitOptions, OutputOptions, check_board
 from kernode.cli.predict import predictions as predictions_of
@@ -84,7 +84,7 @@ def fit(
         model.fit(graph=read, split=split)
         return model.refit() if all_labels and model.leaves_labels else model
 
-    report, final, read = fit_and_save(
+    report, final = fit_and_save(
         model, learn, graph, run, output, started, usual=Path(out), predictions=predictions, split=split
     )
     report |= {
@@ -94,8 +94,6 @@ def fit(
     if output.json:
         print_json(report)
     else:
-        if read.encoding is not None:
-            print_notes(read.notes)
         _print_report(report, [] if run.with_graph else graph.files)
 
 
@@ -103,10 +101,10 @@ def fit_and_save(
     model: Any, learn: Callable[[Graph, list[Any]], Any], graph: GraphOptions, run: FitOptions,
     output: OutputOptions, started: float, *, usual: Path, predictions: Path | None = None,
     split: str | None = None,
-) -> tuple[dict[str, Any], Any, Graph]:  # fmt: skip
+) -> tuple[dict[str, Any], Any]:  # fmt: skip
     """Train a model by a function of the graph and callbacks, save it, log its report.
 
-    Return the report, the model that is saved, and the graph. ``usual``: its file unless --out says another.
+    Return the report and the model that is saved. ``usual``: its file unless --out says another.
     """
     out = run.out or usual
     check_writable(out)
@@ -121,6 +119,7 @@ def fit_and_save(
     with run.computing(), progress(graph.name, quiet=output.silent) as begin:
         with run.opened(checkpoint_parts(methods)) as file:
             read = graph.graph()
+            tell_notes(read, quiet=output.silent)
             if run.with_graph:
                 require_whole(read, "a model with its graph")
             final = learn(read, [one for one in (ProgressBar(begin), file, board) if one is not None])
@@ -155,7 +154,7 @@ def fit_and_save(
         settings |= final.model_.training.to_json()
         figures = {f"test/{name}": number for name, number in test.items()}
         board.finish({name: value for name, value in settings.items() if value is not None}, figures)
-    return report, final, read
+    return report, final
 
 
 def runs_and_seeds(report: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_apart, check_writable
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
 from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
 from kernode.cli.settings_file import write_settings
 from kernode.errors import InputError, KernodeError, kept
@@ -86,6 +86,7 @@ def tune(
     place = device.place()
     with progress(f"tune {graph.name} {variant}", quiet=output.silent) as begin:
         read = graph.graph()
+        tell_notes(read, quiet=output.silent)
         problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
         if not problem.of_links:
             require_labels(read, graph.label)
@@ -124,6 +125,7 @@ def tune(
         "seconds_total": round(time.perf_counter() - started, 3),
         "study": str(study),
         "settings": str(out),
+        "notes": list(read.notes),
     }
     print_json(report) if output.json else _print_report(report, following)
 

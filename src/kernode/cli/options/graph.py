@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import say
+from kernode.cli.console import harmless, say
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
+from kernode.progress import note
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -247,7 +249,7 @@ def require_labels(graph: Graph, label: str | None) -> None:
         return
     if label is not None:
         sentence = f"no node has a class in column {label!r}. Fill it for some nodes."
-    elif ignored := [note for note in graph.notes if note.startswith("did not take a column as label")]:
+    elif ignored := [one for one in graph.notes if one.startswith("did not take a column as label")]:
         sentence = f"no node has a class: {ignored[0]}"
     else:
         names = ", ".join(column.name for column in graph.encoding.columns)
@@ -257,7 +259,15 @@ def require_labels(graph: Graph, label: str | None) -> None:
     raise InputError(sentence, "missing", setting="label" if label else ("nodes", "label"))
 
 
+def tell_notes(graph: Graph, *, quiet: bool) -> None:
+    """Write what was assumed about a graph's tables to the log and to stderr, before anything is trained."""
+    for text in graph.notes if graph.encoding is not None else ():
+        note("input", text)
+        if not quiet:
+            sys.stderr.write(f"kernode: input: {harmless(text)}\n")
+
+
 def print_notes(notes: tuple[str, ...]) -> None:
     """Print what was assumed about tables and done to them."""
-    for note in notes:
-        say(f"  [dim]input:[/] {escape(note)}")
+    for text in notes:
+        say(f"  [dim]input:[/] {escape(text)}")
