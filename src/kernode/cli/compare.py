@@ -102,7 +102,6 @@ def compare(
     with timed("reading the graph"):
         graphs = tables.graphs(data)
     for graph in graphs:
-        tell_notes(graph, quiet=output.silent)
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
@@ -114,6 +113,8 @@ def compare(
     ]
     if any(store.find(one) is None for one in todo):
         check_folder(store.folder)
+    for graph in graphs:
+        tell_notes(graph, quiet=output.silent)
     with device.computing():
         found = _run(todo, store, place, device, output.silent, board)
     figures: dict[str, dict[str, Any]] = {}

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
-from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
 from kernode.cli.options.method import MethodOptions, TrainingOptions
 from kernode.cli.options.run import RUN, FitOptions, OutputOptions, check_board
 from kernode.cli.predict import predictions as predictions_of
@@ -109,7 +109,7 @@ def fit_and_save(
     out = run.out or usual
     check_writable(out)
     check_apart((out, predictions, run.checkpoint), (*graph.inputs, run.settings, split))
-    from kernode.cli.progress_bar import ProgressBar
+    from kernode.cli.progress_bar import InputNotes, ProgressBar
     from kernode.graph.share import require_whole
     from kernode.models.fit import checkpoint_parts
 
@@ -119,10 +119,11 @@ def fit_and_save(
     with run.computing(), progress(graph.name, quiet=output.silent) as begin:
         with run.opened(checkpoint_parts(methods)) as file:
             read = graph.graph()
-            tell_notes(read, quiet=output.silent)
             if run.with_graph:
                 require_whole(read, "a model with its graph")
-            final = learn(read, [one for one in (ProgressBar(begin), file, board) if one is not None])
+            notes = InputNotes(read, quiet=output.silent)
+            final = learn(read, [one for one in (notes, ProgressBar(begin), file, board) if one is not None])
+            notes.tell()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)
         if predictions is not None:

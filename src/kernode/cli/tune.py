@@ -86,10 +86,10 @@ def tune(
     place = device.place()
     with progress(f"tune {graph.name} {variant}", quiet=output.silent) as begin:
         read = graph.graph()
-        tell_notes(read, quiet=output.silent)
         problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
         if not problem.of_links:
             require_labels(read, graph.label)
+        tell_notes(read, quiet=output.silent)
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
