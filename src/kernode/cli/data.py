@@ -75,6 +75,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
         "unlabelled": int((read.labels < 0).sum()),
+        "unlisted": read.n_unlisted,
         "isolated": int((degrees == 0).sum()),
         "mean_degree": round(float(degrees.mean()), 3),
         "largest_degree": int(degrees.max(initial=0)),
@@ -88,7 +89,8 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     say(f"[bold]{escape(read.name)}[/]: {counted}")
     say(
         f"  degree {facts['mean_degree']} on average, {facts['largest_degree']} at most; "
-        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class"
+        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class, "
+        f"{facts['unlisted']} that only edges mention"
     )
     for name, count in facts["classes"].items():
         say(f"  {count:>8,}  {escape(name)}")

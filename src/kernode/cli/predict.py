@@ -46,6 +46,8 @@ def predict(
     than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
     node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
 
+    Where edges mention nodes that no table of nodes lists, a column `listed` is false for these.
+
     Tables are read as those were that the model learned from; only their paths are needed. On stdout the
     table is CSV in UTF-8, whatever the terminal's encoding.
 
@@ -85,6 +87,7 @@ def predict(
         "model": str(model.model),
         "dataset": graph.name,
         "nodes": graph.n_nodes,
+        "unlisted": graph.n_unlisted,  # nodes that only edges mention
         "arrived": arrived,
         "recomputed": len(opened.model.recomputed_) if arriving else 0,
         "classes": {name: table["class"].count(name) for name in trained.classes},
@@ -125,6 +128,8 @@ def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float |
         "class": found,
         "known": [None if label < 0 else known[label] for label in graph.labels[nodes].tolist()],
     }
+    if graph.listed is not None:
+        table["listed"] = graph.listed[nodes].tolist()
     if abstain is not None:
         certain = probabilities.max(axis=1) >= abstain
         table["class"] = [one if answered else None for one, answered in zip(found, certain, strict=True)]
