@@ -53,13 +53,14 @@ def commands(text):
 
 
 def run_command(line, command):
-    """What a line prints: stdout, and the sentence on stderr where it fails."""
+    """What a line prints: stdout, and of stderr notes on the input, or the sentence where it fails."""
     if line.startswith("kernode "):  # in this process: torch is imported already
         words, _, file = line.partition(" > ")
         status, out, err = command(*shlex.split(words)[1:])
         if file:
             Path(file).write_text(out)
-        return err if status else "" if file else out
+        notes = "".join(one for one in err.splitlines(True) if one.startswith("kernode: input:"))
+        return err if status else "" if file else notes + out
     line = re.sub(r"^python ", f"{shlex.quote(sys.executable)} ", line)
     return subprocess.run(line, shell=True, check=True, text=True, stdout=subprocess.PIPE).stdout
 

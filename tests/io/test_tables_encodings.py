@@ -5,7 +5,6 @@ import gzip
 import pytest
 
 import kernode as kn
-from kernode.errors import InputError
 from refusals import refused
 
 EDGES = "source,target\nMüller,Möller\nMöller,Mäller\nMäller,€\n"

@@ -149,7 +149,6 @@ def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
         links.fit([*by_name, ("7", "7")], graph=graph)
 
 
-
 def test_the_next_command_that_links_prints_is_one(friends):
     """Mojmír's friends have names of Windows-1250; what he was told to type next had no such option."""
     names = ["Ťapa", "Žofie", *(f"f{at}" for at in range(38))]

@@ -13,7 +13,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels
+from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels, tell_notes
 from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
 from kernode.errors import InputError, bad_setting, kept
 from kernode.progress import timed
@@ -117,12 +117,14 @@ def compare(
     ]
     if any(store.find(one) is None for one in todo):
         check_folder(store.folder)
+    for graph in graphs:
+        tell_notes(graph, quiet=output.silent)
     with device.computing():
         found = _run(todo, store, place, device, output.silent, board)
     figures: dict[str, dict[str, Any]] = {}
     for one, result in zip(todo, found, strict=True):
         figures.setdefault(one.graph.name, {})[one.method.name] = result
-    values = report(figures, methods, against)
+    values = report(figures, methods, against) | {"notes": {one.name: list(one.notes) for one in graphs}}
     print_json(values) if output.json else _print_report(values)
 
 

@@ -75,6 +75,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
         "unlabelled": int((read.labels < 0).sum()),
+        "unlisted": read.n_unlisted,
         "isolated": int((degrees == 0).sum()),
         "mean_degree": round(float(degrees.mean()), 3),
         "largest_degree": int(degrees.max(initial=0)),
@@ -88,7 +89,8 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     say(f"[bold]{escape(read.name)}[/]: {counted}")
     say(
         f"  degree {facts['mean_degree']} on average, {facts['largest_degree']} at most; "
-        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class"
+        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class, "
+        f"{facts['unlisted']} that only edges mention"
     )
     for name, count in facts["classes"].items():
         say(f"  {count:>8,}  {escape(name)}")
@@ -120,7 +122,7 @@ def convert(
     """
     from kernode.io import write_npz
 
-    check_out(out, (".npz",), (graph.data, graph.nodes))
+    check_out(out, (".npz",), graph.inputs)
     with progress("convert", quiet=output.silent):
         read = graph.graph()
     write_npz(read, out)
@@ -151,28 +153,38 @@ def shard(
 
     Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic -o graph[/]
     """
-    from kernode.io.shards import require_free, write_store
+    from kernode.io.shards import require_free, write_store, write_store_of_tables
+    from kernode.io.tables import is_table
+    from kernode.io.tables.read import open_tables
 
     check_folder(out)
     require_free(out)
     with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
-        read = graph.graph()
-        store = write_store(read, out)
-    report = _sizes_of(read) | {
-        "classes": list(read.class_names),
+        if is_table(graph.data):
+            with open_tables(graph.data, **graph.columns()) as tables:
+                store = write_store_of_tables(tables, out)
+        else:
+            store = write_store(graph.graph(), out)
+    edges = store.entries // 2
+    report: dict[str, Any] = {
+        "dataset": store.name,
+        "nodes": store.nodes,
+        "edges": edges,
+        "features": store.features,
+        "classes": list(store.class_names),
         "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
         "fingerprint": store.fingerprint,
         "out": str(out),
-        "notes": list(read.notes),
+        "notes": list(store.notes),
         "repairs": list(store.repairs),
     }
     if output.json:
         print_json(report)
     elif not output.quiet:
-        print_notes(read.notes)
-        counted = f"{read.n_nodes:,} nodes and {read.n_edges:,} edges"
+        print_notes(store.notes)
         size = sum(report["files"].values()) / 1e6
-        say(f"{escape(read.name)}: {counted} ({size:,.1f} MB) in {escape(str(out))}")
+        counted = f"{store.nodes:,} nodes and {edges:,} edges"
+        say(f"{escape(store.name)}: {counted} ({size:,.1f} MB) in {escape(str(out))}")
 
 
 @app.command(cls=Command)

@@ -125,6 +125,7 @@ def _report(found: WhatIf, graph: Graph, search: Smallest | None) -> dict[str, A
     before, after = (dict(zip(names, values, strict=True)) for values in (found.before, found.after))
     report = {
         "node": found.node,
+        **graph.listed_marks(graph.find([found.node]))[0],
         "was": found.was,
         "becomes": found.becomes,
         "before": before,

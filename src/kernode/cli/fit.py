@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
-from kernode.cli.options.graph import GraphOptions, SplitOption, print_notes, require_labels
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
 from kernode.cli.options.method import MethodOptions, TrainingOptions
 from kernode.cli.options.run import RUN, FitOptions, OutputOptions, check_board
 from kernode.cli.predict import predictions as predictions_of
@@ -84,7 +84,7 @@ def fit(
         model.fit(graph=read, split=split)
         return model.refit() if all_labels and model.leaves_labels else model
 
-    report, final, read = fit_and_save(
+    report, final = fit_and_save(
         model, learn, graph, run, output, started, usual=Path(out), predictions=predictions, split=split
     )
     report |= {
@@ -94,8 +94,6 @@ def fit(
     if output.json:
         print_json(report)
     else:
-        if read.encoding is not None:
-            print_notes(read.notes)
         _print_report(report, [] if run.with_graph else graph.files)
 
 
@@ -103,15 +101,15 @@ def fit_and_save(
     model: Any, learn: Callable[[Graph, list[Any]], Any], graph: GraphOptions, run: FitOptions,
     output: OutputOptions, started: float, *, usual: Path, predictions: Path | None = None,
     split: str | None = None,
-) -> tuple[dict[str, Any], Any, Graph]:  # fmt: skip
+) -> tuple[dict[str, Any], Any]:  # fmt: skip
     """Train a model by a function of the graph and callbacks, save it, log its report.
 
-    Return the report, the model that is saved, and the graph. ``usual``: its file unless --out says another.
+    Return the report and the model that is saved. ``usual``: its file unless --out says another.
     """
     out = run.out or usual
     check_writable(out)
-    check_apart((out, predictions, run.checkpoint), (graph.data, graph.nodes, run.settings, split))
-    from kernode.cli.progress_bar import ProgressBar
+    check_apart((out, predictions, run.checkpoint), (*graph.inputs, run.settings, split))
+    from kernode.cli.progress_bar import InputNotes, ProgressBar
     from kernode.graph.share import require_whole
     from kernode.models.fit import checkpoint_parts
 
@@ -123,7 +121,9 @@ def fit_and_save(
             read = graph.graph()
             if run.with_graph:
                 require_whole(read, "a model with its graph")
-            final = learn(read, [one for one in (ProgressBar(begin), file, board) if one is not None])
+            notes = InputNotes(read, quiet=output.silent)
+            final = learn(read, [one for one in (notes, ProgressBar(begin), file, board) if one is not None])
+            notes.tell()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)
         if predictions is not None:
@@ -155,7 +155,7 @@ def fit_and_save(
         settings |= final.model_.training.to_json()
         figures = {f"test/{name}": number for name, number in test.items()}
         board.finish({name: value for name, value in settings.items() if value is not None}, figures)
-    return report, final, read
+    return report, final
 
 
 def runs_and_seeds(report: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, say
 from kernode.cli.fit import fit_and_save, print_end, runs_and_seeds
-from kernode.cli.options.graph import GraphOptions, print_notes
+from kernode.cli.options.graph import GraphOptions
 from kernode.cli.options.method import CommonTrainingOptions, PartOptions
 from kernode.cli.options.run import RUN, FitOptions, OutputOptions
 from kernode.cli.settings_file import with_settings
@@ -70,12 +70,10 @@ def links(
         return model.set_params(callbacks=callbacks).fit(read)
 
     out = Path(f"{graph.name}-links-{variant}.safetensors")
-    report, _, read = fit_and_save(model, learn, graph, run, output, started, usual=out)
+    report, _ = fit_and_save(model, learn, graph, run, output, started, usual=out)
     if output.json:
         print_json(report)
         return
-    if read.encoding is not None:
-        print_notes(read.notes)
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     for line in lines(report) if "test" in report else ():
         say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")

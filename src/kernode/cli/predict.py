@@ -27,8 +27,10 @@ def predict(
         float | None,
         typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
     ] = None,
-    new_nodes: Annotated[Path | None, typer.Option(help="Table of nodes that arrive.", **_NEW)] = None,
-    new_edges: Annotated[Path | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
+    new_nodes: Annotated[
+        list[str] | None, typer.Option(help="Table of nodes that arrive. May be repeated.", **_NEW)
+    ] = None,
+    new_edges: Annotated[str | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
     everyone: Annotated[
         bool, typer.Option("--all", help="Answer about every node, not only those that arrived.", **_NEW)
     ] = False,
@@ -43,6 +45,8 @@ def predict(
     Methods that learn nothing by gradients (label-propagation, correct-and-smooth), models that fewer
     than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
     node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
+
+    Where edges mention nodes that no table of nodes lists, a column `listed` is false for these.
 
     Tables are read as those were that the model learned from; only their paths are needed. On stdout the
     table is CSV in UTF-8, whatever the terminal's encoding.
@@ -59,14 +63,16 @@ def predict(
     """
     check_out(out, WRITERS, (model.model,))
     check_writable(save)
-    check_apart((out, save), (model.data, model.nodes, new_nodes, new_edges))  # the model's own file may grow
+    check_apart(
+        (out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges)
+    )  # the model's own file may grow
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:
         checked_threshold(abstain)
-    arriving = new_nodes is not None or new_edges is not None
+    arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
-        opened = model.extended(new_nodes, new_edges) if arriving else model.open()
+        opened = model.extended(new_nodes or None, new_edges) if arriving else model.open()
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             warn_of_uncalibrated(trained)
@@ -81,6 +87,7 @@ def predict(
         "model": str(model.model),
         "dataset": graph.name,
         "nodes": graph.n_nodes,
+        "unlisted": graph.n_unlisted,  # nodes that only edges mention
         "arrived": arrived,
         "recomputed": len(opened.model.recomputed_) if arriving else 0,
         "classes": {name: table["class"].count(name) for name in trained.classes},
@@ -121,6 +128,8 @@ def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float |
         "class": found,
         "known": [None if label < 0 else known[label] for label in graph.labels[nodes].tolist()],
     }
+    if graph.listed is not None:
+        table["listed"] = graph.listed[nodes].tolist()
     if abstain is not None:
         certain = probabilities.max(axis=1) >= abstain
         table["class"] = [one if answered else None for one, answered in zip(found, certain, strict=True)]

@@ -37,6 +37,9 @@ def similar(
             show_default=False,
         ),
     ] = None,
+    unlisted: Annotated[
+        bool, typer.Option("--unlisted", help="Look among nodes, too, that only edges mention.")
+    ] = False,
     exact: Annotated[
         bool | None,
         typer.Option(
@@ -53,7 +56,7 @@ def similar(
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
     node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
     are exact, too, but a few nodes may be missed, and the answer says so. With --among, --class or --where
-    all nodes that are left are compared.
+    all nodes that are left are compared. Nodes that only edges mention are left out without --unlisted.
 
     Example: [bold]kernode similar cora.safetensors 35 1033 -k 5[/]
 
@@ -70,7 +73,7 @@ def similar(
         graph = opened.graph
         queries = graph.find([as_node(graph, name) for name in asked])
         listed = None if among is None else chosen_nodes(graph, among, "among")
-        some = restricted(graph, listed, of_class, wanted or None)
+        some = restricted(graph, listed, of_class, wanted or None, unlisted=unlisted)
         if isinstance(graph, GraphShare):
             found = similar_in_shares(opened.on, queries, count, some)
         else:
@@ -136,23 +139,26 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
 
     nodes = positions([query, *(graph.find([node for node, _ in found]) if found else ())])
     classes = [None if label < 0 else graph.class_names[label] for label in graph.labels[nodes].tolist()]
-    own, *others = zip(names_of(graph, nodes).tolist(), classes, strict=True)
+    own, *others = zip(names_of(graph, nodes).tolist(), classes, graph.listed_marks(nodes), strict=True)
     return {
         "node": own[0],
         "class": own[1],
+        **own[2],
         "similar": [
-            {"node": name, "similarity": similarity, "class": known}
-            for (name, known), (_, similarity) in zip(others, found, strict=True)
+            {"node": name, "similarity": similarity, "class": known, **mark}
+            for (name, known, mark), (_, similarity) in zip(others, found, strict=True)
         ],
     }
 
 
 def _print(answer: dict[str, Any]) -> None:
     known = "" if answer["class"] is None else f", {answer['class']}"
+    known += "" if answer.get("listed", True) else " (not listed)"
     title = escape(f"most similar to {answer['node']}{known}")
     columns = ("rank", "node", "similarity", "class")
     table = new_table(columns, left=("node", "class"), title=title, title_justify="left")
     for rank, one in enumerate(answer["similar"], 1):
         of_class = "–" if one["class"] is None else one["class"]
+        of_class += "" if one.get("listed", True) else " (not listed)"
         table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(of_class))
     print_table(table)

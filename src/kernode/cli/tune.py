@@ -14,7 +14,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_apart, check_writable
 from kernode.cli.jobs import JobOptions
-from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
 from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
 from kernode.cli.settings_file import write_settings
 from kernode.errors import InputError, KernodeError, kept
@@ -77,7 +77,7 @@ def tune(
     stem = f"{graph.name}-{variant}-{metric}"
     study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     check_writable(study, out)
-    check_apart((study, out), (graph.data, graph.nodes, split))
+    check_apart((study, out), (*graph.inputs, split))
     board = check_board(tensorboard, elsewhere=device.elsewhere)
 
     from kernode.search.space import Problem
@@ -89,6 +89,7 @@ def tune(
         problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
         if not problem.of_links:
             require_labels(read, graph.label)
+        tell_notes(read, quiet=output.silent)
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
@@ -124,6 +125,7 @@ def tune(
         "seconds_total": round(time.perf_counter() - started, 3),
         "study": str(study),
         "settings": str(out),
+        "notes": list(read.notes),
     }
     print_json(report) if output.json else _print_report(report, following)
 

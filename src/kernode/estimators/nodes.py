@@ -18,6 +18,7 @@ from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
+from kernode.io.tables.target import with_target
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.configure import candidates, settings_key
@@ -52,7 +53,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         validation: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Learn from nodes X and their classes y, or from the graph's own classes.
+        """Learn from nodes X and their classes y, from a column of the graph, or from its own classes.
 
         X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
 
@@ -63,12 +64,17 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         :func:`kernode.load` takes it, a file, a :class:`~kernode.Split`, or a list with one for each replica.
         :meth:`NodeKernelClassifier.report` then has the figures of the test nodes.
 
+        ``fit("topic", graph=graph)`` does so with the classes in a column of the graph's tables, which is
+        then no feature; ``graph_`` is the graph without it.
+
         ``sample_weight``: how much each node of X counts, m numbers ≥ 0 of which only the ratios matter. One
         with weight 0 is as if it were not in X; with weight 2, as if it were there twice: it counts twice in
         L_Y and in a class's mean, and is drawn twice as often into the triplets of L_K, in which classes
         have equal shares still. ``class_weights`` multiply. Nodes that choose, in folds or as
         ``validation``, count once each.
         """
+        if isinstance(X, str) and y is None:
+            graph, X = with_target(require_graph(graph), X), None
         if X is not None:
             self._require_targets(X, y, split, validation, sample_weight)
         graph, run = require_graph(graph), self._run()
@@ -158,6 +164,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         self._splits = splits
         self._device, self._on_own_graph = device, on
         self._on_other_graph: NodeModelOnGraph | None = None  # the last that was asked about
+        self._other_graph: Graph | None = None  # the same as it was given
         return self
 
     def refit(self) -> Self:
@@ -242,16 +249,17 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         if own is not None and (graph is None or graph is own.graph):
             return own
         graph = require_graph(graph)
-        if other is None or other.graph is not graph:
+        if other is None or self._other_graph is not graph:
             # Where it computes now: a pickle may have come from a machine with another device.
             device = self._device if own is None else str(own.place.device)
             other = self._on_other_graph = self.model_.on(graph, device)
+            self._other_graph = graph
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is known of the last other graph: it can be computed again."""
         state = dict(super().__getstate__())
-        return state | {"_on_other_graph": None} if "_on_other_graph" in state else state
+        return state | dict.fromkeys({"_on_other_graph", "_other_graph"} & {*state})
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on, and the class of each."""

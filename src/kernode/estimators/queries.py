@@ -41,6 +41,7 @@ class NodeQueries:
         among: Any = None,
         of_class: Any = None,
         where: Mapping[str, Any] | None = None,
+        unlisted: bool = False,
         exact: bool | None = None,
     ) -> Any:
         """The k nodes most similar to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
@@ -55,11 +56,15 @@ class NodeQueries:
         - ``where``: of a graph from tables, columns and the value that each must have, or (low, high) with
           both included: ``{"year": (2000, None), "venue": "ICML"}``. Of a text it is a word that it has.
 
+        Nodes that only edges mention (``graph_.listed``) are left out, unless ``unlisted`` is true or
+        ``among`` names them. Where there are such nodes, every listed one is compared, without an index.
+
         ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`. With 10,000 nodes or more an
         index answers where one is at hand (``exact=False``, :meth:`save_index`, :meth:`load_index`).
         """
         on = self._on(None)
-        return on.kernel.similar(nodes, k, among=restricted(on.graph, among, of_class, where), exact=exact)
+        some = restricted(on.graph, among, of_class, where, unlisted=unlisted)
+        return on.kernel.similar(nodes, k, among=some, exact=exact)
 
     def save_index(self, path: str | Path) -> Path:
         """Write the index that :meth:`similar` asks to a file; it is made where there is none.

@@ -98,6 +98,7 @@ def explain_node(
         neighbours=neighbours,
         features=features,
         held=_held(_method(on), of_kernel=_method(on).classifier == "centroid"),
+        **on.graph.listed_marks(node)[0],
     )
 
 
@@ -122,6 +123,7 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
     shown = [_shown(on, rows[i], by_node[i], towards[i], top) for i in (0, 1)]
     mean, spread = mean_and_spread(similarity)
     one, two = _names(on.graph, [node, other])
+    marks = on.graph.listed_marks([node, other])
     return PairExplanation(
         node=one,
         other=two,
@@ -134,6 +136,8 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
         neighbours=tuple(neighbours for neighbours, _ in shown),
         features=tuple(features for _, features in shown),
         held=_held(method, of_kernel=True),
+        listed=marks[0].get("listed"),
+        other_listed=marks[1].get("listed"),
     )
 
 
@@ -219,6 +223,7 @@ def _shown(
         [graph.class_names[label] if label >= 0 else None for label in labels],
         repeat(None) if scored is None else map(tuple, scored.by_node[:, first].mean(axis=0).tolist()),
         _words(names, words.of_nodes(len(first)).mean(axis=1)),
+        [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],
     )
     mean = words.by_feature.mean(axis=0)
     most = largest(mean, top)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+_UNLISTED = "not listed, only edges mention it"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -19,6 +21,7 @@ class Part:
     known_class: Any = None  # of a node: what the graph says
     scores: tuple[float, ...] | None = None  # of a node: what it adds to the score of every class
     words: tuple[Part, ...] = ()  # of a node: its features, those that add most
+    listed: bool | None = None  # of a node: False where only edges mention it
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class NodeExplanation:
     neighbours: Shown
     features: Features
     held: str  # what was held fixed
+    listed: bool | None = None  # False where only edges mention the node
 
     @property
     def lead(self) -> float:
@@ -97,6 +101,7 @@ class NodeExplanation:
             f"not {self.against} ({100 * chance[self.against]:.1f} %)",
             f"{self.lead:+.4f}  lead of {self.of_class} over {self.against}, of which",
         ]
+        lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
         lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in self.hops]
         lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
         lines += ["", "by neighbour"]
@@ -135,6 +140,8 @@ class PairExplanation:
     neighbours: tuple[Shown, ...]  # of the one node and of the other
     features: tuple[Features, ...]
     held: str
+    listed: bool | None = None  # False where only edges mention the one node
+    other_listed: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -143,7 +150,9 @@ class PairExplanation:
     def __str__(self) -> str:
         value = f"{self.similarity:.4f}{_spread(self.spread)}"
         whole = f"{self.node} and {self.other}: K = {value} by {self.kernel}, of which"
-        lines = [whole, "", "by pairs of neighbours"]
+        marks = ((self.node, self.listed), (self.other, self.other_listed))
+        lines = [f"{name}: {_UNLISTED}" for name, listed in marks if listed is False]
+        lines += [whole, "", "by pairs of neighbours"]
         lines += [f"{p.value:+.4f}{_spread(p.spread)}  {p.left} and {p.right}" for p in self.pairs]
         lines += [f"{self.rest:+.4f}  {self.rest_count:,} other pairs"] if self.rest_count else []
         for name, shown, features in zip(
@@ -167,6 +176,7 @@ def _part_lines(shown: Shown, others: str) -> list[str]:
     for part in shown.parts:
         about = [] if part.hops is None else [_over(part.hops)]
         about += [str(part.known_class)] if part.known_class is not None else []
+        about += [_UNLISTED] if part.listed is False else []
         about += [", ".join(f"{word.name} {word.value:+.4f}" for word in part.words)] if part.words else []
         lines.append(f"{part.value:+.4f}{_spread(part.spread)}  {'; '.join([str(part.name), *about])}")
     return lines + ([f"{shown.rest:+.4f}  {shown.rest_count:,} {others}"] if shown.rest_count else [])

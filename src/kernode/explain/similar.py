@@ -25,12 +25,21 @@ _SHOWN = 12  # classes in a sentence
 
 
 def restricted(
-    graph: Graph, among: Any = None, of_class: Any = None, where: Mapping[str, Any] | None = None
+    graph: Graph,
+    among: Any = None,
+    of_class: Any = None,
+    where: Mapping[str, Any] | None = None,
+    *,
+    unlisted: bool = False,
 ) -> Positions | None:
-    """Positions of the nodes that meet all of it; None where nothing is said."""
-    if among is None and of_class is None and where is None:
+    """Positions of the nodes that meet all of it; None for all nodes.
+
+    Nodes that only edges mention are left out, unless they are ``unlisted=True`` or named in ``among``.
+    """
+    every = unlisted or among is not None or graph.listed is None
+    if every and among is None and of_class is None and where is None:
         return None
-    kept = np.ones(graph.n_nodes, dtype=bool)
+    kept = np.ones(graph.n_nodes, dtype=bool) if every or graph.listed is None else graph.listed.copy()
     if among is not None:
         kept[:] = False
         kept[np.asarray(graph.find(as_nodes(among)))] = True

@@ -140,6 +140,17 @@ class Graph:
         """Which nodes the tables of nodes list: n booleans; None where all of them."""
         return getattr(self.origin, "listed", None)
 
+    def listed_marks(self, nodes: Any) -> list[dict[str, bool]]:
+        """For each node, ``{"listed": False}`` where only edges mention it, else an empty dictionary."""
+        nodes = np.atleast_1d(nodes)
+        listed = np.ones(len(nodes), bool) if self.listed is None else self.listed[nodes]
+        return [{} if one else {"listed": False} for one in listed]
+
+    @property
+    def n_unlisted(self) -> int:
+        """Number of nodes that only edges mention."""
+        return 0 if self.listed is None else int((~self.listed).sum())
+
     @property
     def repairs(self) -> tuple[Any, ...]:
         """Rows of tables that were dropped or changed."""

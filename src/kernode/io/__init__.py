@@ -73,12 +73,12 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
     name, path = os.fspath(data), Path(data)
     if isinstance(data, str) and is_synthetic(name):
         return Synthetic.parse(name).graph()
+    if is_table(name) and not is_store(path):
+        return read_table(data)
     is_name = isinstance(data, str) and not path.suffix and path.name == name
     if is_name and (is_registered(name) or not is_store(path)):
         graph = made(name)
         return read_fetched(find(name)) if graph is None else graph
-    if is_table(path) and not is_store(path):
-        return read_table(path)
     if path.is_dir():
         return Store.open(path).whole()
     if path.suffix.lower() == ".npz":

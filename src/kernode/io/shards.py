@@ -133,6 +133,11 @@ class Store:
             shapes |= {"names": (self.name_bytes,), "names.offsets": (n + 1,)}
         return {name: (_type(name, self.dtype), shape) for name, shape in shapes.items()}
 
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
     def borders(self, count: int) -> np.ndarray:
         """Where ``count`` shares begin and end, balanced by entries + 16 · nodes: ``count + 1`` numbers."""
         if not 1 <= count <= self.nodes:

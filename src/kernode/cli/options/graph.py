@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 
-from kernode.cli.console import say
+from kernode.cli.console import harmless, say
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
+from kernode.progress import note
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -22,17 +24,19 @@ if TYPE_CHECKING:
 
 DATA_HELP = (
     "cora, citeseer, pubmed, an .npz graph, a table of edges, a store's folder, "
-    "or synthetic:nodes=20000,degree=10,…"
+    "synthetic:nodes=20000,degree=10,… or duckdb:FILE?edges=TABLE&nodes=QUERY (also sqlite:)"
 )
 
 
 def table_option(help_text: str, *names: str) -> Any:
     """An option about tables."""
-    panel = "Your own tables (CSV, TSV, Parquet, Arrow)"
+    panel = "Your own tables (CSV, TSV, Parquet, Arrow, JSON, Excel, DuckDB, SQLite)"
     return typer.Option(*names, help=help_text, rich_help_panel=panel, show_default=False)
 
 
-NodesOption = Annotated[Path | None, table_option("Table of nodes: ids, features, labels.")]
+NodesOption = Annotated[
+    list[str] | None, table_option("Table of nodes: ids, features, labels. May be repeated.")
+]
 EncodingOption = Annotated[
     str | None, table_option("Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.")
 ]
@@ -55,6 +59,14 @@ class TableOptions:
     source: Annotated[str | None, table_option("Column of the edges' first nodes.")] = None
     target: Annotated[str | None, table_option("Column of the edges' second nodes.")] = None
     weight: Annotated[str | None, table_option("Column of the edges' weights.")] = None
+    source_prefix: Annotated[
+        str | None, table_option("Put before the ids of sources, where targets are numbered alike.")
+    ] = None
+    target_prefix: Annotated[str | None, table_option("The same for the ids of targets.")] = None
+    negative: Annotated[
+        Literal["absolute", "drop"] | None,
+        table_option("What to do with weights below 0.", "--negative-weights"),
+    ] = None
     features: Annotated[
         str | None,
         table_option("Columns to learn from, with kinds if need be: year,venue:category,title:text."),
@@ -78,12 +90,17 @@ class TableOptions:
     def given(self) -> dict[str, Any]:
         """The options that were given, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(TableOptions)}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if value not in (None, [])}
 
     def columns(self) -> dict[str, Any]:
         """The same as the arguments of ``read_table``."""
         parsers: dict[str, Any] = {"features": parse_features, "unknown": lambda text: text.split(",")}
         return {name: parsers.get(name, lambda value: value)(value) for name, value in self.given().items()}
+
+    @property
+    def node_files(self) -> tuple[str, ...]:
+        """The files that tables of nodes are in."""
+        return tuple(map(file_of, self.nodes or ()))
 
     def graphs(self, names: list[str]) -> list[Graph]:
         """Several graphs; the options are about each table among them."""
@@ -107,6 +124,11 @@ class GraphOptions(TableOptions):
         """Load, fetch, make or read it."""
         return graph_of(self.data, self.columns())
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return file_of(self.data), *self.node_files
+
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
         from kernode.io.shards import is_store
@@ -126,20 +148,39 @@ class GraphOptions(TableOptions):
     def files(self) -> list[str]:
         """Words for a command that has a model of it: its files, none where its name is enough."""
         from kernode.io.registry import is_registered
+        from kernode.io.tables import is_table
 
-        if not Path(self.data).suffix and (is_registered(self.data) or not Path(self.data).is_dir()):
+        named = is_registered(self.data) or not Path(self.data).is_dir()
+        if not is_table(self.data) and not Path(self.data).suffix and named:
             return []
-        given = {"--nodes": self.nodes, "--encoding": self.encoding}
-        return [self.data, *(word for name, value in given.items() if value for word in (name, str(value)))]
+        return [self.data, *self._options("nodes", "encoding")]
 
     @property
     def words(self) -> list[str]:
         """Words for a command that reads it again."""
-        found = [self.data]
+        return [self.data, *self._options(*self.given())]
+
+    def _options(self, *names: str) -> list[str]:
+        """The options that were given, of these, as words."""
+        found = []
         for name, value in self.given().items():
-            flags = {True: [f"--{name}"], False: [f"--no-{name}"]}
-            found += flags[value] if isinstance(value, bool) else [f"--{name}", str(value)]
+            option = "negative-weights" if name == "negative" else name.replace("_", "-")
+            flags = {True: [f"--{option}"], False: [f"--no-{option}"]}
+            several = value if isinstance(value, list) else [value]
+            if name in names:
+                found += flags[value] if isinstance(value, bool) else [
+                    word for one in several for word in (f"--{option}", str(one))
+                ]  # fmt: skip
         return found
+
+
+def file_of(data: str) -> str:
+    """The file of data: that of a database, where data are tables in one.
+
+    >>> file_of("edges.csv"), file_of("duckdb:shop.db?edges=follows&nodes=users")
+    ('edges.csv', 'shop.db')
+    """
+    return data.partition(":")[2].partition("?")[0] if data.startswith(("duckdb:", "sqlite:")) else data
 
 
 def data_name(data: str) -> str:
@@ -147,9 +188,12 @@ def data_name(data: str) -> str:
 
     >>> data_name("Cora"), data_name("my/graph.npz"), data_name("synthetic:nodes=50,seed=1")
     ('cora', 'graph', 'synthetic-nodes=50-seed=1')
+    >>> data_name("duckdb:my/shop.db?edges=follows")
+    'shop'
     """
     if data.startswith("synthetic:"):
         return re.sub(r"[^\w=]+", "-", data)  # file names on Windows have no colons
+    data = file_of(data)
     return Path(data).stem if Path(data).suffix else Path(data).name.lower()
 
 
@@ -175,7 +219,7 @@ def graph_of(data: str, columns: Mapping[str, Any]) -> Graph:
         return read_table(data, **columns)
     if columns:
         raise InputError(
-            f"{data} is not a table of edges (CSV, TSV, Parquet, Arrow): leave out what is about tables.",
+            f"{data} is not a table of edges (CSV, TSV, Parquet, …): leave out what is about tables.",
             "no-effect", setting=next(iter(columns)),
         )  # fmt: skip
     return load_data(data)
@@ -205,7 +249,7 @@ def require_labels(graph: Graph, label: str | None) -> None:
         return
     if label is not None:
         sentence = f"no node has a class in column {label!r}. Fill it for some nodes."
-    elif ignored := [note for note in graph.notes if note.startswith("did not take a column as label")]:
+    elif ignored := [one for one in graph.notes if one.startswith("did not take a column as label")]:
         sentence = f"no node has a class: {ignored[0]}"
     else:
         names = ", ".join(column.name for column in graph.encoding.columns)
@@ -215,7 +259,15 @@ def require_labels(graph: Graph, label: str | None) -> None:
     raise InputError(sentence, "missing", setting="label" if label else ("nodes", "label"))
 
 
+def tell_notes(graph: Graph, *, quiet: bool) -> None:
+    """Write what was assumed about a graph's tables to the log and to stderr, before anything is trained."""
+    for text in graph.notes if graph.encoding is not None else ():
+        note("input", text)
+        if not quiet:
+            sys.stderr.write(f"kernode: input: {harmless(text)}\n")
+
+
 def print_notes(notes: tuple[str, ...]) -> None:
     """Print what was assumed about tables and done to them."""
-    for note in notes:
-        say(f"  [dim]input:[/] {escape(note)}")
+    for text in notes:
+        say(f"  [dim]input:[/] {escape(text)}")

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from kernode.cli.console import harmless, print_json, say, write_data
 from kernode.cli.files import Table, as_csv, rows_of, write_table
-from kernode.cli.options.graph import EncodingOption, NodesOption, load_data, print_notes
+from kernode.cli.options.graph import EncodingOption, NodesOption, file_of, load_data, print_notes
 from kernode.cli.options.run import DeviceOption, OutputOptions
 from kernode.errors import InputError, warn
 
@@ -121,7 +121,8 @@ class LinkModelOptions:
     @property
     def inputs(self) -> tuple[str | Path | None, ...]:
         """The files that are read."""
-        return self.model, self.data, self.nodes
+        tables = (*(() if self.data is None else (self.data,)), *(self.nodes or ()))
+        return self.model, *map(file_of, tables)
 
     def open(self, *tasks: str) -> Opened:
         """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
@@ -158,7 +159,7 @@ class ModelOptions(LinkModelOptions):
             return super()._on_graph(model, device)
         assert self.data is not None
         assert model.encoding is not None
-        graph = read_table(self.data, self.nodes, like=model.encoding, encoding=self.encoding)
+        graph = read_table(self.data, self.nodes or None, like=model.encoding, encoding=self.encoding)
         if not model.is_own(graph):
             self._require_listed(model)
         return Opened.of(as_estimator(model, graph, device), from_tables=True)
@@ -168,9 +169,12 @@ class ModelOptions(LinkModelOptions):
         from kernode.io.tables.growth import count_unlisted
 
         assert model.encoding is not None
-        unlisted, own = count_unlisted(model.graph, self.data, self.nodes, model.encoding, self.encoding)
+        unlisted, own = count_unlisted(
+            model.graph, self.data, self.nodes or None, model.encoding, self.encoding
+        )
         words = ["kernode", "predict", str(self.model), "--new-edges", str(self.data)]
-        arriving = shlex.join([*words, *(() if self.nodes is None else ("--new-nodes", str(self.nodes)))])
+        listed = (word for one in self.nodes or () for word in ("--new-nodes", one))
+        arriving = shlex.join([*words, *listed])
         if model.graph is None and unlisted and model.encoding.columns:
             warn(
                 f"edges mention {unlisted:,} nodes that are not listed, without features here. If "
@@ -184,12 +188,12 @@ class ModelOptions(LinkModelOptions):
                 "ambiguous", setting="whole",
             )  # fmt: skip
 
-    def extended(self, nodes: Path | None, edges: Path | None) -> Opened:
+    def extended(self, nodes: list[str] | None, edges: str | None) -> Opened:
         """Read both files, and let nodes and edges arrive at the graph, which the model learned from."""
         from kernode.estimators.load import as_estimator
 
         model, device = read_model_of(self.model, ("classes",), self.device)
-        given = self.data is not None or self.nodes is not None
+        given = self.data is not None or bool(self.nodes)
         graph = graph_for(model, self.data, self.nodes, self.encoding) if given else model.own_graph()
         if graph is None or not model.is_own(graph):
             raise InputError(
@@ -226,15 +230,15 @@ def read_model_of(path: Path, tasks: tuple[str, ...], device: str) -> tuple[Any,
     return model, str(Place.of(model.precision, device).device)
 
 
-def graph_for(model: Model, data: str | None, nodes: Path | None, encoding: str | None) -> Graph | None:
+def graph_for(model: Model, data: str | None, nodes: list[str] | None, encoding: str | None) -> Graph | None:
     """The graph that is given with a model; None: its own. Tables are read as those it learned from."""
     from kernode.io import read_table
     from kernode.io.tables import is_table
 
     if data is not None and is_table(data) and model.encoding is not None:
-        return read_table(data, nodes, like=model.encoding, encoding=encoding)
+        return read_table(data, nodes or None, like=model.encoding, encoding=encoding)
     for name, value in (("nodes", nodes), ("encoding", encoding)):
-        if value is not None:
+        if value:
             sentence = "this is about tables: give a table of edges, and a model that learned from tables."
             raise InputError(sentence, "no-effect", setting=name)
     return None if data is None else load_data(data)

@@ -47,6 +47,8 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
     sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
+    if graph.listed is not None:
+        sizes["unlisted"] = graph.n_unlisted  # nodes that only edges mention
     figures = {
         "dataset": graph.name,
         "variant": model.variant,

@@ -12,6 +12,7 @@ from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io.tables.repairs import Repair
+from kernode.io.tables.target import with_target
 from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model
@@ -81,8 +82,12 @@ class NodeModel(Model):
     def on(self, graph: Graph, device: str = "cpu") -> NodeModelOnGraph:
         """Use the model on its graph, or on another one with the same columns of features.
 
-        On another graph nearest centroids stay those of the training nodes in their own graph.
+        On another graph nearest centroids stay those of the training nodes in their own graph. A column that
+        the model predicts is no feature of a graph, either.
         """
+        label = None if self.encoding is None else self.encoding.label
+        if label is not None and label in (graph.columns or ()):
+            graph = with_target(graph, label)
         own = self.is_own(graph)
         if not own:
             self._require_use_on(graph)

@@ -70,10 +70,12 @@ def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     return [{"class": classes[i], "chance": float(values[i])} for i in order]
 
 
-def similar(state: ExplorerState, name: Name, k: Similar = 10, of_class: Class = None) -> dict[str, Any]:
-    """The nodes most similar to one, by K on vectors of length 1."""
+def similar(
+    state: ExplorerState, name: Name, k: Similar = 10, of_class: Class = None, unlisted: bool = False
+) -> dict[str, Any]:
+    """The nodes most similar to one, by K on vectors of length 1; unlisted ones, too, if asked for."""
     at = state.find(name)
-    among = restricted(state.by_position.graph, None, of_class)
+    among = restricted(state.by_position.graph, None, of_class, unlisted=unlisted)
     (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
     return {
         "node": state.node(at),
@@ -173,7 +175,7 @@ def new_node(state: ExplorerState, request: NewNode) -> dict[str, Any]:
         on = state.on.extended(larger)
         likely = _chances(state, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
-        (found,) = bare.kernel.similar(positions([n]), request.k)
+        (found,) = bare.kernel.similar(positions([n]), request.k, among=restricted(bare.graph))
         why = None
         if state.no_explanation is None:
             why = _explanation(state, explain_node(bare, n), n, bare.graph)

@@ -109,6 +109,7 @@ class ExplorerState(EvaluationData):
             "index": int(at),
             "known_class": self.class_names[label] if label >= 0 else None,
             "predicted_class": self.class_names[self.predicted[at]],
+            **self.graph.listed_marks(at)[0],
         }
 
     def description(self) -> dict[str, Any]:
@@ -126,6 +127,7 @@ class ExplorerState(EvaluationData):
         return {
             "graph": graph.name,
             "nodes": graph.n_nodes,
+            "unlisted": graph.n_unlisted,
             "edges": graph.n_edges,
             "features": graph.n_features,
             "named": graph.node_names is not None,

@@ -97,7 +97,8 @@ class Contents:
     def facts(self) -> dict[str, str]:
         """The model and its graph."""
         graph, parts, model = self.evaluation.graph, self.evaluation.parts, self.evaluation.model
-        sizes = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
+        unlisted = f" ({graph.n_unlisted:,} that only edges mention)" if graph.n_unlisted else ""
+        sizes = f"{graph.n_nodes:,} nodes{unlisted}, {graph.n_edges:,} edges, {graph.n_features:,} features"
         lines = dict(model.summary())
         lines.pop("hop weights", None)
         if graph.fingerprint == model.fingerprint:
@@ -202,6 +203,7 @@ class Contents:
             "replicas": len(model.seeds),
             "seed": model.seeds[0],
             "facts": self.facts,
+            "unlisted": self.evaluation.graph.n_unlisted,
             "test": self.figures,
             "without_test": self.evaluation.parts.without_test or None,
             "validation": model.validated(model.training.select_by) or None,

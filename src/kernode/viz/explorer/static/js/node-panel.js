@@ -38,6 +38,7 @@ function glance(node, best, alike, why, numberOf) {
   const rows = [["Class", "class", [swatch(numberOf(best.class)), el("b", {}, best.class), ` ${percent(best.chance)}`]]];
   const known = node.known_class === null ? "not known" : node.known_class === best.class ? "the same" : [swatch(numberOf(node.known_class)), node.known_class];
   rows.push(["Known class", "known", known]);
+  if (node.listed === false) rows.push(["Table", "listed", "not listed: only edges mention it"]);
   if (nearest) rows.push(["Most similar", "nearest", [nodeLink(nearest), ` ${nearest.similarity.toFixed(3)}`]]);
   if (most) rows.push(["Mattered most", "mattered", [nodeLink(most), ` ${signed(most.value)} `, el("span", { class: "muted" }, `${hopsAway(most.hops)} away`)]]);
   return el("dl", { class: "glance" }, rows.map(([term, id, said]) => [el("dt", {}, term), el("dd", { id: `glance-${id}` }, said)]));

@@ -1,0 +1,108 @@
+"""Nodes that only edges mention: answers about them say so, and similar nodes leave them out."""
+
+import json
+
+import pytest
+
+import kernode as kn
+
+FIT = "fit edges.csv --nodes people.csv --label taste --epochs 30 --replicas 1 --variant k3-tuned"
+FIT += " --with-graph -o m.safetensors --json"
+
+
+@pytest.fixture
+def model(desk, shop):
+    """Ten of sixty customers are in no table."""
+    rows = list(zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True))[:50]
+    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    report = desk.kernode(FIT).json
+    assert report["sizes"]["unlisted"] == 10
+    return report["model"]
+
+
+@pytest.fixture
+def unlisted(shop):
+    return set(shop.ids[50:])
+
+
+def test_predictions_say_who_is_in_no_table(desk, shop, model, unlisted):
+    """Eve got a class with 93 %, and is in no table at all."""
+    found = desk.kernode(f"predict {model} --json").json
+    assert found["unlisted"] == 10
+    assert {row["node"] for row in found["predictions"] if not row["listed"]} == unlisted
+    header, *lines = desk.kernode(f"predict {model}").out.splitlines()
+    assert header.startswith("node,class,known,listed,p_")
+    assert sum(line.split(",")[3] == "False" for line in lines) == 10
+
+
+def test_where_all_are_listed_nothing_is_added(desk, shop):
+    rows = zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True)
+    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
+    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    assert "unlisted" not in desk.kernode(FIT).json["sizes"]
+    assert "listed" not in desk.kernode("predict m.safetensors --json").json["predictions"][0]
+    assert desk.kernode("data info edges.csv --nodes people.csv --json").json["unlisted"] == 0
+
+
+def test_similar_leaves_them_out_unless_asked(desk, shop, model, unlisted):
+    alike = f"similar {model} {shop.ids[0]} -k 59 --json"
+    found = desk.kernode(alike).json
+    assert len(found["similar"][0]["similar"]) == found["among"] - 1 == 49
+    assert not unlisted & {one["node"] for one in found["similar"][0]["similar"]}
+    everyone = desk.kernode(f"{alike} --unlisted").json["similar"][0]["similar"]
+    assert {one["node"] for one in everyone if one.get("listed") is False} == unlisted
+    named = desk.kernode(f"{alike} --among {shop.ids[1]},{shop.ids[55]}").json["similar"][0]["similar"]
+    assert {one["node"] for one in named} == {shop.ids[1], shop.ids[55]}
+    assert "(not listed)" in desk.kernode(f"similar {model} {shop.ids[55]}").out
+
+
+def test_similar_in_python_leaves_them_out_too(desk, shop, model, unlisted):
+    read = kn.load_model(model)
+    names = {str(one) for one in unlisted}
+    assert not names & {str(node) for node, _ in read.similar(str(shop.ids[0]), k=59)}
+    assert names <= {str(node) for node, _ in read.similar(str(shop.ids[0]), k=59, unlisted=True)}
+
+
+def test_an_explanation_says_it(desk, shop, model, unlisted):
+    of_one = desk.kernode(f"explain {model} {shop.ids[55]} --top 60 --json").json
+    assert of_one["listed"] is False
+    parts = of_one["neighbours"]["parts"]
+    assert {one["name"] for one in parts if one.get("listed") is False} == {
+        one["name"] for one in parts
+    } & unlisted
+    assert "listed" not in desk.kernode(f"explain {model} {shop.ids[0]} --json").json
+    pair = desk.kernode(f"explain {model} {shop.ids[0]} {shop.ids[55]} --json").json
+    assert "listed" not in pair
+    assert pair["other_listed"] is False
+    assert "only edges mention it" in desk.kernode(f"explain {model} {shop.ids[55]}").out
+    changed = desk.kernode(f"explain {model} {shop.ids[55]} --smallest edges --json").json
+    assert changed["listed"] is False
+
+
+def test_nodes_that_arrive_by_edges_alone_are_marked(desk, shop, model):
+    desk.table("new.csv", ("source", "target"), [(1, shop.ids[0]), (2, shop.ids[1])])
+    found = desk.kernode(f"predict {model} --new-edges new.csv --json").json
+    assert [row["listed"] for row in found["predictions"]] == [False, False]
+    assert found["unlisted"] == 12
+
+
+def test_the_explorer_says_it(desk, shop, model, unlisted):
+    client = pytest.importorskip("fastapi.testclient")
+    from kernode.viz.explorer import app
+
+    explorer = app(kn.load_model(model)._on(None), plane="pca")
+    with client.TestClient(explorer, base_url="http://127.0.0.1") as page:
+        one, other = (page.get("/api/node", params={"name": str(shop.ids[at])}).json() for at in (55, 0))
+        assert one["listed"] is False
+        assert "listed" not in other
+        around = page.get("/api/similar", params={"name": str(shop.ids[0]), "k": 59}).json()["similar"]
+        assert not {str(one) for one in unlisted} & {one["name"] for one in around}
+        every = page.get("/api/similar", params={"name": str(shop.ids[0]), "k": 59, "unlisted": True}).json()
+        assert len(every["similar"]) == 59
+
+
+def test_the_page_counts_them(desk, model):
+    answer = desk.kernode(f"report {model} --plane pca -o report.html --json")
+    assert answer.json["unlisted"] == 10
+    assert "(10 that only edges mention)" in json.dumps(answer.json["facts"])
