@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 
 from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
@@ -133,6 +132,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         Everything that kernode itself prints or writes is in percent. Where the model knows classes by
         name (as ``kernode fit`` trains it), y may hold the graph's numbers.
         """
+        from sklearn.metrics import accuracy_score
+
         require_aligned(X, y=y, sample_weight=sample_weight)
         known = self._on(graph)
         nodes, y = self._truth(known, X, y)

@@ -14,6 +14,7 @@ from kernode.compute.place import Place
 from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io import Split
+from kernode.metrics.accuracy import accuracy
 from kernode.models.fit import fit_candidates
 from kernode.models.halving import RUNGS, choose
 from kernode.search.baselines import ComparedMethod
@@ -160,8 +161,8 @@ def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
     """Return the accuracy in percent of each replica, each on its own nodes."""
     rows = np.stack(nodes)
     classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
-    right = classes[on.probabilities(rows).argmax(axis=-1)] == on.graph.labels[rows]
-    return 100 * right.mean(axis=1)
+    found: np.ndarray = accuracy(classes[on.probabilities(rows).argmax(axis=-1)], on.graph.labels[rows])
+    return found
 
 
 # Selection rules: the number of a candidate for each split, or None where every candidate failed.

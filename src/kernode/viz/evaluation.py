@@ -14,6 +14,7 @@ import numpy as np
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.lookup import as_classes, as_nodes, found
+from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -93,7 +94,7 @@ class Predictions:
     @property
     def accuracy(self) -> float:
         """Percent."""
-        return 100 * float(self.correct.mean())
+        return float(accuracy(self.predicted, self.truth))
 
 
 @dataclass(frozen=True)

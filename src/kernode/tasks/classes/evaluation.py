@@ -11,7 +11,7 @@ import torch
 from kernode.compute.stack import part, replica
 from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import class_figures, summary, wilson
+from kernode.metrics.accuracy import accuracy, class_figures, summary, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
@@ -104,10 +104,10 @@ def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     """Accuracy of each replica (r × t × c), mean and spread, and the ensemble's on shared nodes (1 × t)."""
     if by_run.shape[1] == 0:
         return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
-    runs = 100 * (by_run.argmax(axis=-1) == truth).mean(axis=-1)
+    runs = accuracy(by_run.argmax(axis=-1), truth)
     together = None
     if len(truth) == 1:
-        together = round(float(100 * (by_run.mean(axis=0).argmax(axis=-1) == truth[0]).mean()), 4)
+        together = round(float(accuracy(by_run.mean(axis=0).argmax(axis=-1), truth[0])), 4)
     return {
         **summary("accuracy", runs),
         "runs": [round(float(run), 4) for run in runs],
