@@ -160,8 +160,7 @@ class Trials:
 def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
     """Return the accuracy in percent of each replica, each on its own nodes."""
     rows = np.stack(nodes)
-    classes = np.array([on.graph.class_names.index(name) for name in on.model.classes])
-    found: np.ndarray = accuracy(classes[on.probabilities(rows).argmax(axis=-1)], on.graph.labels[rows])
+    found: np.ndarray = accuracy(on.probabilities(rows).argmax(axis=-1), on.classes.known[rows])
     return found
 
 
