@@ -121,12 +121,10 @@ def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float |
     nodes = positions(range(graph.n_nodes)) if nodes is None else nodes
     probabilities = model.predict_proba(nodes)
     found = [classes[number] for number in probabilities.argmax(axis=1)]
-    named = all(isinstance(one, str) for one in classes)  # else the model has numbers for classes
-    known: Any = graph.class_names if named else range(graph.n_classes)
     table: Table = {
         "node": names_of(graph, nodes).tolist(),
         "class": found,
-        "known": [None if label < 0 else known[label] for label in graph.labels[nodes].tolist()],
+        "known": graph.classes_of(nodes, named=isinstance(classes[0], str)),
     }
     if graph.listed is not None:
         table["listed"] = graph.listed[nodes].tolist()

@@ -138,8 +138,8 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
     from kernode.graph import positions
 
     nodes = positions([query, *(graph.find([node for node, _ in found]) if found else ())])
-    classes = [None if label < 0 else graph.class_names[label] for label in graph.labels[nodes].tolist()]
-    own, *others = zip(names_of(graph, nodes).tolist(), classes, graph.listed_marks(nodes), strict=True)
+    marks = graph.listed_marks(nodes)
+    own, *others = zip(names_of(graph, nodes).tolist(), graph.classes_of(nodes), marks, strict=True)
     return {
         "node": own[0],
         "class": own[1],

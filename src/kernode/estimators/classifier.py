@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 
 from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
@@ -18,6 +17,7 @@ from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, nodes_and_classes, require_classes
 from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.names import ClassNames
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import versions
 
@@ -117,14 +117,11 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
                 )
             return fit_report(known, self._splits, self._given)
         require_aligned(X, y=y)
-        nodes, y = self._truth(known, X, y)
+        nodes, classes, truth = self._truth(known, X, y)
         trained = np.isin(nodes, self.model_.train).sum() if known.has_training_nodes else 0
         if trained:
             warn(f"{trained:,} of the {len(nodes):,} nodes trained some replica: the figures are optimistic.")
-        names = [*self.classes_.tolist(), *np.setdiff1d(y, self.classes_).tolist()]
-        numbers = {name: number for number, name in enumerate(names)}
-        truth = np.array([numbers[one] for one in y.tolist()])
-        figures = evaluate(known, np.asarray(nodes)[None], truth[None], names, self._given)
+        figures = evaluate(known, np.asarray(nodes)[None], truth[None], classes.classes, self._given)
         return Report(figures | {"versions": versions()}, lines)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
@@ -133,28 +130,20 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         Everything that kernode itself prints or writes is in percent. Where the model knows classes by
         name (as ``kernode fit`` trains it), y may hold the graph's numbers.
         """
+        from sklearn.metrics import accuracy_score
+
         require_aligned(X, y=y, sample_weight=sample_weight)
         known = self._on(graph)
-        nodes, y = self._truth(known, X, y)
+        nodes, _, truth = self._truth(known, X, y)
         weights = as_weights(sample_weight, as_nodes(X), len(nodes))
-        return float(accuracy_score(y, self.predict(nodes, graph), sample_weight=weights))
+        predicted = self.predict_proba(nodes, graph).argmax(axis=1)
+        return float(accuracy_score(truth, predicted, sample_weight=weights))
 
-    def _truth(self, known: NodeModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and their classes, named as the model names them."""
+    def _truth(self, known: NodeModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, ClassNames, np.ndarray]:
+        """Nodes, the classes that there are, and the number of each node's."""
         nodes, y = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, y, known.graph, "scored", self.classes_)
-        names = known.graph.class_names
-        if y.dtype.kind in "iu" and self.classes_.dtype.kind == "U" and y.max() < len(names):
-            return nodes, np.array(names)[y]
-        if y.dtype.kind in "UO" and self.classes_.dtype.kind in "iu" and set(y.tolist()) <= set(names):
-            return nodes, np.array([names.index(name) for name in y.tolist()])
-        if not np.isin(y, self.classes_).any() and y.dtype.kind != self.classes_.dtype.kind:
-            raise InputError(
-                f"no class in y, such as {y.tolist()[0]!r}, is one of the model's, such as "
-                f"{self.classes_.tolist()[0]!r}. Give the classes as the model learned them.",
-                "unknown", what="class", setting="y",
-            )  # fmt: skip
-        return nodes, y
+        return nodes, *known.classes.numbered(y.tolist())
 
 
 def checked_threshold(abstain: Any) -> float:

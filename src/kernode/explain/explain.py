@@ -214,13 +214,12 @@ def _shown(
     graph, outputs, names = on.graph, _outputs(on), feature_names(on.graph)
     order, apart = largest(by_node.mean(axis=0), len(row.nodes)), max(_TAKEN_APART, top)
     words, first = Words.of(outputs, row, order[:apart], towards), order[:top]
-    labels = graph.labels[row.nodes[first]].tolist()
     neighbours = map(
         Part,
         _names(graph, row.nodes[first]),
         *_values(by_node[:, first]),
         distances(outputs, row)[first].tolist(),
-        [graph.class_names[label] if label >= 0 else None for label in labels],
+        graph.classes_of(row.nodes[first]),
         repeat(None) if scored is None else map(tuple, scored.by_node[:, first].mean(axis=0).tolist()),
         _words(names, words.of_nodes(len(first)).mean(axis=1)),
         [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],

@@ -178,6 +178,15 @@ class Graph:
         """
         return self.lookup.find(nodes)
 
+    def classes_of(self, nodes: Any, named: bool = True) -> list[Any]:
+        """Return the known classes of nodes at these positions, by name or by number; None if unknown.
+
+        >>> Graph.from_edges([(0, 1)], np.eye(2), [0, -1], class_names=("tea", "coffee")).classes_of([0, 1])
+        ['tea', None]
+        """
+        names: Any = self.class_names if named else range(self.n_classes)
+        return [None if label < 0 else names[label] for label in self.labels[nodes].tolist()]
+
     @cached_property
     def lookup(self) -> Lookup:
         """Index of the nodes by name and by position."""

@@ -114,11 +114,6 @@ class Store:
         return store
 
     @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.class_names)
-
-    @property
     def arrays(self) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
         """Type and shape of every array, by its name."""
         n, filled = self.nodes, self.feature_entries

@@ -14,8 +14,10 @@ import numpy as np
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
 from kernode.graph.lookup import as_classes, as_nodes, found
+from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.names import ClassNames
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.viz.layout import Plane, layout
@@ -93,7 +95,7 @@ class Predictions:
     @property
     def accuracy(self) -> float:
         """Percent."""
-        return 100 * float(self.correct.mean())
+        return float(accuracy(self.predicted, self.truth))
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,7 @@ class EvaluationData:
     """
 
     on: NodeModelOnGraph
-    class_names: tuple[str, ...]
-    known: np.ndarray  # n: the class of each node in the graph, −1 if unknown
+    classes: ClassNames
     parts: NodeParts
     truth: np.ndarray | None  # q × t: the true classes of the test nodes
     plane: Plane = "tsne"  # how nodes are laid out
@@ -114,16 +115,25 @@ class EvaluationData:
     @classmethod
     def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> Self:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
-        names, known = known_classes(on)
-        parts = NodeParts.of(on)
+        parts, known = NodeParts.of(on), on.classes.known
         if X is not None:
-            names, nodes, truth = _given_nodes(on, names, known, parts, X, y)
-            return cls(on, names, known, NodeParts(parts.train, parts.validation, nodes), truth, plane)
+            classes, nodes, truth = _given_nodes(on, parts, X, y)
+            return cls(on, classes, NodeParts(parts.train, parts.validation, nodes), truth, plane)
         if y is not None:
             raise InputError("y has the classes of the nodes in X: give X, too.", "missing", setting="X")
         if parts.test is not None and (known[parts.test] < 0).any():
             parts = replace(parts, test=None, without_test="the graph's classes are not those of the model")
-        return cls(on, names, known, parts, None if parts.test is None else known[parts.test], plane)
+        return cls(on, on.classes, parts, None if parts.test is None else known[parts.test], plane)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of all classes, by number."""
+        return self.classes.names
+
+    @property
+    def known(self) -> np.ndarray:
+        """The class of each node in the graph, −1 if unknown: n."""
+        return self.classes.known
 
     @property
     def model(self) -> NodeModel:
@@ -214,12 +224,13 @@ class EvaluationData:
 
 
 def _given_nodes(
-    on: NodeModelOnGraph, names: tuple[str, ...], known: np.ndarray, parts: NodeParts, X: Any, y: Any
-) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Class names, nodes (1 × t) and true classes (1 × t) for nodes X with classes y."""
+    on: NodeModelOnGraph, parts: NodeParts, X: Any, y: Any
+) -> tuple[ClassNames, np.ndarray, np.ndarray]:
+    """Classes, nodes (1 × t) and true classes (1 × t) for nodes X with classes y."""
+    classes = on.classes
     if y is None:
         nodes = np.asarray(on.find(X))
-        truth = known[nodes]
+        truth = classes.known[nodes]
         if (truth < 0).any():
             node = nodes[truth < 0][0]
             name = node if on.graph.node_names is None else on.graph.node_names[node]
@@ -229,63 +240,11 @@ def _given_nodes(
         if nodes.shape != given.shape:
             sentence = f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}."
             raise InputError(sentence, "shape")
-        names, truth = _numbered(names, on, given.tolist())
+        classes, truth = on.classes.numbered(given.tolist())
+        if len(truth) and truth.min() >= len(on.classes.classes):
+            raise on.classes.unknown(given.tolist()[0])
     if not len(nodes):
         raise InputError("X names no node. Give the nodes to evaluate.", "too-few", setting="X")
     if count := int(parts.is_training(on.graph.n_nodes)[nodes].sum()):
         warn(f"{count:,} of the {len(nodes):,} nodes are training nodes: the picture is optimistic.")
-    return names, np.asarray(nodes)[None], truth[None]
-
-
-def _numbered(
-    names: tuple[str, ...], on: NodeModelOnGraph, y: list[Any]
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Classes as numbers of class names, to which classes that the model does not have are added."""
-    classes = on.model.classes
-    numbers: dict[Any, int] = {name: number for number, name in enumerate(names)}
-    if not isinstance(classes[0], int):  # the graph's numbers, where the model has names
-        numbers |= {i: numbers[name] for i, name in enumerate(on.graph.class_names) if name in numbers}
-    numbers |= {one: number for number, one in enumerate(classes)}
-    if y and not any(one in numbers for one in y):
-        sentence = f"no class in y, such as {y[0]!r}, is one of the model's, such as {classes[0]!r}"
-        sentence += ". Give the classes as the model learned them."
-        raise InputError(sentence, "unknown", what="class", name=y[0])
-    for one in y:
-        if one not in numbers:
-            numbers[one] = len(names)
-            names = (*names, str(one))
-    return names, np.array([numbers[one] for one in y])
-
-
-def known_classes(on: NodeModelOnGraph) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the names of all classes, the model's first, and the class of each node in the graph (n, or −1).
-
-    A model may have learned the graph's classes by name or by number. If it learned another target, or if it
-    is unclear what its numbers mean in this graph, only its training nodes have a known class. Labels of the
-    training nodes decide. Without them names are trusted and numbers are not: other targets have a 0, too.
-    """
-    graph, model = on.graph, on.model
-    own = _as_names(model.classes, graph)
-    if own is not None:
-        names = (*own, *(name for name in graph.class_names if name not in own))
-        known = np.array([*(names.index(name) for name in graph.class_names), -1])[graph.labels]
-        labels = known[model.train] if on.has_training_nodes else np.array([-1])
-        there = labels >= 0
-        same = isinstance(model.classes[0], str)
-        if there.any():
-            same = bool((labels[there] == model.train_labels[there]).all())
-        if same:
-            return names, known
-    known = np.full(graph.n_nodes, -1)
-    if on.has_training_nodes:
-        known[model.train.ravel()] = model.train_labels.ravel()
-    return tuple(str(one) for one in model.classes), known
-
-
-def _as_names(classes: tuple[Any, ...], graph: Graph) -> tuple[str, ...] | None:
-    """A model's classes by the graph's names; None if they are neither its names nor its numbers."""
-    if all(isinstance(one, str) for one in classes):
-        return tuple(classes) if set(classes) & set(graph.class_names) else None
-    if all(isinstance(one, int | np.integer) and 0 <= one < graph.n_classes for one in classes):
-        return tuple(graph.class_names[one] for one in classes)
-    return None
+    return classes, np.asarray(nodes)[None], truth[None]

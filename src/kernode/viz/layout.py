@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from kernode.errors import FileError, InputError, MissingExtraError, bad_setting, warn
 from kernode.explain.similar import owner
@@ -121,6 +120,8 @@ def _umap(x: np.ndarray, seed: int) -> np.ndarray:
 
 def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Place every row at the median of its 5 nearest rows that are laid out."""
+    from sklearn.neighbors import NearestNeighbors
+
     near = NearestNeighbors(n_neighbors=5, algorithm="brute").fit(some).kneighbors(x, return_distance=False)
     return np.median(points[near], axis=1)
 

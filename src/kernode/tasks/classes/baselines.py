@@ -20,7 +20,7 @@ from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
 from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
-from kernode.metrics.accuracy import summary
+from kernode.metrics.accuracy import accuracy, summary
 from kernode.progress import tell
 from kernode.tasks.classes.label_propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
@@ -68,10 +68,10 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
                 found = dict(islice(settings, 1 if much or not given.validates else None))
                 chosen = _chosen(found, given, row)
                 at = min(row, len(tested) - 1)
-                runs.append((100 * float((found[chosen](tested[at]) == truth[at]).mean()), chosen))
+                runs.append((float(accuracy(found[chosen](tested[at]), truth[at])), chosen))
             figures[name] = {
-                **summary("accuracy", [accuracy for accuracy, _ in runs]),
-                "runs": [round(accuracy, 4) for accuracy, _ in runs],
+                **summary("accuracy", [one for one, _ in runs]),
+                "runs": [round(one, 4) for one, _ in runs],
                 "settings": [setting for _, setting in runs],
                 "splits": q,
             }
@@ -86,7 +86,7 @@ def _chosen(settings: dict[str, Any], given: LabelledNodes, row: int) -> str:
         return next(iter(settings))
     own = min(row, len(given.validation) - 1)
     nodes, labels = given.validation[own], given.validation_labels[own]
-    right = {name: (answer(nodes) == labels).mean() for name, answer in settings.items()}
+    right = {name: accuracy(answer(nodes), labels) for name, answer in settings.items()}
     return max(right, key=lambda name: right[name])
 
 

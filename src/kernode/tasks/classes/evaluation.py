@@ -11,7 +11,7 @@ import torch
 from kernode.compute.stack import part, replica
 from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
-from kernode.metrics.accuracy import class_figures, summary, wilson
+from kernode.metrics.accuracy import accuracy, class_figures, summary, wilson
 from kernode.metrics.calibration import (
     brier,
     calibration_error,
@@ -36,13 +36,11 @@ _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> Report:
     """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
-    names = [*model.classes, *(name for name in graph.class_names if name not in model.classes)]
-    numbers = np.array([*(names.index(name) for name in graph.class_names), -1])
 
     def of(part: str) -> tuple[np.ndarray, np.ndarray]:
         rows = [getattr(split, part) for split in splits]
         nodes = np.asarray(rows[:1] if all(row is rows[0] for row in rows) else rows)
-        return nodes, numbers[graph.labels[nodes]]
+        return nodes, on.classes.known[nodes]
 
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
@@ -60,7 +58,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
         "device": on.place.device.type,
         "threads": model.threads,
         "epochs": model.training.epochs,
-        "test": evaluate(on, *of("test"), names, given),
+        "test": evaluate(on, *of("test"), on.classes.classes, given),
         "validation": _accuracies(on.probabilities(validation), true_validation),
         "hop_weights": None if weights is None else _without_nan(weights.mean(axis=0)),
         "kept_epochs": model.kept_epochs.tolist(),
@@ -106,10 +104,10 @@ def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     """Accuracy of each replica (r × t × c), mean and spread, and the ensemble's on shared nodes (1 × t)."""
     if by_run.shape[1] == 0:
         return {"accuracy_mean": None, "accuracy_std": None, "runs": [], "ensemble_accuracy": None}
-    runs = 100 * (by_run.argmax(axis=-1) == truth).mean(axis=-1)
+    runs = accuracy(by_run.argmax(axis=-1), truth)
     together = None
     if len(truth) == 1:
-        together = round(float(100 * (by_run.mean(axis=0).argmax(axis=-1) == truth[0]).mean()), 4)
+        together = round(float(accuracy(by_run.mean(axis=0).argmax(axis=-1), truth[0])), 4)
     return {
         **summary("accuracy", runs),
         "runs": [round(float(run), 4) for run in runs],

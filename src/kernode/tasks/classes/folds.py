@@ -60,9 +60,8 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
 
 def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:
     """Train what was chosen again on every node that has a class: to be used, not scored."""
-    labelled = np.flatnonzero(graph.labels >= 0)
-    numbers = {name: number for number, name in enumerate(model.classes)}
-    labels = np.array([numbers.get(graph.class_names[label], -1) for label in graph.labels[labelled]])
-    nodes = LabelledNodes.without_validation(labelled[labels >= 0], labels[labels >= 0])
+    known = NodeModelOnGraph(model, graph, run.place).classes.known
+    labelled = np.flatnonzero((known >= 0) & (known < len(model.classes)))
+    nodes = LabelledNodes.without_validation(labelled, known[labelled])
     on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
     return on.with_metadata(split=ALL_LABELLED)  # nothing is held out, as a split by its name would say

@@ -141,8 +141,7 @@ def _validating(
 
 def own_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The graph's own classes of nodes that have one, by number where y holds numbers, else by name."""
-    labels = graph.labels[nodes]
-    return labels if y.dtype.kind in "iu" else np.array(graph.class_names, dtype=object)[labels]
+    return np.array(graph.classes_of(nodes, named=y.dtype.kind not in "iu"), dtype=object)
 
 
 def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:

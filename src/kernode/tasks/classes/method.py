@@ -24,6 +24,7 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps.base import StagedMap
 from kernode.maps.module import require_map
+from kernode.metrics.accuracy import accuracy
 from kernode.models.changes import Changes
 from kernode.models.method import KernelMethod, changed_map, unknown_setting
 from kernode.progress import tell
@@ -276,7 +277,7 @@ def validation_accuracies(
         )
     accuracies = np.empty((len(settings), task.run.replicas))
     for at, setting in enumerate(settings):
-        right = np.stack(answers(setting)) == task.nodes.validation_labels
-        accuracies[at] = 100 * right.mean(axis=1) if right.size else 0.0
+        labels = task.nodes.validation_labels
+        accuracies[at] = accuracy(np.stack(answers(setting)), labels) if labels.size else 0.0
         tell(f"{task.run.name}: settings", at + 1, len(settings))
     return accuracies

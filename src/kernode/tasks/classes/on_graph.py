@@ -25,6 +25,7 @@ from kernode.models.model import ModelOnGraph
 from kernode.tasks.classes.centroids import references
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.names import ClassNames
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class NodeModelOnGraph(ModelOnGraph):
     model: NodeModel
     has_training_nodes: bool = True  # whether the training nodes are nodes of this graph
     recomputed: np.ndarray | None = field(default=None, compare=False)  # when it last grew; None: all nodes
+
+    @cached_property
+    def classes(self) -> ClassNames:
+        """What class numbers stand for, and the known class of every node."""
+        return ClassNames.of(self.model, self.graph, self.has_training_nodes)
 
     def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """A g that has rows of some nodes (of whatever shape), and where they stand in it.

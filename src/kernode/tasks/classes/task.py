@@ -128,7 +128,7 @@ class NodeLearner(KernelLearner):
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
-            values["validation_accuracy"] = accuracy(scores, self.validation_labels)
+            values["validation_accuracy"] = accuracy(scores.argmax(-1), self.validation_labels)
             values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
             if self.training.select_by == "map":  # of K̄ among the validation nodes
                 own, chosen = part(self.current, "kernel."), take(g, self.validation)
