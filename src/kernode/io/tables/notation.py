@@ -111,7 +111,13 @@ class NumberNotation(Notation):
         both = f"{p}.body LIKE '%.%' AND {p}.body LIKE '%,%' AND regexp_full_match({p}.body, {text(_body(self.decimal))})"
         fits = f"(regexp_full_match({p}.body, {text(_body(self.decimal, self.thousands))}) OR ({both}))"
         of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
-        return f"CASE WHEN {p}.body <> '' AND {fits} AND {of_unit} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+        # As programs write it, first: the other way takes a hundred times as long.
+        usual = r"-?[0-9]+(\.[0-9]+)?" if self.decimal == "." else "-?[0-9]+"
+        plainly = f"WHEN regexp_full_match({column}, {text(usual)}) THEN TRY_CAST({column} AS DOUBLE) "
+        return (
+            f"CASE {'' if self.unit == '%' else plainly}WHEN {p}.body <> '' AND {fits} AND {of_unit} "
+            f"THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
+        )
 
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
