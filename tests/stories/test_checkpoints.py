@@ -39,7 +39,7 @@ def pressing(monkeypatch):
 
 
 def test_arrow_up_and_enter_loses_nothing(desk):
-    """Noor's run of a night was done. She pressed arrow-up and Enter, and the same line was typed again."""
+    """The run of a night was done; arrow-up and Enter typed the same line again."""
     line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
     assert desk.kernode(line).status == 0
     before = (desk.folder / "run.safetensors").read_bytes()
@@ -50,14 +50,14 @@ def test_arrow_up_and_enter_loses_nothing(desk):
 
 
 def test_resume_of_a_file_that_is_not_there_is_no_new_run(desk):
-    """Noor mistyped the file's name, and waited for the 20 epochs that were left of 800."""
+    """The file's name was mistyped, after waiting for the 20 epochs that were left of 800."""
     said = desk.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
     assert "there is no rum.safetensors" in said
     assert "(--resume)" in said
 
 
 def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
-    """Noor typed the name of her model after --checkpoint."""
+    """The name of the model was typed after --checkpoint."""
     assert desk.kernode(f"{RUN} -o shop.safetensors").status == 0
     said = desk.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
     assert "shop.safetensors is not a kernode checkpoint file but a model" in said
@@ -83,7 +83,7 @@ def test_ctrl_c_and_resume_give_what_one_run_gives(desk, pressing, at):
 
 
 def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(desk, pressing):
-    """Noor stopped a run and looked for what it had done."""
+    """A run was stopped, and what it had done was looked for."""
     pressing(4)
     stopped = desk.kernode(RUN)
     assert stopped.status == 130
@@ -101,14 +101,14 @@ def test_ctrl_c_says_how_many_epochs_the_file_holds(desk, pressing):
 
 
 def test_a_checkpoint_of_another_run_is_still_refused(desk):
-    """Noor changed the seed and kept the file."""
+    """The seed was changed, and the file kept."""
     line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
     assert desk.kernode(line).status == 0
     assert "belongs to another run: its " in desk.kernode(f"{line} --seed 3 --resume").refusal
 
 
 def test_in_python_it_is_the_same(desk, shop):
-    """Noor runs a cell of a notebook twice, and then the one with resume=True."""
+    """A cell of a notebook is run twice, and then the one with resume=True."""
     numbers = {name: i for i, name in enumerate(shop.ids)}
     edges = [(numbers[a], numbers[b]) for a, b in shop.bought_together]
     graph = kn.Graph.from_edges(edges, features=np.column_stack([shop.age, shop.spent]) / 1000)

@@ -4,7 +4,7 @@ import pytest
 
 
 def test_a_table_without_a_single_edge_is_said(desk):
-    """Ines exported the wrong sheet: people, but nobody who knows anybody."""
+    """The wrong sheet was exported: people, but nobody who knows anybody."""
     desk.table("edges.csv", ("source", "target"), [])
     desk.table("people.csv", ("id", "age", "team"), [(i, 20 + i, "AB"[i % 2]) for i in range(30)])
     facts = desk.kernode("data info edges.csv --nodes people.csv --label team --json").json
@@ -15,7 +15,7 @@ def test_a_table_without_a_single_edge_is_said(desk):
 
 
 def test_edges_that_are_all_dropped_are_said_with_the_reason(desk):
-    """Tom joined a table to itself: everybody knows themselves, and one row has nobody."""
+    """A table was joined to itself: everybody knows themselves, and one row has nobody."""
     desk.table("edges.csv", ("source", "target"), [("a", "a"), ("b", "b"), ("a", "")])
     desk.table("people.csv", ("id", "age"), [("a", 1), ("b", 2)])
     (warning,) = desk.kernode("data info edges.csv --nodes people.csv --json").json["warnings"]
@@ -92,7 +92,7 @@ def test_numbers_over_words_are_asked_about(desk, header):
 
 
 def test_a_table_with_a_very_long_header_is_read(desk):
-    """Uma's genes have long names: the header was cut, every patient dropped, and all seemed well."""
+    """Genes have long names: the header was cut, every patient dropped, and all seemed well."""
     genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
     desk.table(
         "patients.csv",
@@ -111,7 +111,7 @@ def test_a_table_with_a_very_long_header_is_read(desk):
     [("n{i},A,7,9", "dropped 3 rows that did not have 3 values"), (",A,7", "dropped 3 rows that had no id")],
 )
 def test_a_table_of_which_nothing_is_left_is_refused(desk, row, why):
-    """Vic's export had a comma too many, or no ids: nobody was left, and neither was a class."""
+    """The export had a comma too many, or no ids: nobody was left, and neither was a class."""
     desk.write("people.csv", "id,group,age\n" + "".join(row.format(i=i) + "\n" for i in range(3)))
     desk.table("met.csv", ("source", "target"), [("n0", "n1"), ("n1", "n2")])
     refusal = desk.kernode("data info met.csv --nodes people.csv --label group").refusal

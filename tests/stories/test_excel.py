@@ -37,7 +37,7 @@ def put_german_tables(desk, shop):
 
 
 def test_what_excel_saves_in_germany_is_read_as_it_is_meant(desk, shop):
-    """Jürgen exported two sheets and typed one command."""
+    """Two sheets were exported, and one command typed."""
     put_german_tables(desk, shop)
     report = desk.kernode(GERMAN_SHOP).json
     classes = desk.classes("out.csv")
@@ -101,7 +101,7 @@ def test_bytes_that_mean_nothing_are_asked_about(desk):
 
 
 def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
-    """Zdeněk's customers have names of Windows-1250, next month as well."""
+    """Customers have names of Windows-1250, next month as well."""
     put_german_tables(desk, shop)
     assert desk.kernode(GERMAN_SHOP.replace(" --json", "")).status == 0
     header = ("Kundennr", "Nachname", "Alter", "Umsatz", "Kunde seit")
@@ -119,7 +119,7 @@ def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
 
 
 def test_a_comma_that_may_mean_two_things_is_asked_about(desk, shop):
-    """Priya's sheet says "1,234" throughout: a thousand or one and a bit?"""
+    """The sheet says "1,234" throughout: a thousand or one and a bit?"""
     spent = [f"{round(x):,}" for x in shop.spent]
     desk.table("people.csv", ("id", "spent", "taste"), zip(shop.ids, spent, shop.taste, strict=True))
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
@@ -157,7 +157,7 @@ def test_weights_with_decimal_commas_are_weights(desk):
 
 
 def test_one_slip_of_the_pen_does_not_turn_a_column(desk):
-    """Twenty weights of 1.234 kg and a "1,5" once weighed three tons, whatever Wim said."""
+    """Twenty weights of 1.234 kg and a "1,5" once weighed three tons, whatever the options said."""
     weights = [*(f"{1 + at / 1000:.3f}" for at in range(201, 221)), "1,5"]
     desk.table("parcels.csv", ("id", "kg"), [(f"p{at}", kg) for at, kg in enumerate(weights)], separator="\t")
     desk.table("edges.csv", ("source", "target"), [(f"p{at}", f"p{at - 1}") for at in range(1, 21)])

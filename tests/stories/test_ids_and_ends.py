@@ -41,14 +41,14 @@ def lines(separator=",", **notes):
 @pytest.mark.parametrize("note", ['"big', '"big ""x""'])
 @pytest.mark.parametrize("more", [0, 60_000], ids=["small", "larger than a block"])
 def test_a_quotation_mark_that_is_never_closed(desk, note, more):
-    """Olga typed one mark in a note: 6 edges of 180 were read, and nothing was said."""
+    """One mark was typed in a note: 6 edges of 180 were read, and nothing was said."""
     desk.write("e.csv", lines(row8=note) + "n1,n2,and on for many rows\n" * more)
     answer = desk.kernode("data info e.csv")
     assert "e.csv, row 8: a quotation mark makes one row of" in answer.refusal
 
 
 def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(desk):
-    """Olga's mark stood before the source; Pia's last note has two lines, as she wants it."""
+    """A mark stood before the source; the last note has two lines, on purpose."""
     desk.write("e.csv", lines().replace("n5,n7,", '"n5,n7,'))
     with pytest.raises(InputError, match=r"e\.csv, row 18: a quotation mark makes one row of"):
         kn.read_table("e.csv")
@@ -58,7 +58,7 @@ def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(desk):
 
 @pytest.mark.parametrize("separator", [",", "\t"])
 def test_two_stray_marks_are_said(desk, separator):
-    """Paul has two of them in a TSV: the rows between are one cell."""
+    """Two of them in a TSV: the rows between are one cell."""
     desk.write("e.tsv", lines(separator, row8='"big', row107='"small'))
     with refused("damaged-file"):
         kn.read_table("e.tsv")
@@ -68,7 +68,7 @@ def test_two_stray_marks_are_said(desk, separator):
 
 
 def test_a_row_that_is_dropped_says_how_much_it_was(desk):
-    """Paul's second mark stands in another column: one row is dropped, which was fifty."""
+    """The second mark stands in another column: one row is dropped, which was fifty."""
     desk.write("e.csv", lines(row8='"big').replace("n19,n20,", '"n19",n20,'))
     with pytest.raises(InputError, match=r"e\.csv, row 8: a quotation mark makes one row of 5\d lines"):
         kn.read_table("e.csv")
@@ -93,7 +93,7 @@ def test_an_index_without_a_name_is_asked_about(desk, shop):
 
 
 def test_a_first_column_that_repeats_is_asked_about(desk, read):
-    """Sven's first column is the team: it is no id, and nobody said which is."""
+    """The first column is the team: it is no id, and nobody said which is."""
     desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
     desk.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
     answer = desk.kernode("fit e.csv --nodes n.csv --label topic")
@@ -102,7 +102,7 @@ def test_a_first_column_that_repeats_is_asked_about(desk, read):
 
 
 def test_a_column_of_customers_stays_the_id_beside_a_row_number():
-    """Tara's customers have numbers, one is missing from her list: the row's number is still no id."""
+    """Customers have numbers, one is missing from the list: the row's number is still no id."""
     edges = pd.DataFrame([(i, i + 1) for i in range(1, 40)], columns=["source", "target"])
     people = pd.DataFrame({"customer": [i for i in range(1, 60) if i != 30], "age": 3})
     graph = kn.read_table(edges, people)
@@ -110,7 +110,7 @@ def test_a_column_of_customers_stays_the_id_beside_a_row_number():
 
 
 def test_naming_the_label_does_not_hide_the_index():
-    """Uwe's ids are the index of his frame, until he names the label."""
+    """Ids are the index of a frame, until the label is named."""
     edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
     nodes = pd.DataFrame({"x": [1.0, 2.0, 4.0], "topic": ["p", "q", "p"]}, index=["a", "b", "c"])
     graph = kn.read_table(edges, nodes, label="topic", features=["x"])
@@ -119,7 +119,7 @@ def test_naming_the_label_does_not_hide_the_index():
 
 
 def test_ends_of_an_edge_have_many_usual_names(read):
-    """Vera's bank writes Date, Sender, Receiver: it learned from days."""
+    """A bank writes Date, Sender, Receiver: it learned from days."""
     pairs = [(f"2024-01-{1 + at % 28:02}", *named(*pair)) for at, pair in enumerate(RING)]
     assert read(pairs=pairs, ends=("Date", "Sender", "Receiver")).n_edges == 180
     with pytest.raises(
@@ -141,7 +141,7 @@ def test_ends_of_an_edge_have_many_usual_names(read):
     ],
 )
 def test_ids_that_only_look_different(read, one, other):
-    """Willi's tables come from two systems, which write ids each in its own way."""
+    """Tables come from two systems, which write ids each in its own way."""
     pairs = [(one.format(i), one.format(j)) for i, j in RING]
     ids = [other.format(i) for i in range(N)]
     with pytest.raises(InputError, match="differ only in how they are written"):
@@ -152,14 +152,14 @@ def test_ids_that_only_look_different(read, one, other):
 
 
 def test_ids_that_are_different(read):
-    """Xenia took another shop's list, of which an id is shown; a few unlisted nodes are no mistake."""
+    """It was another shop's list, of which an id is shown; a few unlisted nodes are no mistake."""
     with pytest.raises(InputError, match=r"which has ids such as 'c0'\. Name the columns of the ids"):
         read(ids=[f"c{i}" for i in range(N)])
     assert read(ids=[*NAMES[:50], *"abcdefghij"]).n_nodes == 70
 
 
 def test_ids_that_a_spreadsheet_rounded(read, desk):
-    """Yuri's account numbers went through a spreadsheet, which made 1.23E+12 of several."""
+    """Account numbers went through a spreadsheet, which made 1.23E+12 of several."""
     ids = [f"1.{i:02}E+12" for i in range(59)] + ["1.00E+12"]
     pairs = [(ids[i], ids[j]) for i, j in RING]
     with (
@@ -174,7 +174,7 @@ def test_ids_that_a_spreadsheet_rounded(read, desk):
 
 
 def test_columns_of_edges_that_play_no_role_are_said(read):
-    """Zoe's column is called strength, not weight: it was left out without a word."""
+    """The column is called strength, not weight: it was left out without a word."""
     pairs = [(*named(*pair), "a note", 1 + at % 3) for at, pair in enumerate(RING)]
     ends = ("source", "target", "note", "strength")
     notes = read(pairs=pairs, ends=ends).notes
@@ -186,7 +186,7 @@ def test_columns_of_edges_that_play_no_role_are_said(read):
 
 
 def test_two_columns_that_could_be_the_label(desk):
-    """Adam has class and label: one is the answer, and the other tells it."""
+    """There are class and label: one is the answer, and the other tells it."""
     desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
     desk.table("n.csv", ("id", "class", "label"), zip(NAMES, TOPIC, TOPIC, strict=True))
     with pytest.warns(
@@ -200,7 +200,7 @@ def test_two_columns_that_could_be_the_label(desk):
 
 
 def test_what_a_spreadsheet_writes_for_itself(desk):
-    """Bea's file begins with sep=;."""
+    """The file begins with sep=;."""
     body = "\n".join(f"n{i};n{j}" for i, j in RING)
     desk.write("b.csv", f"sep=;\nsource;target\n{body}\n")
     assert kn.read_table("b.csv").n_edges == 180

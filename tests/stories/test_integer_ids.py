@@ -28,7 +28,7 @@ def model(**settings):
 
 
 def test_a_column_of_ids_is_a_column_of_names(customers, graph):
-    """Ana hands over df.id and df.taste, as anybody would, and had 0.50 where 1.00 was right."""
+    """df.id and df.taste, as anybody would write, gave 0.50 where 1.00 was right."""
     some, others = customers[:40], customers[40:]
     learned = model().fit(some.id, some.taste, graph=graph)
     assert learned.score(others.id, others.taste) == 1.0
@@ -36,7 +36,7 @@ def test_a_column_of_ids_is_a_column_of_names(customers, graph):
 
 
 def test_ids_that_could_be_rows_are_ids_all_the_same(shop):
-    """Ben's ids are 0 … 59, but the rows are not in that order: a row number would be somebody else."""
+    """Ids are 0 … 59, but the rows are not in that order: a row number would be somebody else."""
     new = np.random.default_rng(0).permutation(60)
     ids = dict(zip(shop.ids, new.tolist(), strict=True))
     pairs = [(ids[one], ids[other]) for one, other in shop.bought_together]
@@ -50,7 +50,7 @@ def test_ids_that_could_be_rows_are_ids_all_the_same(shop):
 
 
 def test_positions_have_a_form_of_their_own_and_splits_have_it(graph):
-    """Cleo splits by row; what a split holds is never taken for an id, sliced or joined."""
+    """A split is by row; what it holds is never taken for an id, sliced or joined."""
     split = kn.Split(range(40), range(40, 50), range(50, 60))
     learned = model().fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
     both = np.concatenate([split.validation[::-1], split.test[:5]])
@@ -59,7 +59,7 @@ def test_positions_have_a_form_of_their_own_and_splits_have_it(graph):
 
 
 def test_a_row_number_that_is_no_id_is_refused(graph):
-    """Dan writes np.flatnonzero(…): row numbers, which nobody is called."""
+    """np.flatnonzero(…) gives row numbers, which nobody is called."""
     known = np.flatnonzero(graph.labels >= 0)
     with pytest.raises(InputError, match=r"no node of 'edges' is called '0'.*kn\.positions\(\[0\]\)"):
         model().fit(known, graph.labels[known], graph=graph)
@@ -75,7 +75,7 @@ def test_row_numbers_that_are_ids_of_others_contradict_the_classes(shop):
 
 
 def test_a_mask_says_which_rows(graph):
-    """Eve comes from PyTorch Geometric and has masks; classes of all nodes or of the marked ones both do."""
+    """Masks, as in PyTorch Geometric; classes of all nodes or of the marked ones both do."""
     mask = np.arange(60) < 40
     by_mask = model().fit(mask, graph.labels[mask], graph=graph)
     by_all = model().fit(mask, graph.labels, graph=graph)
@@ -85,21 +85,21 @@ def test_a_mask_says_which_rows(graph):
 
 
 def test_zeros_that_a_data_frame_lost_are_named(shop):
-    """Finn's ids are 007 and the like; pandas made 7 of them."""
+    """Ids are 007 and the like; pandas made 7 of them."""
     graph = kn.read_table({"source": ["007"], "target": ["010"]})
     with pytest.raises(InputError, match="Did you mean the text '007'"):
         graph.find([7])
 
 
 def test_links_between_ids_are_links_between_those_ids(shop, graph):
-    """Gina asks for a link between two customers, not between two rows."""
+    """A link is asked for between two customers, not between two rows."""
     links = kn.LinkPredictor(epochs=5).fit(graph)
     pair = [shop.bought_together[0]]
     assert links.score_pairs(pair) == links.score_pairs(graph.find(pair))
 
 
 def test_a_float_too_large_to_be_exact_is_refused():
-    """Hugo's ids have nineteen digits, and pandas made floats of them beside a gap."""
+    """Ids have nineteen digits, and pandas made floats of them beside a gap."""
     graph = kn.Graph.from_edges([(0, 1)], np.eye(2), node_names=[2**60, 2**60 + 1])
     with pytest.raises(InputError, match="floats above 2⁵³ are not exact"):
         as_nodes([float(2**60 + 1)])
@@ -107,6 +107,6 @@ def test_a_float_too_large_to_be_exact_is_refused():
 
 
 def test_negative_ids_are_ids():
-    """Iris' database counts deleted users downwards."""
+    """A database counts deleted users downwards."""
     graph = kn.Graph.from_edges([(0, 1)], np.eye(2), node_names=[-5, 7])
     assert graph.find(as_nodes([-5])).tolist() == [0]

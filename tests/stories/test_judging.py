@@ -9,7 +9,7 @@ from kernode.tasks.links.evaluation import link_baselines
 
 
 def test_a_report_says_when_edges_alone_do_better(desk):
-    """Nils' features are noise and his edges say everything, and nobody told him so."""
+    """Features are noise and edges say everything, and no figure showed it."""
     random = np.random.default_rng(0)
     n, pairs = 90, []
     for i in range(n):
@@ -25,7 +25,7 @@ def test_a_report_says_when_edges_alone_do_better(desk):
 
 
 def test_a_report_has_every_class_and_who_is_taken_for_whom(desk, shop):
-    """Orla must tell her boss which customers are mistaken for which."""
+    """Which customers are mistaken for which is to be reported."""
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
     desk.table("people.csv", ("id", "age", "taste"), rows)
@@ -41,7 +41,7 @@ def test_a_report_has_every_class_and_who_is_taken_for_whom(desk, shop):
 
 
 def test_python_has_the_same_report():
-    """Piet works in a notebook, and prints it."""
+    """In a notebook it is printed."""
     graph = clustered_graph()
     train, test = np.arange(40), np.arange(40, 60)
     model = kn.NodeKernelClassifier("n1", epochs=30).fit(train, graph.labels[train], graph=graph)
@@ -53,7 +53,7 @@ def test_python_has_the_same_report():
 
 
 def test_a_report_on_nodes_that_taught_says_so():
-    """Quin reports on everything he has."""
+    """A report on all nodes that have a class."""
     graph = clustered_graph()
     model = kn.NodeKernelClassifier("n1", epochs=5).fit(range(40), graph.labels[:40], graph=graph)
     with pytest.warns(kn.KernodeWarning, match="40 of the 60 nodes trained some replica"):
@@ -61,7 +61,7 @@ def test_a_report_on_nodes_that_taught_says_so():
 
 
 def test_classes_in_other_words_are_translated_or_refused():
-    """Rosa trained on numbers and scores names; both are the graph's. Words of her own are not."""
+    """Trained on numbers and scored by names; both are the graph's. Other words are not."""
     graph = clustered_graph()
     model = kn.NodeKernelClassifier("n1", epochs=20).fit(range(40), graph.labels[:40], graph=graph)
     rest, names = np.arange(40, 60), np.array(graph.class_names)
@@ -75,7 +75,7 @@ def test_classes_in_other_words_are_translated_or_refused():
 
 @pytest.mark.filterwarnings("ignore:y is not what the graph has")
 def test_validation_nodes_that_train_and_numbers_of_ones_own_are_refused():
-    """Sven validates on what he trains on; Tara numbers her classes otherwise than the graph does."""
+    """Validation nodes that train, and classes that are numbered otherwise than the graph's."""
     graph = clustered_graph()
     train, validation = np.arange(40), np.arange(40, 60)
     model = kn.NodeKernelClassifier("n1", epochs=2)
@@ -87,7 +87,7 @@ def test_validation_nodes_that_train_and_numbers_of_ones_own_are_refused():
 
 
 def test_minus_one_and_one_are_two_classes_where_nothing_speaks_against_it():
-    """Udo labels his nodes −1 and 1, in a graph without labels, and scores a batch of −1 alone."""
+    """Nodes are labelled −1 and 1, in a graph without labels, and a batch of −1 alone is scored."""
     clusters = clustered_graph(classes=2)
     graph = kn.from_scipy(clusters.adjacency, clusters.features)
     y = np.where(clusters.labels == 0, -1, 1)
@@ -100,7 +100,7 @@ def test_minus_one_and_one_are_two_classes_where_nothing_speaks_against_it():
 
 @pytest.mark.parametrize(("ends", "status"), [(MemoryError, 1), (KeyboardInterrupt, 130)])
 def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, status):
-    """Quin's run of a night was done when the baselines took the rest of the memory."""
+    """The run of a night was done when the baselines took the rest of the memory."""
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
     desk.table("people.csv", ("id", "age", "taste"), rows)
@@ -123,7 +123,7 @@ def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, 
 
 
 def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
-    """Rosa got other bits today: the machine was busy, and yesterday it was not."""
+    """Other bits today: the machine was busy, and yesterday it was not."""
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     run = "edges.csv --nodes people.csv --label taste --epochs 3 --replicas 1"
@@ -132,7 +132,7 @@ def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
 
 
 def test_python_has_the_report_of_links():
-    """Sven compares his AUC with what edges alone and features alone reach."""
+    """An AUC is compared with what edges alone and features alone reach."""
     links = kn.LinkPredictor(epochs=5).fit(clustered_graph())
     report = links.report()
     figures = links.evaluate()

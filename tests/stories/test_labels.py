@@ -18,7 +18,7 @@ def put_tables(desk, shop, classes):
 
 @pytest.mark.parametrize("word", ["unknown", "Unknown", "unlabelled", "N/A", "not known"])
 def test_a_word_for_not_known_is_no_class(desk, shop, word):
-    """Kofi wrote "unknown" for those who had not said, and was told they all like unknown."""
+    """ "unknown" stood for those who had not said, and they all were said to like unknown."""
     put_tables(desk, shop, [taste if at < 40 else word for at, taste in enumerate(shop.taste)])
     facts = desk.kernode("data info edges.csv --nodes people.csv --label taste --json").json
     assert (facts["unlabelled"], len(facts["classes"])) == (20, 3)
@@ -26,7 +26,7 @@ def test_a_word_for_not_known_is_no_class(desk, shop, word):
 
 
 def test_unknown_can_be_kept_as_a_class_or_be_another_word(desk, shop):
-    """For Mia "unknown" is an answer, and "later" is none."""
+    """ "unknown" may be an answer, and "later" none."""
     put_tables(desk, shop, [*shop.taste[:40], *["unknown"] * 12, *["later"] * 8])
     info = "data info edges.csv --nodes people.csv --label taste --json"
     assert any("to keep it as a class, say which texts" in note for note in desk.kernode(info).json["notes"])
@@ -58,7 +58,7 @@ def test_minus_one_zero_and_one_are_asked_about(desk, shop):
 
 
 def test_a_price_is_no_class(desk, shop):
-    """Lena wanted prices foretold, and got sixty classes."""
+    """Prices were to be foretold, and became sixty classes."""
     put_tables(desk, shop, [f"{spent} €".replace(".", ",") for spent in shop.spent])
     refusal = desk.kernode(FIT).refusal
     assert "column 'taste' looks like a number: regression is not offered" in refusal
@@ -90,7 +90,7 @@ def test_a_customer_with_two_tastes_is_asked_about(desk, shop):
 
 
 def test_python_questions_the_same_classes():
-    """Uma's y comes straight from a form that people filled in."""
+    """y comes straight from a form that people filled in."""
     graph = kn.Graph.from_edges([(0, 1), (1, 2), (2, 3)], np.eye(4))
     model = kn.NodeKernelClassifier("n1", epochs=1, selection="last")
     with pytest.warns(kn.KernodeWarning) as said:

@@ -31,7 +31,7 @@ def long(monkeypatch):
 
 @pytest.mark.parametrize("kind", [kn.NodeKernelClassifier, kn.NodeKernelTransformer, kn.LinkPredictor])
 def test_verbose_names_what_trains(kind, long, capsys):
-    """Bao waited for ten minutes before a cell with [*], and did not know what for."""
+    """A cell showed [*] for ten minutes, and not what for."""
     fitted(kind, verbose=1)
     out, err = capsys.readouterr()
     assert out == ""
@@ -43,7 +43,7 @@ def test_verbose_names_what_trains(kind, long, capsys):
 
 
 def test_a_fit_of_a_moment_says_nothing(capsys):
-    """Bao's small fits stay as quiet as they were; all of them by default."""
+    """Small fits stay as quiet as they were; all of them by default."""
     fitted(verbose=1)
     fitted()
     assert capsys.readouterr() == ("", "")
@@ -53,13 +53,13 @@ def test_a_fit_of_a_moment_says_nothing(capsys):
 
 @pytest.mark.parametrize("verbose", [-1, "much", None])
 def test_verbose_is_a_number(verbose):
-    """Bao typed what another library takes."""
+    """What another library takes was typed."""
     with refused("setting", setting="verbose"):
         fitted(verbose=verbose)
 
 
 def test_the_log_says_what_was_trained_and_chosen_why(caplog):
-    """Bao's service writes logs, and she set its level."""
+    """A service writes logs, with a level of its own."""
     caplog.set_level(logging.INFO, "kernode")
     fitted(replicas=2)
     text = caplog.text

@@ -33,7 +33,7 @@ def pairs_of(found, node=None):
 
 
 def test_nobody_is_told_to_meet_a_friend(friends):
-    """Gita asked whom to introduce; a tenth of those she got were friends, held out for the test."""
+    """Whom to introduce? A tenth of the answers were friends, held out for the test."""
     graph = kn.read_table("friends.csv", "people.csv")
     links = kn.LinkPredictor(epochs=20).fit(graph)
     assert len(links.split_.test) > 10
@@ -48,7 +48,7 @@ def test_nobody_is_told_to_meet_a_friend(friends):
 
 
 def test_the_command_knows_the_held_out_friends_too(friends):
-    """Hugo asks at the prompt, with his tables at hand, and without them."""
+    """Asked at the prompt, with the tables at hand, and without them."""
     friends.kernode(LINKS)
     friends.kernode(LINKS.replace("links.safetensors", "with.safetensors --with-graph"))
     for words in ("links.safetensors friends.csv --nodes people.csv", "with.safetensors"):
@@ -67,7 +67,7 @@ def test_the_command_knows_the_held_out_friends_too(friends):
 
 
 def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
-    """Ida split her edges herself; from the file, hers were suggested to her again."""
+    """Edges were split by the user; from the file, theirs were suggested again."""
     split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3, test=0.3)
     links = kn.LinkPredictor(epochs=10).fit(split)
     links.save("own.safetensors", with_graph=True)
@@ -77,7 +77,7 @@ def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
 
 
 def test_edges_beside_the_pairs_that_were_given_are_not_missing(friends):
-    """Jon taught it half of the friendships as pairs; the other half he knew already."""
+    """Half of the friendships trained as pairs; the other half was known already."""
     graph = kn.read_table("friends.csv", "people.csv")
     edges = np.argwhere(np.triu(graph.adjacency.toarray()))
     links = kn.LinkPredictor(epochs=10).fit(kn.positions(edges[::2]), graph=graph)
@@ -87,7 +87,7 @@ def test_edges_beside_the_pairs_that_were_given_are_not_missing(friends):
 
 
 def test_a_file_that_cannot_know_says_so(friends):
-    """Kim's file is of before: what was held out is not in it."""
+    """The file is of before: what was held out is not in it."""
     split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3)
     links = kn.LinkPredictor(epochs=3).fit(
         EdgeSplit(split.graph, split.validation, split.validation_negatives, [], [])
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_know_says_so(friends):
 
 
 def test_a_model_of_classes_has_no_links(friends):
-    """Lea gave the wrong one of her two files."""
+    """The wrong one of two files was given."""
     friends.table("people.csv", ("id", "age", "team"), [(i, i % 7, "AB"[i % 2]) for i in range(700, 740)])
     friends.kernode(
         "fit friends.csv --nodes people.csv --label team --variant n1 --epochs 3 -o c.safetensors"
@@ -113,7 +113,7 @@ def test_a_model_of_classes_has_no_links(friends):
 
 
 def test_positions_are_positions_where_names_are_integers(desk):
-    """Max counts from 0, and said so; he got the links of the node that is called so."""
+    """Positions from 0 were meant, and said so; the links of the node that is called so came back."""
     n = 12
     ring = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + 2) % n) for i in range(n)]
     graph = kn.Graph.from_edges(ring, np.eye(n), node_names=list(range(n))[::-1])
@@ -125,7 +125,7 @@ def test_positions_are_positions_where_names_are_integers(desk):
 
 
 def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
-    """Nia's ids are integers, and her pairs came from numpy: a model of nonsense was fitted."""
+    """Ids are integers, and pairs came from numpy: a model of nonsense was fitted."""
     n = 30
     ring = [(i, (i + 1) % n) for i in range(n)]
     random = np.random.default_rng(0)
@@ -150,7 +150,7 @@ def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
 
 
 def test_the_next_command_that_links_prints_is_one(friends):
-    """Mojmír's friends have names of Windows-1250; what he was told to type next had no such option."""
+    """Friends have names of Windows-1250; what was to be typed next had no such option."""
     names = ["Ťapa", "Žofie", *(f"f{at}" for at in range(38))]
     random = np.random.default_rng(1)
     pairs = [(names[i], names[j]) for i in range(40) for j in range(i) if random.random() < 0.3]

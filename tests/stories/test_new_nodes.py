@@ -55,7 +55,7 @@ def same(table, answers):
 
 
 def test_a_new_package_is_what_its_imports_say_not_what_it_looks_like(packages):
-    """Ada's new package imports sklearn everywhere; taken by itself it looked like another."""
+    """A new package imports sklearn everywhere; taken by itself it looked like another."""
     packages.kernode(f"{FIT} --with-graph")
     answers = in_python(kn.load_model("model.safetensors"))
     assert answers[0][0] == "sklearn"
@@ -68,7 +68,7 @@ def test_a_new_package_is_what_its_imports_say_not_what_it_looks_like(packages):
 
 
 def test_tables_that_mention_old_nodes_are_not_taken_for_a_graph_of_their_own(packages):
-    """Ada forgot that her new packages arrive, and must not get another answer."""
+    """It was forgotten that new packages arrive, and there must not be another answer."""
     packages.kernode(f"{FIT} --with-graph")
     new = "new-imports.csv --nodes new.csv"
     sentence = packages.kernode(f"predict model.safetensors {new}").refusal
@@ -83,7 +83,7 @@ def test_tables_that_mention_old_nodes_are_not_taken_for_a_graph_of_their_own(pa
 
 
 def test_a_model_without_its_graph_is_told_where_it_is(packages):
-    """Ben kept his tables; they must be the very ones."""
+    """The tables were kept; they must be the very ones."""
     packages.kernode(FIT)
     model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
     arriving = "--new-nodes new.csv --new-edges new-imports.csv"
@@ -98,7 +98,7 @@ def test_a_model_without_its_graph_is_told_where_it_is(packages):
 
 
 def test_nodes_without_features_are_not_passed_over(packages):
-    """Ben forgot the graph altogether: ten of his packages would have had no features, without a word."""
+    """The graph was forgotten altogether: ten packages would have had no features, without a word."""
     packages.kernode(FIT)
     answer = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv")
     assert answer.status == 0
@@ -108,7 +108,7 @@ def test_nodes_without_features_are_not_passed_over(packages):
 
 
 def test_what_could_mean_two_things_is_asked(packages):
-    """Cleo lists half of the old packages again, and only mentions the others."""
+    """Half of the old packages are listed again, and the others only mentioned."""
     packages.kernode(f"{FIT} --with-graph")
     packages.table("mixed.csv", ("id", "lines", "stars"), [("fresh", 115, 50), ("p2", 310, 5)])
     sentence = packages.kernode("predict model.safetensors new-imports.csv --nodes mixed.csv").refusal
@@ -118,7 +118,7 @@ def test_what_could_mean_two_things_is_asked(packages):
 
 
 def test_a_whole_graph_and_a_foreign_one_are_taken_as_such(packages):
-    """Dora's next release lists every package; her neighbour's tables share none."""
+    """The next release lists every package; another system's tables share none."""
     packages.kernode(f"{FIT} --with-graph")
     everyone = (packages.folder / "packages.csv").read_text() + "fresh,115,50,\n"
     packages.write("all.csv", everyone)
@@ -133,7 +133,7 @@ def test_a_whole_graph_and_a_foreign_one_are_taken_as_such(packages):
 
 
 def test_the_grown_model_is_kept_and_grows_on(packages):
-    """Emil adds packages week by week, and has thrown his tables away."""
+    """Packages are added week by week, and the tables were thrown away."""
     packages.kernode(f"{FIT} --with-graph")
     arriving = "--new-nodes new.csv --new-edges new-imports.csv --save larger.safetensors --json"
     first = packages.kernode(f"predict model.safetensors {arriving}").json
@@ -160,7 +160,7 @@ def test_the_grown_model_is_kept_and_grows_on(packages):
 
 
 def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
-    """Finn's edges were called cora.csv; the built-in data set of that name was asked about instead."""
+    """Edges were called cora.csv; the built-in data set of that name was asked about instead."""
     shutil.copy("imports.csv", "cora.csv")
     packages.kernode(FIT.replace("imports.csv", "cora.csv"))
     assert (
@@ -175,7 +175,7 @@ def odd_tables(packages):
 
 
 def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages):
-    """Gus pipes his answers on, and never heard of what was dropped."""
+    """Answers go on through a pipe, and what was dropped was never said."""
     packages.kernode(f"{FIT} --with-graph")
     odd_tables(packages)
     asked = "predict model.safetensors --new-nodes odd.csv --new-edges odd-imports.csv"
@@ -190,7 +190,7 @@ def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages
 
 
 def test_a_saved_model_is_named_with_what_it_replaced(packages):
-    """Hal saved over last month's model, and heard nothing."""
+    """Last month's model was saved over without a word."""
     packages.kernode(f"{FIT} --with-graph")
     arriving = "--new-nodes new.csv --new-edges new-imports.csv --save larger.safetensors"
     extend = f"predict model.safetensors {arriving}"
@@ -204,7 +204,7 @@ def test_a_saved_model_is_named_with_what_it_replaced(packages):
 
 
 def test_an_encoding_that_is_said_reaches_the_graphs_tables(packages):
-    """Jiří's packages are of Windows-1250, the old ones and the new ones."""
+    """Packages are of Windows-1250, the old ones and the new ones."""
     for name in ("packages.csv", "imports.csv"):
         text = (packages.folder / name).read_text().replace("p7,", "Ťapa,").replace(",p7\n", ",Ťapa\n")
         packages.write(name, text, "cp1250")

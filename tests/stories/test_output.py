@@ -55,7 +55,7 @@ def terminal(monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1"])
 def test_a_terminal_without_greek_gets_a_report(desk, terminal, encoding):
-    """Ulf's console is of 1998. The run of a night was done, and its last word was UnicodeEncodeError."""
+    """A console of 1998. The run of a night was done, and its last word was UnicodeEncodeError."""
     pipe = terminal(Pipe(), encoding)
     answer = desk.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (0, "")
@@ -65,7 +65,7 @@ def test_a_terminal_without_greek_gets_a_report(desk, terminal, encoding):
 
 
 def test_data_is_utf_8_whatever_the_terminal(desk, terminal):
-    """Ulf's table of predictions has the names that his table of people has."""
+    """The table of predictions has the names that the table of people has."""
     assert desk.kernode(FIT).status == 0
     pipe = terminal(Pipe(), "cp1252")
     assert desk.kernode(PREDICT).status == 0
@@ -79,7 +79,7 @@ def test_data_is_utf_8_whatever_the_terminal(desk, terminal):
 
 @pytest.mark.parametrize("more", ["", " --json"])
 def test_a_full_disk_is_an_error(desk, terminal, more):
-    """Ulf's disk was full after 40 bytes; the status was 0."""
+    """The disk was full after 40 bytes; the status was 0."""
     assert desk.kernode(FIT).status == 0
     terminal(Pipe(40, OSError(28, "No space left on device")))
     answer = desk.kernode(PREDICT + more)
@@ -87,7 +87,7 @@ def test_a_full_disk_is_an_error(desk, terminal, more):
 
 
 def test_a_report_for_people_on_a_full_disk_is_an_error_too(desk, terminal):
-    """He had redirected the report of fit."""
+    """The report of fit was redirected."""
     terminal(Pipe(0, OSError(28, "No space left on device")))
     answer = desk.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")

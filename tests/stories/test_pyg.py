@@ -57,20 +57,20 @@ def learned(model, graph, data):
     ],
 )
 def test_what_is_not_one_graph_is_refused(make):
-    """Hugo passed whatever the loader gave him."""
+    """Whatever the loader gave was passed on."""
     with refused("setting", setting="data"):
         kn.from_pyg(make())
 
 
 def test_several_labels_per_node_are_refused(data):
-    """Hugo's proteins have several functions each."""
+    """Proteins have several functions each."""
     data.y = torch.eye(3)[data.y]
     with pytest.raises(kn.InputError, match=r"y has 3 columns.*data\.y\.argmax"):
         kn.from_pyg(data)
 
 
 def test_wide_edge_attributes_are_not_dropped_in_silence(data):
-    """Ida's edges had three numbers each, and nobody told her that none was used."""
+    """Edges had three numbers each, and nothing said that none was used."""
     data.edge_attr = torch.rand(data.num_edges, 3)
     with pytest.warns(kn.errors.KernodeWarning, match="edge_attr has 3 numbers per edge") as said:
         graph = kn.from_pyg(data)
@@ -80,7 +80,7 @@ def test_wide_edge_attributes_are_not_dropped_in_silence(data):
 
 
 def test_one_edge_attribute_is_the_weight_and_is_said_to_be(data):
-    """Ida kept one number."""
+    """One number was kept."""
     data.edge_attr = torch.full((data.num_edges, 1), 2.5)
     graph = kn.from_pyg(data)
     assert "took edge_attr, one number per edge, for the weights of edges" in graph.notes
@@ -91,7 +91,7 @@ def test_one_edge_attribute_is_the_weight_and_is_said_to_be(data):
     ("field", "value"), [("edge_attr", 0.0), ("edge_weight", -1.0), ("edge_weight", np.nan)]
 )
 def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
-    """Ida's correlations run from −1 to 1."""
+    """Correlations run from −1 to 1."""
     data[field] = torch.ones(data.num_edges)
     data[field][7] = value
     with pytest.raises(kn.InputError, match=rf"edge 7 has weight {value}"):
@@ -112,7 +112,7 @@ def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
     ids=lambda one: type(one).__name__,
 )
 def test_a_graph_of_another_library_names_its_converter(thing, way):
-    """Jon gave fit what he had."""
+    """fit was given what there was."""
     with pytest.raises(kn.InputError, match=f"^graph must be a kernode.Graph.*{way}"):
         quick().fit([0, 1], [0, 1], graph=thing)
     if not hasattr(thing, "__array__"):  # those may be pairs
@@ -150,14 +150,14 @@ class Net(torch.nn.Module):
     ],
 )
 def test_a_part_in_another_form_says_what_to_write(data, parts, sentence):
-    """Kim wrote it as the other library wants it."""
+    """Written as the other library wants it."""
     with pytest.raises(kn.InputError, match=sentence):
         quick(**parts).fit([0, 1], [0, 1], graph=kn.from_pyg(data))
 
 
 @pytest.mark.parametrize("norm", ["batch", "graph"])
 def test_a_module_with_normalisation_trains_as_replicas_and_comes_back(data, norm, tmp_path):
-    """Kim's own net, five times at once."""
+    """A net of one's own, five times at once."""
     graph, model = kn.from_pyg(data), quick(map=kn.maps.Wrapped.of(Net, norm=norm), replicas=3)
     assert learned(model, graph, data) > 0.8
     again = kn.load_model(model.save(tmp_path / "net.safetensors"), graph=graph)
@@ -165,7 +165,7 @@ def test_a_module_with_normalisation_trains_as_replicas_and_comes_back(data, nor
 
 
 def test_weights_of_edges_reach_a_module_that_takes_them(data):
-    """Kim's edges between tastes are noise, and their weights say so."""
+    """Edges between tastes are noise, and their weights say so."""
     same = data.y[data.edge_index[0]] == data.y[data.edge_index[1]]
     other = torch.randint(60, (2, 300), generator=torch.Generator().manual_seed(0))
     data.edge_index = torch.cat([data.edge_index[:, same], other], dim=1)

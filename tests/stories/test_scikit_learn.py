@@ -35,7 +35,7 @@ def fitted(model, **more):
 
 @pytest.mark.parametrize("kind", [kn.NodeKernelClassifier, kn.NodeKernelTransformer])
 def test_no_seed_is_a_fresh_one_and_the_run_can_be_repeated(kind):
-    """Lena wrote random_state=None, as everywhere, and wants to know which run she saw."""
+    """random_state=None, as everywhere; which run was it?"""
     one, two = (fitted(quick(kind, random_state=None, replicas=2)) for _ in range(2))
     assert one.seeds_ != two.seeds_
     assert one.seeds_ == (one.seeds_[0], one.seeds_[0] + 1)
@@ -46,7 +46,7 @@ def test_no_seed_is_a_fresh_one_and_the_run_can_be_repeated(kind):
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_a_generator_gives_a_seed_and_moves_on(make):
-    """Lena hands one generator to everything."""
+    """One generator for everything."""
     random = make(3)
     first, second = (fitted(quick(epochs=1, random_state=random)).seeds_ for _ in range(2))
     assert first != second
@@ -61,7 +61,7 @@ def test_a_generator_gives_a_seed_and_moves_on(make):
 
 
 def test_settings_of_a_kernel_are_searched_by_name():
-    """Max searches gamma as he does in SVC."""
+    """gamma is searched as in SVC."""
     model = quick(variant="k1", map=kn.maps.HopMLP((8,), 4), kernel=RBF(), triplets=200)
     grid = {"kernel__gamma": [0.1, 2.0], "map__hops": [1, 2]}
     search = GridSearchCV(model, grid, cv=2).fit(SPLIT.train, LABELS, graph=CLUSTERS)
@@ -73,7 +73,7 @@ def test_settings_of_a_kernel_are_searched_by_name():
 
 
 def test_settings_within_parts_are_listed_set_and_cloned():
-    """Max looks at what there is to set."""
+    """What there is to set."""
     model = quick(kernel=Linear() + Normalized(RBF()), map=kn.maps.GCN())
     params = model.get_params()
     assert params["kernel__right__kernel__gamma"] == 1.0
@@ -101,13 +101,13 @@ def test_settings_within_parts_are_listed_set_and_cloned():
     ],
 )
 def test_a_setting_that_is_nowhere_is_refused(settings, name, code):
-    """Max mistyped."""
+    """A name was mistyped."""
     with refused(code):
         quick(**settings).set_params(**{name: -1})
 
 
 def test_a_setting_of_a_part_that_is_not_given_changes_the_variants_own():
-    """Max gave no map and no loss."""
+    """No map and no loss were given."""
     model = kn.NodeKernelClassifier("k3").set_params(map__hops=3, loss__margin=0.7, training__dropout=0.1)
     ((method, training),) = model.methods().values()
     assert (method.map.hops, method.loss.kernel.margin, training.dropout) == (3, 0.7, 0.1)
@@ -122,7 +122,7 @@ LABELS_ALONE = {"variant": "label-propagation", "epochs": None, "learning_rate":
 
 @pytest.mark.parametrize("settings", [{}, KERNEL, {"variant": "k3", "triplets": 200}, LABELS_ALONE])
 def test_a_node_of_weight_zero_is_not_there_and_equal_weights_are_none(settings):
-    """Nora's last ten labels are guesses: she gives them weight 0."""
+    """The last ten labels are guesses: they get weight 0."""
     wrong, weights = LABELS.copy(), np.ones(len(LABELS))
     wrong[-10:], weights[-10:] = (wrong[-10:] + 1) % 3, 0
     given = quick(**settings).fit(SPLIT.train, wrong, graph=CLUSTERS, sample_weight=7 * weights)
@@ -131,7 +131,7 @@ def test_a_node_of_weight_zero_is_not_there_and_equal_weights_are_none(settings)
 
 
 def test_weight_two_is_twice_in_the_list():
-    """Nora asked some people twice."""
+    """Some people were asked twice."""
     twice = np.arange(0, 60, 4)
     weights, model = np.ones(60), {"selection": "last", "precision": 64}
     weights[twice] = 2
@@ -144,7 +144,7 @@ def test_weight_two_is_twice_in_the_list():
 
 
 def test_nearest_centroids_are_weighted_means():
-    """Nora computes one by hand: the mean similarity to each class, by weight."""
+    """One by hand: the mean similarity to each class, by weight."""
     weights = 1.0 + np.arange(60) % 7
     model = fitted(quick(**KERNEL, selection="last", precision=64), sample_weight=weights)
     gram = model.kernel_.gram(SPLIT.test, SPLIT.train)
@@ -156,7 +156,7 @@ def test_nearest_centroids_are_weighted_means():
 @pytest.mark.filterwarnings("ignore:y is not what the graph has")
 @pytest.mark.parametrize("settings", [{}, KERNEL])
 def test_labels_of_little_weight_teach_little(settings, tmp_path):
-    """Half of Nora's labels are wrong, and she knows which half to trust."""
+    """Half of the labels are wrong, and it is known which half to trust."""
     doubtful = np.arange(60) % 2 == 0
     wrong = np.where(doubtful, (LABELS + 1) % 3, LABELS)
     model = quick(**settings, selection="last").fit(
@@ -178,13 +178,13 @@ def test_labels_of_little_weight_teach_little(settings, tmp_path):
     ],
 )
 def test_weights_that_are_none_are_one_sentence(weights, sentence):
-    """Nora's spreadsheet again."""
+    """The spreadsheet again."""
     with pytest.raises(kn.InputError, match=sentence):
         fitted(quick(), sample_weight=weights)
 
 
 def test_weights_reach_folds_searches_and_transformers():
-    """Nora uses the tools she knows, with and without routing."""
+    """scikit-learn's tools, with and without routing."""
     weights, sizes = 1.0 + np.arange(60) % 3, []
 
     class Watched(kn.NodeKernelClassifier):
@@ -211,12 +211,12 @@ def test_weights_reach_folds_searches_and_transformers():
 
 @pytest.fixture
 def frame():
-    """Olga's table: one row per node, with its class and a weight."""
+    """One row per node, with its class and a weight."""
     return pd.DataFrame({"id": SPLIT.train, "y": LABELS, "w": 1.0}, index=[f"r{i}" for i in range(60)])
 
 
 def test_shuffled_columns_are_refused_and_the_same_order_is_not(frame):
-    """Olga shuffled y, and pandas would have put it right by itself."""
+    """y was shuffled, and pandas would have put it right by itself."""
     shuffled = frame.sample(frac=1, random_state=0)
     for given in ({"y": shuffled.y}, {"y": frame.y, "sample_weight": shuffled.w}):
         with pytest.raises(kn.InputError, match="same row labels in a different order"):
@@ -233,7 +233,7 @@ def test_shuffled_columns_are_refused_and_the_same_order_is_not(frame):
 
 
 def test_pairs_and_links_of_shuffled_rows_are_refused():
-    """Olga's pairs, too."""
+    """Pairs, too."""
     pairs = pd.DataFrame({"u": [0, 1, 2], "v": [3, 4, 5]})
     with pytest.raises(kn.InputError, match="same row labels in a different order"):
         links().fit(pairs, pd.Series([1, 0, 1], index=[2, 0, 1]), graph=CLUSTERS)
@@ -243,25 +243,25 @@ def test_pairs_and_links_of_shuffled_rows_are_refused():
 
 
 def test_a_shuffled_mask_is_asked_about():
-    """Vera's mask came from a shuffled frame, and marked other rows than she meant."""
+    """A mask came from a shuffled frame, and marked other rows than it should."""
     mask = pd.Series(np.arange(120) < 40, index=np.random.default_rng(0).permutation(120))
     with pytest.raises(kn.InputError, match=r"mask's rows are in another order.*mask\.sort_index\(\)"):
         quick().fit(mask, CLUSTERS.labels, graph=CLUSTERS)
 
 
 def test_classes_that_contradict_the_graphs_are_said():
-    """Walt sorted one column of two."""
+    """One column of two was sorted."""
     with pytest.warns(kn.KernodeWarning, match="y is not what the graph has for .* of 60 nodes"):
         quick(epochs=2).fit(SPLIT.train, np.sort(LABELS), graph=CLUSTERS)
 
 
 def test_measurements_are_no_classes():
-    """Xena wants to predict an amount."""
+    """An amount was to be predicted."""
     with pytest.raises(kn.InputError, match="Unknown label type: continuous"):
         quick().fit(range(30), np.linspace(0, 1, 30), graph=CLUSTERS)
 
 
 def test_features_in_place_of_nodes_are_pointed_out():
-    """Yann passes X as he does everywhere else."""
+    """X is passed as everywhere else."""
     with pytest.raises(kn.InputError, match="features belong to the graph"):
         quick().fit(np.random.default_rng(0).random((30, 4)), [0, 1] * 15, graph=CLUSTERS)

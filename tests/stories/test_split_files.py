@@ -19,7 +19,7 @@ def told(desk, shop):
 
 
 def test_a_table_of_parts_is_the_split_of_all_runs(desk, shop, told):
-    """Ida's group keeps a spreadsheet: who trains, who validates, who is for the test."""
+    """A group keeps a spreadsheet: who trains, who validates, who is for the test."""
     parts = ["train"] * 30 + ["validation"] * 15 + ["test"] * 15
     desk.table("parts.csv", ("customer", "part"), zip(shop.ids, parts, strict=True))
     report = desk.kernode(f"{told} {QUICK} --split parts.csv --json").json
@@ -36,7 +36,7 @@ def test_a_table_of_parts_is_the_split_of_all_runs(desk, shop, told):
 
 
 def test_where_the_split_lies_is_in_no_model(desk, shop, told):
-    """Jo trains from a folder with her name in it, and the model's file goes to the whole world."""
+    """The folder has a person's name in it, and the model's file goes to the whole world."""
     (desk.folder / "jo").mkdir()
     nodes = np.arange(60)
     np.savez(desk.folder / "jo" / "split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
@@ -46,7 +46,7 @@ def test_where_the_split_lies_is_in_no_model(desk, shop, told):
 
 
 def test_masks_of_ten_columns_are_a_split_for_each_run(desk, told):
-    """Kim saved PyG's ten masks, and each of the runs has its own."""
+    """PyG's ten masks were saved, and each of the runs has its own."""
     of = np.random.default_rng(0).permuted(np.tile(np.arange(60) % 3, (3, 1)), axis=1).T
     np.savez("masks.npz", train_mask=of == 0, val_mask=of == 1, test_mask=of == 2)
     both = desk.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
@@ -61,7 +61,7 @@ def test_masks_of_ten_columns_are_a_split_for_each_run(desk, told):
 
 
 def test_a_split_that_tests_what_it_trains_on_is_refused(desk, shop, told):
-    """Leo's script wrote three customers into two lists."""
+    """A script wrote three customers into two lists."""
     names = [str(one) for one in shop.ids]
     parts = {"train": names[:30], "val": names[30:40], "test": names[27:30] + names[40:]}
     desk.write("split.json", json.dumps(parts))
@@ -70,7 +70,7 @@ def test_a_split_that_tests_what_it_trains_on_is_refused(desk, shop, told):
 
 @pytest.mark.slow
 def test_a_search_takes_the_same_file(desk, told):
-    """Mia searches on the split of the group, and is told how to use what was found there."""
+    """A search on the split of the group says how to use what was found there."""
     nodes = np.arange(60)
     np.savez("split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
     line = told.replace("fit", "tune") + " --variant k3 --trials 2 --epochs 3 --split split.npz"

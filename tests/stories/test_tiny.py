@@ -20,7 +20,7 @@ FIT = "fit edges.csv --nodes people.csv --label team --epochs 30 --replicas 1"
 
 
 def test_six_labels_all_train_and_no_figure_is_made_up(desk):
-    """Hana has six labels; split 4/1/1 they gave "test accuracy 0.00 %", on one node."""
+    """Six labels, split 4/1/1, gave "test accuracy 0.00 %", on one node."""
     write(desk, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
     answer = desk.kernode(f"{FIT} --predictions out.csv")
     assert "none: no node was kept for a test" in answer.out
@@ -29,14 +29,14 @@ def test_six_labels_all_train_and_no_figure_is_made_up(desk):
 
 
 def test_a_test_of_one_node_says_what_it_is_worth(desk):
-    """Ivo asks for that split by himself: the figure comes with what it is worth."""
+    """That split is asked for: the figure comes with what it is worth."""
     write(desk, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
     answer = desk.kernode(f"{FIT} --split 4/1/1")
     assert "on a single node only: 95 % interval" in answer.out
 
 
 def test_two_labels_train_with_defaults(desk):
-    """Juna knows two people, one of each team."""
+    """Two people are known, one of each team."""
     write(desk, {0: "A", 11: "B"})
     answer = desk.kernode(f"{FIT} --predictions out.csv")
     assert "too few to hold some out: nothing was chosen" in answer.err
@@ -44,7 +44,7 @@ def test_two_labels_train_with_defaults(desk):
 
 
 def test_the_karate_club_trains_on_four_members_with_defaults():
-    """Kai fits Zachary's club from the four members that PyTorch Geometric labels."""
+    """Zachary's club from the four members that PyTorch Geometric labels."""
     networkx = pytest.importorskip("networkx")
     club = kn.from_networkx(networkx.karate_club_graph(), label="club")
     with SINGLE, pytest.warns(kn.KernodeWarning, match="4 training nodes"):
@@ -56,14 +56,14 @@ def test_the_karate_club_trains_on_four_members_with_defaults():
 
 
 def test_a_node_without_a_class_never_trains_a_class_called_minus_one():
-    """Lena passes all nodes and all labels, −1 among them."""
+    """All nodes and all labels are passed, −1 among them."""
     graph = kn.Graph.from_edges([(0, 1), (1, 2)], np.eye(3), [0, 1, -1])
     with pytest.raises(kn.InputError, match="node 2 has no label: keep it out of the training nodes"):
         kn.NodeKernelClassifier().fit(range(3), graph.labels, graph=graph)
 
 
 def test_a_node_with_two_classes_is_refused():
-    """Mona's frame has one person twice, in two teams."""
+    """A frame has one person twice, in two teams."""
     graph = kn.Graph.from_edges([(0, 1), (1, 2)], np.eye(3))
     with pytest.raises(kn.InputError, match="node 1 is given two classes, 'A' and 'B'"):
         kn.NodeKernelClassifier().fit([0, 1, 1], ["A", "A", "B"], graph=graph)

@@ -30,7 +30,7 @@ def both_ways(first, columns, sentence):
 
 
 def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(desk):
-    """Piotr trained on an export with points; his colleague in Munich sent the new rows."""
+    """Trained on an export with points; a colleague in Munich sent the new rows."""
     rows = [(f"n{i}", "red", i / 1000) for i in range(155, 175)]
     desk.table("nodes.csv", ("id", "colour", "x"), rows)
     desk.table("edges.csv", ("source", "target"), [("n155", f"n{i}") for i in range(156, 175)])
@@ -60,7 +60,7 @@ def test_new_dates_with_the_month_first_are_not_read_with_the_day_first():
 
 
 def test_points_between_thousands_are_asked_about(desk):
-    """Greta's turnover of 930, 1.073 and 4.981 euros, tab-separated, had a mean of 62."""
+    """A turnover of 930, 1.073 and 4.981 euros, tab-separated, had a mean of 62."""
     desk.table("edges.tsv", ("source", "target"), [(i, i + 1) for i in range(5)], separator="\t")
     rows = list(enumerate(["930", "1.073", "4.981", "12.400", "75", "2.310"]))
     desk.table("shops.tsv", ("id", "turnover"), rows, separator="\t")

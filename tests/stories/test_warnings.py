@@ -38,7 +38,7 @@ def graph_of(shop):
 
 
 def test_classes_with_a_single_node_are_one_sentence_with_their_names(desk):
-    """Ilze has 80 languages with one word each, and got 80 lines."""
+    """80 languages with one word each gave 80 lines."""
     answer = desk.kernode(WORDS)
     lines = [line for line in answer.err.splitlines() if "single training node" in line]
     assert len(lines) == 1  # although several methods were trained
@@ -47,7 +47,7 @@ def test_classes_with_a_single_node_are_one_sentence_with_their_names(desk):
 
 
 def test_the_report_has_them_where_a_program_reads_it(desk):
-    """Ilze's script reads --json and nobody reads its stderr."""
+    """A script reads --json and nobody reads its stderr."""
     answer = desk.kernode(f"{WORDS} --json")
     assert answer.err == ""
     (said,) = (one for one in answer.json["warnings"] if "single training node" in one)
@@ -57,7 +57,7 @@ def test_the_report_has_them_where_a_program_reads_it(desk):
 
 
 def test_in_python_the_warning_points_at_her_line(shop):
-    """Ilze's notebook: one warning for methods and folds together, with the classes as y holds them."""
+    """In a notebook: one warning for methods and folds together, with the classes as y holds them."""
     graph = graph_of(shop)
     with pytest.warns(KernodeWarning) as caught:
         kn.NodeKernelClassifier(epochs=3).fit(np.arange(60), graph.labels, graph=graph)
@@ -70,7 +70,7 @@ def test_in_python_the_warning_points_at_her_line(shop):
 
 @pytest.mark.filterwarnings("default")
 def test_the_best_epoch_being_the_last_is_said_of_what_was_kept(shop):
-    """Ilze trained for three epochs, and wondered about the accuracy."""
+    """Three epochs were trained, and the accuracy was low."""
     graph, some = graph_of(shop), np.arange(6, 60)
     slow = {
         "epochs": 2,
@@ -108,7 +108,7 @@ def test_longer_training_is_advised_only_where_it_may_help(kept, training, best,
 
 
 def test_another_library_is_heard_once(desk, monkeypatch):
-    """A library under kernode warned Ilze of each of a thousand fits."""
+    """A library under kernode warned of each of a thousand fits."""
 
     class ConvergenceWarning(UserWarning):
         pass

@@ -18,7 +18,7 @@ def read(desk, edges, nodes, **columns):
 
 @pytest.mark.parametrize("third", ["rating", "weight"])
 def test_items_that_are_not_listed_are_nodes_all_the_same(desk, third):
-    """Amy's users rate items, and only users have a table; a rating is no user."""
+    """Users rate items, and only users have a table; a rating is no user."""
     rated = [(user, f"i{RANDOM.integers(80)}", RANDOM.integers(1, 6)) for user in NUMBERS]
     people = ("user_id", "age"), [(user, 20 + user % 40) for user in NUMBERS]
     graph = read(desk, (("user_id", "item_id", third), rated), people)
@@ -27,7 +27,7 @@ def test_items_that_are_not_listed_are_nodes_all_the_same(desk, third):
 
 
 def test_a_name_is_no_id_where_the_first_column_is(desk):
-    """Bo's people have numbers and names, and edges have the numbers."""
+    """People have numbers and names, and edges have the numbers."""
     pairs = [(i, i % 80 + 1) for i in NUMBERS]
     people = ("user_id", "name", "age"), [(i, f"Ann {i}", i) for i in NUMBERS]
     graph = read(desk, (("source", "target"), pairs), people)
@@ -36,7 +36,7 @@ def test_a_name_is_no_id_where_the_first_column_is(desk):
 
 
 def test_an_edge_list_may_begin_with_0_and_1(desk):
-    """Cem downloaded a list of friends that begins with 0 1."""
+    """A downloaded list of friends begins with 0 1."""
     desk.write("friends.txt", "0 1\n0 2\n1 2\n")
     graph = kn.read_table("friends.txt")
     assert graph.n_edges == 3
@@ -44,14 +44,14 @@ def test_an_edge_list_may_begin_with_0_and_1(desk):
 
 
 def test_three_decimals_between_commas_are_decimals(desk):
-    """Dora measures to three digits; nobody writes thousands with points between commas."""
+    """Measured to three digits; nobody writes thousands with points between commas."""
     pairs = [(i, i % 80 + 1, f"{1 + 8 * RANDOM.random():.3f}") for i in NUMBERS]
     graph = read(desk, (("source", "target", "weight"), pairs), (("id",), [(i,) for i in NUMBERS]))
     assert graph.adjacency.max() < 10
 
 
 def test_the_index_that_pandas_writes_leaves_a_header_a_header(desk):
-    """Eli saved vectors with df.to_csv(): names are 0, 1, 2, and the first is empty."""
+    """Vectors were saved with df.to_csv(): names are 0, 1, 2, and the first is empty."""
     rows = [(f"n{i}", *RANDOM.random(3).round(4)) for i in range(9)]
     graph = read(desk, (("source", "target"), [("n0", "n1")]), (("", "0", "1", "2"), rows))
     assert graph.node_names[:2].tolist() == ["n0", "n1"]
@@ -59,7 +59,7 @@ def test_the_index_that_pandas_writes_leaves_a_header_a_header(desk):
 
 
 def test_a_label_that_is_a_display_name_is_not_taken_for_classes(desk):
-    """Fay's tool exports Id, Label and more, and every Label is different."""
+    """A tool exports Id, Label and more, and every Label is different."""
     rows = [(i, f"Person {i}", i / 7) for i in NUMBERS]
     nodes = ("Id", "Label", "pagerank"), rows
     graph = read(desk, (("source", "target"), [(1, 2)]), nodes)
