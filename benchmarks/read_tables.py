@@ -4,8 +4,8 @@
 
 The tables are CSV files: edges between ids of text, and nodes with an id, a number, a category and a label.
 Every reading is a process of its own with one version first on its path. The seconds are those of the call,
-after `import kernode`; the memory is the most that the process held. The versions take turns, and medians are
-printed, with how many times as much the other version takes.
+after `import kernode`, with what it imports itself; the memory is the most that the process held. Versions
+take turns, and medians are printed, with how many times as much the other version takes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -25,12 +24,13 @@ OURS = Path(__file__).resolve().parents[1] / "src"
 READ = """
 import json, resource, sys, time
 import kernode as kn
-started = time.perf_counter()
+started, worked = time.perf_counter(), time.process_time()
 graph = kn.read_table(sys.argv[1], sys.argv[2], label="group")
-took = time.perf_counter() - started
+took = time.perf_counter() - started, time.process_time() - worked
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps([took, peak, graph.n_nodes, graph.n_edges, graph.n_features]))
+print(json.dumps([*took, peak, repr(graph)]))
 """
+WHAT = ("seconds", "CPU seconds", "MiB")
 
 
 def write_tables(folder: Path, edges: int, nodes: int) -> tuple[Path, Path]:
@@ -52,13 +52,19 @@ def write_tables(folder: Path, edges: int, nodes: int) -> tuple[Path, Path]:
     return folder / "edges.csv", folder / "nodes.csv"
 
 
-def read(source: Path, *tables: Path) -> tuple[float, float, list[int]]:
-    """Seconds, MiB and sizes of the graph that one version reads."""
+def read(source: Path, *tables: Path) -> list[float]:
+    """Seconds, seconds of all cores, and MiB that one version takes."""
     command = [sys.executable, "-c", READ, *map(str, tables)]
     environment = os.environ | {"PYTHONPATH": str(source)}
     ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    seconds, peak, *sizes = json.loads(ended.stdout.splitlines()[-1])
-    return seconds, peak, sizes
+    *took, graph = json.loads(ended.stdout.splitlines()[-1])
+    print(in_words(took), graph, source, flush=True)
+    return took
+
+
+def in_words(figures: list[float]) -> str:
+    """Each figure with its unit."""
+    return ", ".join(f"{one:,.2f} {what}" for one, what in zip(figures, WHAT, strict=True))
 
 
 def main() -> None:
@@ -70,28 +76,15 @@ def main() -> None:
     for option, default in (("rounds", 5), ("edges", 2_000_000), ("nodes", 200_000)):
         parser.add_argument(f"--{option}", type=int, default=default)
     given = parser.parse_args()
-    versions = {"this": OURS} | ({"other": given.against.resolve()} if given.against else {})
-    found: dict[str, list[tuple[float, float, list[int]]]] = {name: [] for name in versions}
+    versions = [OURS, *([given.against.resolve()] if given.against else [])]
     with TemporaryDirectory() as folder:
         tables = write_tables(Path(folder), given.edges, given.nodes)
-        for _ in range(given.rounds):
-            for name, source in versions.items():
-                found[name].append(read(source, *tables))
-                print(
-                    f"{name:6} {found[name][-1][0]:6.2f} s {found[name][-1][1]:7.0f} MiB {found[name][-1][2]}"
-                )
-    medians = {
-        name: [statistics.median(one[at] for one in runs) for at in (0, 1)] for name, runs in found.items()
-    }
-    for name, (seconds, peak) in medians.items():
-        print(f"{name:6} {seconds:6.2f} s {peak:7.0f} MiB  median of {given.rounds}")
+        found = np.array([[read(source, *tables) for source in versions] for _ in range(given.rounds)])
+    for source, median in zip(versions, np.median(found, axis=0), strict=True):
+        print(f"median of {given.rounds}: {in_words(median.tolist())} ({source})")
     if given.against:
-        pairs = zip(found["other"], found["this"], strict=True)
-        ratios = [[other[at] / this[at] for at in (0, 1)] for other, this in pairs]
-        time, memory = (statistics.median(one[at] for one in ratios) for at in (0, 1))
-        print(
-            f"other / this: {time:.2f} times the seconds, {memory:.2f} times the memory (median over rounds)"
-        )
+        ratios = np.median(found[:, 1] / found[:, 0], axis=0)
+        print(f"the other takes {in_words(ratios.tolist())} for 1 of this (medians over rounds)")
 
 
 if __name__ == "__main__":
