@@ -70,9 +70,7 @@ def test_numbers_are_plain_and_travel_as_json():
     later = Training(averaging=0.9, stopping=Patience(3), optimiser=SGD())
     for one in (training, later):
         assert Training.from_json(json.loads(json.dumps(one.to_json()))) == one
-    assert {"averaging", "stopping", "optimiser"}.isdisjoint(
-        Training().to_json()
-    )  # as in old files
+    assert {"averaging", "stopping", "optimiser"}.isdisjoint(Training().to_json())  # as in old files
 
 
 def test_how_it_is_computed_is_in_no_file():
