@@ -38,8 +38,9 @@ class Config:
         if known is not None and _place(known) != _place(cls):
             raise InputError(
                 f"{cls.__name__!r} is the name of {_place(known)} in files already. "
-                f"Give {_place(cls)} another name."
-            )
+                f"Give {_place(cls)} another name.",
+                "conflict", name=cls.__name__,
+            )  # fmt: skip
         Config.kinds[cls.__name__] = cls
         if "__post_init__" in vars(cls):
             cls.__post_init__ = _checked(cls.__post_init__)  # type: ignore[method-assign, assignment]
@@ -73,14 +74,16 @@ class Config:
             what = "part" if cls is Config else cls.__name__
             raise InputError(
                 f"{values.get('kind')!r} is not a known {what}. Import the module that defines it, or "
-                "update kernode where a later version has it."
-            )
+                "update kernode where a later version has it.",
+                "unknown", what="part", name=values.get("kind"),
+            )  # fmt: skip
         known = {field.name for field in dataclasses.fields(kind)}
         if unknown := sorted(set(settings) - known):
             raise InputError(
                 f"{kind.__name__} has no setting {unknown[0]!r}: that is of another version of kernode. "
-                "Update kernode, or write the file again with this one."
-            )
+                "Update kernode, or write the file again with this one.",
+                "unknown", what="setting", name=unknown[0],
+            )  # fmt: skip
         return kind(**{name: _built(value) for name, value in settings.items()})
 
 
@@ -93,7 +96,7 @@ def _checked(own: Callable[[Any], None]) -> Callable[[Any], None]:
         try:
             own(self)
         except (TypeError, ArithmeticError) as error:  # of a setting whose type is not checked
-            raise InputError(f"a setting of {type(self).__name__} is wrong ({error}).") from error
+            raise InputError(f"a setting of {type(self).__name__} is wrong ({error}).", "setting") from error
 
     return check
 

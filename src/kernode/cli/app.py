@@ -134,8 +134,7 @@ def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
         spelled = {f"-{name}", f"--{name.replace('_', '-')}"}
         named = [one for one in command.params if one.name == name or spelled & {*one.opts}]
         found += ["/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0][0] == "-"]
-    shown = ", ".join(option for option in found if option not in str(error))
-    return f"{error} ({shown})" if shown else str(error)
+    return f"{error} ({', '.join(found)})" if found else str(error)
 
 
 def _written(files: Collection[Path]) -> str:

@@ -225,7 +225,8 @@ def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
     if not rates.any():
         return None
     if not feature_map.drops_input:
-        raise InputError(f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out.")
+        sentence = f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out."
+        raise InputError(sentence, "no-effect", setting="input_dropout")
     return rates
 
 

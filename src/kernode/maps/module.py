@@ -114,8 +114,9 @@ class ModuleMap(FeatureMap):
             got = tuple(g.shape) if isinstance(g, Tensor) else type(g).__name__
             raise InputError(
                 f"{type(prepared.module).__name__}'s forward must give one vector per node "
-                f"({len(prepared.features)} rows). Got {got}."
-            )
+                f"({len(prepared.features)} rows). Got {got}.",
+                "shape", setting="map",
+            )  # fmt: skip
         if dropout is not None:
             for name in buffers:
                 parameters[name].data[i].copy_(own[name])  # data: no gradient flows through what is kept
@@ -172,8 +173,9 @@ class Wrapped(ModuleMap):
         if before is not None and before.__module__ != module.__module__:  # else a cell that is run again
             raise InputError(
                 f"{name!r} is the name of {before.__module__}.{name} in files already. "
-                f"Give {module.__module__}.{name} another name."
-            )
+                f"Give {module.__module__}.{name} another name.",
+                "conflict", name=name,
+            )  # fmt: skip
         cls.known[name] = module
         given = tuple(sorted(settings.items()))
         return cls(name, given, outputs, normalize_rows, takes_edge_weight(module))
@@ -181,7 +183,8 @@ class Wrapped(ModuleMap):
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module."""
         if self.name not in self.known:
-            raise InputError(f"no module named {self.name!r} is known. Call Wrapped.of({self.name}) first.")
+            sentence = f"no module named {self.name!r} is known. Call Wrapped.of({self.name}) first."
+            raise InputError(sentence, "unknown", what="module", name=self.name)
         return self.known[self.name](in_channels=features, out_channels=outputs, **dict(self.settings))
 
 
@@ -192,8 +195,9 @@ def require_map(value: Any, example: str) -> None:
         what = "the class" if isinstance(value, type) else "an instance of"
         raise InputError(
             f"map must be a kernode map, which makes a module for each replica. Got {what} {kind.__name__}: "
-            f"write map=kernode.maps.Wrapped.of({kind.__name__}, …) with the settings of its class."
-        )
+            f"write map=kernode.maps.Wrapped.of({kind.__name__}, …) with the settings of its class.",
+            "setting", setting="map",
+        )  # fmt: skip
     require_part("map", value, FeatureMap, example)
 
 

@@ -175,8 +175,11 @@ def _portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        known = isinstance(error, KernodeError)
-        error = KernodeError(str(error)) if known else RuntimeError(f"{type(error).__name__}: {error}")
+        if isinstance(error, KernodeError):
+            plain = {k: v for k, v in error.fields.items() if isinstance(v, str | int | float | None)}
+            error = KernodeError(str(error), error.code, **plain)
+        else:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
     error.add_note(trace)
     return error
 

@@ -44,8 +44,9 @@ def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Featur
             if 0 < largest < _SMALLEST:  # every feature would be taken for 0
                 raise InputError(
                     f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute "
-                    "with 64 (precision=64, --precision 64)."
-                )
+                    "with a precision of 64.",
+                    "setting", setting="precision",
+                )  # fmt: skip
         return placed_features(x, place, normalize_rows=normalize_rows)
 
     return shared(graph, ("features", place, normalize_rows), placed)
@@ -77,9 +78,10 @@ def require_room(x: Any, place: Place) -> None:
     """Refuse numbers that the place's precision takes for infinity, before they spoil everything."""
     if place.dtype == torch.float32 and (largest := largest_of(x)) > _LARGEST:
         raise InputError(
-            f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with 64 "
-            "(precision=64, --precision 64)."
-        )
+            f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with a precision "
+            "of 64.",
+            "setting", setting="precision",
+        )  # fmt: skip
 
 
 def largest_of(x: Any) -> float:
