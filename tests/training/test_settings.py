@@ -56,7 +56,7 @@ def test_wrong_choices_are_refused(name, value):
 
 def test_patience_and_the_last_epoch_contradict():
     for rule in ({"patience": 3}, {"stopping": Patience(3)}):
-        with refused("conflict", setting="patience"):
+        with refused("conflict", setting=next(iter(rule))):
             Training(**rule, selection="last")
 
 

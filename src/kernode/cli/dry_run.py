@@ -55,7 +55,7 @@ def _print(estimated: Estimate, variant: str) -> None:
         if measured.peak is not None:
             say(f"  {'memory, measured':<18} {readable(measured.peak)} for all that the program holds")
         epochs = estimated.training.epochs
-        most = "at most " * (estimated.training.patience is not None)
+        most = "at most " * (estimated.training.stopping_rule is not None)
         say(
             f"  {'time':<18} [bold]{most}{_time(measured.total(epochs))}[/], {epochs:,} epochs of "
             f"{_time(measured.epoch)}: predicted from {measured.epochs} measured epochs"

@@ -264,7 +264,7 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
         """The method of the parameters, trained to its last epoch: no edge is left to choose by."""
         self._require_scoring()
         changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
-        for name in ("selection", "patience"):
+        for name in ("selection", "patience", "stopping"):
             if changes.of_part("training").get(name) not in (None, "last"):
                 raise InputError(
                     f"{name} has no effect where all edges train: none is left to choose an epoch by.",

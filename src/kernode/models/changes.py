@@ -79,12 +79,12 @@ class Changes:
         return {**self.parts, **{k: v for one in self.settings.values() for k, v in one.items()}}
 
     def training(self, before: Training) -> Training:
-        """Other training settings. Where the last epoch is kept, nothing is left to be patient for."""
+        """Other training settings. Where the last epoch is kept, no rule stops before it."""
         given, settings = self.parts.get("training", before), self.of_part("training")
         if not isinstance(given, Training):
             raise bad_setting("training", "a Training(…), or a mapping of its settings", given)
-        if settings.get("selection") == "last" and "patience" not in settings:
-            settings = {"epochs": given.to_the_last().epochs, "patience": None, **settings}
+        if settings.get("selection") == "last" and settings.keys().isdisjoint(("patience", "stopping")):
+            settings = {"epochs": given.to_the_last().epochs, "patience": None, "stopping": None, **settings}
         found: Training = changed(given, settings)
         return found
 

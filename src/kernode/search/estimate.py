@@ -122,7 +122,7 @@ def estimate(
 def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> Measured:
     """Train for a few epochs and score."""
     device = run.place.device.type
-    short = replace(training, epochs=_FIRST[device] + _COUNTED[device], patience=None)
+    short = replace(training, epochs=_FIRST[device] + _COUNTED[device], patience=None, stopping=None)
     clock = _Clock()
     started = time.perf_counter()
     splits, _ = split_labels(graph, None, run.seeds)

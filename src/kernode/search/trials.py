@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import torch
 
 from kernode.compute.place import Place
 from kernode.config import Config
@@ -27,6 +28,7 @@ from kernode.tasks.classes.variants import CHOICES
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import PER_REPLICA, Training
+from kernode.training.stopping import BestEpoch
 
 Part = TypeVar("Part", bound=Config)
 Cell = tuple[int, int]  # a split and a candidate, by their numbers
@@ -149,12 +151,14 @@ class Trials:
         if history is None or not len(history):  # a method without epochs
             history = accuracies(on, [self.splits[s].validation for s, _ in cells])[None]
         epochs = np.clip(fitted.model.kept_epochs, 1, len(history))
+        kept = [history[epoch - 1, i] for i, epoch in enumerate(epochs)]
         # In a stack a replica trains on after it has stopped; those epochs do not count.
-        patience = len(history) if training.patience is None else training.patience
-        return [
-            Trial(on, i, float(history[epoch - 1, i]), history[: epoch + patience, i].copy())
-            for i, epoch in enumerate(epochs)
-        ]
+        last = [len(history)] * len(cells)
+        if (rule := training.stopping_rule) is not None and "validation_loss" in on.model.history:
+            losses = on.model.history["validation_loss"][epochs - 1, np.arange(len(epochs))]
+            best = BestEpoch({}, torch.tensor(kept), torch.tensor(losses), torch.tensor(epochs))
+            last = rule.last_epochs(best, len(history))
+        return [Trial(on, i, float(kept[i]), history[: last[i], i].copy()) for i in range(len(cells))]
 
 
 def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:

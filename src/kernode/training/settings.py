@@ -20,7 +20,7 @@ _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
 OF_LEARNING = frozenset(
-    {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "averaging"}
+    {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "stopping", "averaging"}
 )
 
 
@@ -73,9 +73,10 @@ class Training(Config):
         averages = isinstance(self.averaging, Real) and 0 <= self.averaging < 1
         require_setting(averages, "averaging", "a number in [0, 1)", self.averaging)
         if self.stopping_rule is not None and self.selection == "last":
+            name = "patience" if self.stopping is None else "stopping"
             raise InputError(
-                "patience stops at the best epoch, and the last one is to be kept. Leave it out.",
-                "conflict", setting="patience",
+                f"{name} stops at the best epoch, and the last one is to be kept. Leave it out.",
+                "conflict", setting=name,
             )  # fmt: skip
 
     @property
@@ -90,11 +91,11 @@ class Training(Config):
         """Settings that have no effect next to the others."""
         unused = {"select_by"} if self.selection == "last" else set()
         if self.epochs == 0:
-            unused |= {"learning_rate", "weight_decay", *_RATES, "patience", "select_by", "averaging"}
+            unused |= OF_LEARNING - {"epochs", "selection"} | {*_RATES}
         return frozenset(unused)
 
     def to_the_last(self) -> Training:
-        """The same without a choice of the epoch; where patience would end it, for the usual number."""
+        """The same without a choice of the epoch; where a rule would end it, for the usual number."""
         epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
         return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)
 
