@@ -151,7 +151,7 @@ def test_epochs_of_a_stack(variant):
     def compute():
         (learner,) = task.begin(method.for_classes(3), training).learners
         records = [learner.advance(epoch) for epoch in (1, 2)]
-        return learner.adam.flat, records[-1]["loss"], records[-1]["validation_loss"]
+        return learner.optimiser.flat, records[-1]["loss"], records[-1]["validation_loss"]
 
     for ours, plain in zip(*both(compute), strict=True):
         assert torch.allclose(ours, plain, atol=1e-10)

@@ -9,11 +9,12 @@ import torch
 
 import kernode as kn
 from graphs import CLUSTERS
+from kernode.storage import read_tensors
 from kernode.training.settings import PER_REPLICA, Training
 from kernode.training.stopping import Patience, Stopping
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, SHORT, SPLIT, trained
+from tasks import DOUBLE, SGD, SHORT, SPLIT, trained
 
 JOINT = METHODS["joint"]
 
@@ -63,10 +64,10 @@ def test_patience_and_the_last_epoch_contradict():
 def test_numbers_are_plain_and_travel_as_json():
     training = Training(epochs=np.int64(5), learning_rate=np.float32(0.5), dropout=np.array([0.5, 0.25]))
     assert training == Training(epochs=5, learning_rate=0.5, dropout=(0.5, 0.25))
-    later = Training(averaging=0.9, stopping=Patience(3))
+    later = Training(averaging=0.9, stopping=Patience(3), optimiser=SGD())
     for one in (training, later):
         assert Training.from_json(json.loads(json.dumps(one.to_json()))) == one
-    assert {"averaging", "stopping"}.isdisjoint(Training().to_json())  # files of before stay the same
+    assert {"averaging", "stopping", "optimiser"}.isdisjoint(Training().to_json())  # as in old files
 
 
 def test_how_it_is_computed_is_in_no_file():
@@ -92,6 +93,34 @@ def test_to_the_last_epoch_nothing_is_chosen_and_patience_counts_for_the_usual_n
     assert patient.to_the_last() == Training(epochs=200, selection="last", averaging=0.95)
     assert replace(patient, epochs=30).to_the_last().epochs == 30
     assert patient.to_the_last().to_the_last() == patient.to_the_last()
+
+
+# optimisers
+
+
+def test_another_optimiser_moves_each_replica_as_torchs_and_goes_on_from_a_checkpoint(tmp_path):
+    start, gradients = torch.randn(2, 3, dtype=torch.float64), torch.randn(5, 2, 3, dtype=torch.float64)
+    ours = SGD().start({"w": start}, torch.tensor([0.1, 0.2]).double(), torch.tensor([0.0, 0.01]).double())
+    theirs = [torch.nn.Parameter(row.clone()) for row in start]
+    each = [
+        torch.optim.SGD([w], lr=lr, momentum=0.9, weight_decay=d)
+        for w, lr, d in zip(theirs, (0.1, 0.2), (0.0, 0.01), strict=True)
+    ]
+    for step, gradient in enumerate(gradients, 1):
+        ours.step({"w": gradient}, step)
+        for w, own, one in zip(theirs, gradient, each, strict=True):
+            w.grad = own.clone()
+            one.step()
+    assert torch.allclose(ours.parameters["w"], torch.stack(theirs), rtol=1e-6)
+    path = tmp_path / "c.safetensors"
+    for resume, epochs in ((False, 5), (True, 12)):
+        file = kn.Checkpoint(path, resume=resume)
+        model = kn.NodeKernelClassifier("n1", epochs=epochs, training={"optimiser": SGD()}, callbacks=[file])
+        model.fit(SPLIT.train, CLUSTERS.labels[SPLIT.train], graph=CLUSTERS, validation=SPLIT.validation)
+    whole = kn.NodeKernelClassifier("n1", epochs=12, training={"optimiser": SGD()})
+    whole.fit(SPLIT.train, CLUSTERS.labels[SPLIT.train], graph=CLUSTERS, validation=SPLIT.validation)
+    assert np.array_equal(model.history_["loss"], whole.history_["loss"])
+    assert "stack_0.velocity.map.hop_weights" in read_tensors(path, "checkpoint")[0]
 
 
 # stopping rules

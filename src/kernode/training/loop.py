@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.adam import Adam, Average
+from kernode.compute.adam import Average
 from kernode.compute.gpu import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
@@ -54,12 +54,13 @@ class Learner(ABC):
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
     ) -> None:
-        self.adam = Adam(parameters, own["learning_rate"], own["weight_decay"])
-        self.parameters, self.training = self.adam.parameters, training
+        rates, decay = own["learning_rate"], own["weight_decay"]
+        self.optimiser = training.optimiser.start(parameters, rates, decay)
+        self.parameters, self.training = self.optimiser.parameters, training
         for parameter in self.parameters.values():
             parameter.requires_grad_()
-        self.average = Average(self.adam, training.averaging) if training.averaging else None
-        self.best = BestEpoch.before_training(self.parameters, len(own["learning_rate"]), place)
+        self.average = Average(self.optimiser, training.averaging) if training.averaging else None
+        self.best = BestEpoch.before_training(self.parameters, len(rates), place)
 
     @property
     def current(self) -> Parameters:
@@ -73,12 +74,12 @@ class Learner(ABC):
 
     def leave(self, value: Tensor | None) -> None:
         """Keep a tensor of the evaluation for the next step."""
-        self._left = None if value is None else (value, self.adam.flat._version)
+        self._left = None if value is None else (value, self.optimiser.flat._version)
 
     def take_left(self) -> Tensor | None:
         """What the last evaluation left, once, if no parameter has moved since."""
         left, self._left = self._left, None
-        return left[0] if left is not None and left[1] == self.adam.flat._version else None
+        return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
 
     def references(self) -> Tensor | None:
         """What answers need of the training data at the kept epoch: r × …, or None."""
@@ -93,14 +94,14 @@ class Learner(ABC):
         """How good the parameters are on validation data, without dropout."""
 
     def step(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """One Adam step for every replica."""
+        """One step of the optimiser for every replica."""
         losses = self.losses(epoch)
         loss = losses["loss"]
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
         if loss.requires_grad:  # parameters may all be fixed: then nothing moves
             gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()), allow_unused=True)
             by_name: dict[str, Tensor | None] = dict(zip(self.parameters, gradients, strict=True))
-            self.adam.step(by_name if self.ranks.alone else _collected(self.ranks, by_name), epoch)
+            self.optimiser.step(by_name if self.ranks.alone else _collected(self.ranks, by_name), epoch)
         if self.average is not None:
             self.average.update(epoch)
         return {name: value.detach() for name, value in losses.items()}
@@ -123,15 +124,14 @@ class Learner(ABC):
         self, act: Callable[[int | Tensor], dict[str, Tensor]], kept: int = 1
     ) -> Callable[[int], dict[str, Tensor]]:
         """One of this learner's acts, captured where that is possible; see :func:`captured`."""
-        return captured(act, self.adam.flat.device, kept) if self.capturable else act
+        return captured(act, self.optimiser.flat.device, kept) if self.capturable else act
 
     def state(self, name: str) -> dict[str, Tensor]:
         """All tensors that change from epoch to epoch, by name."""
         best = self.best
         kinds = {
             "parameters": self.parameters,
-            "adam_first": self.adam.first,
-            "adam_second": self.adam.second,
+            **self.optimiser.state,
             **({} if self.average is None else {"average": self.average.parameters}),
             "best": best.parameters,
             "kept": {"score": best.score, "loss": best.loss, "epoch": best.epoch},
@@ -246,13 +246,13 @@ class TrainingLoop:
     def _has_stopped(self, epoch: int) -> bool:
         """Whether no replica goes on; on a GPU not asked in each epoch, since asking waits."""
         rule = self.training.stopping_rule
-        if rule is None or epoch == 1 or (self.learners[0].adam.flat.is_cuda and epoch % 20 != 1):
+        if rule is None or epoch == 1 or (self.learners[0].optimiser.flat.is_cuda and epoch % 20 != 1):
             return False
         return not any(bool(rule.goes_on(epoch, one.best).any()) for one in self.learners)
 
     def _has_diverged(self, epoch: int) -> bool:
         """Whether no replica has a number left to learn with; on a GPU not asked in each epoch, either."""
-        if self.learners[0].adam.flat.is_cuda and epoch % 20:
+        if self.learners[0].optimiser.flat.is_cuda and epoch % 20:
             return False
         if bool(self.history[-1]["loss"].isfinite().any()):
             return False  # a loss alone may come back

@@ -307,7 +307,7 @@ def test_what_evaluation_left_is_not_used_after_the_parameters_have_moved():
     for loop in (moved, fresh):
         loop.run(1)
         with torch.no_grad():
-            loop.learners[0].adam.flat.mul_(0.5)
+            loop.learners[0].optimiser.flat.mul_(0.5)
     fresh.learners[0]._left = None
     assert torch.equal(*(loop.learners[0].losses(2)["loss"] for loop in (moved, fresh)))
 
