@@ -11,7 +11,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.storage import read_tensors
 from kernode.training.settings import PER_REPLICA, Training
-from kernode.training.stopping import Patience, Stopping
+from kernode.training.stopping import BestEpoch, Patience, Stopping
 from parts import METHODS
 from refusals import refused
 from tasks import DOUBLE, SGD, SHORT, SPLIT, trained
@@ -143,6 +143,12 @@ def test_patience_is_a_stopping_rule_among_others():
     ))  # fmt: skip
     assert np.array_equal(short.epochs, ruled.epochs)
     assert np.array_equal(short.history["loss"], ruled.history["loss"])
+
+
+def test_a_rule_says_at_which_epoch_each_replica_stopped():
+    best = BestEpoch({}, torch.tensor([80.0, 60.0]), torch.tensor([0.5, 0.5]), torch.tensor([2, 9]))
+    assert Patience(3).last_epochs(best, 10) == [5, 10]
+    assert GoodEnough(70.0).last_epochs(best, 10) == [2, 10]
 
 
 @dataclass(frozen=True)
