@@ -191,9 +191,7 @@ def test_an_error_names_the_option_of_its_setting(words, setting, shown):
     assert with_option(InputError("Name it.", "missing", setting=setting), words) == shown
 
 
-def test_an_option_in_the_sentence_is_not_repeated():
-    error = InputError("--label is for tables of edges.", "no-effect", setting="label")
-    assert with_option(error, ["fit", "cora"]) == str(error)
+def test_an_error_about_no_setting_names_no_option():
     assert with_option(InputError("Nothing is set."), ["fit"]) == "Nothing is set."
 
 

@@ -177,3 +177,20 @@ def test_every_variant_learns_coras_links(name, cora):
         (run,) = model._on_graph.evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
         for figure in ("auc", "ap", "hits_at_50", "mrr"):
             assert report[part]["runs"][0][figure] == pytest.approx(run[figure], abs=1e-3)
+
+
+def test_classes_may_be_given_by_the_graphs_names_or_numbers_and_no_others():
+    graph, split = kn.load(DATA, split="0.5/0.25/0.25")
+    names = np.array(graph.class_names)
+    for y, other in ((names[graph.labels], graph.labels), (graph.labels, names[graph.labels])):
+        model = kn.NodeKernelClassifier("n1", epochs=3)
+        model.fit(
+            split.train, y[split.train], graph=graph, validation=(split.validation, y[split.validation])
+        )
+        assert model.score(split.test, y[split.test]) == model.score(split.test, other[split.test])
+        reports = [model.report(split.test, one[split.test])["runs"] for one in (y, other)]
+        assert reports[0] == reports[1]
+        assert model.refit().model_.train.shape[1] == graph.n_nodes
+        strange = [9] if isinstance(y[0], str) else ["tea"]
+        with refused("unknown", what="class", setting="y", name=strange[0]):
+            model.score(split.test[:2], [other[0].item(), *strange])

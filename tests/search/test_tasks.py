@@ -110,6 +110,7 @@ def test_an_error_comes_home_as_what_it_is():
     assert type(known) is InputError
     diverged = tasks._portable(DivergedError(7, [0]))  # cannot be read elsewhere: it takes two arguments
     assert "diverged at epoch 7" in str(pickle.loads(pickle.dumps(diverged)))
+    assert (diverged.code, diverged.fields) == ("not-finite", {"epoch": 7})
     other = tasks._portable(type("LocalError", (RuntimeError,), {})("what happened"))
     assert "LocalError: what happened" in str(other)
     assert "LocalError" in "".join(pickle.loads(pickle.dumps(other)).__notes__)

@@ -10,14 +10,12 @@ import torch
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.compute.adam import Steps
 from kernode.storage import read_tensors
-from kernode.training.optimiser import Optimiser
 from kernode.training.settings import PER_REPLICA, Training
-from kernode.training.stopping import Patience, Stopping
+from kernode.training.stopping import BestEpoch, Patience, Stopping
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, SHORT, SPLIT, trained
+from tasks import DOUBLE, SGD, SHORT, SPLIT, trained
 
 JOINT = METHODS["joint"]
 
@@ -101,19 +99,6 @@ def test_to_the_last_epoch_nothing_is_chosen_and_patience_counts_for_the_usual_n
 # optimisers
 
 
-class SGDSteps(Steps):
-    moments = ("velocity",)
-
-    def move(self, steps):
-        velocity = self.kept[0].mul_(0.9).add_(self.gradient).addcmul_(self.decay, self.flat)
-        self.flat.sub_(self.rate * velocity)
-
-
-@dataclass(frozen=True)
-class SGD(Optimiser):
-    steps: ClassVar = SGDSteps
-
-
 def test_another_optimiser_moves_each_replica_as_torchs_and_goes_on_from_a_checkpoint(tmp_path):
     start, gradients = torch.randn(2, 3, dtype=torch.float64), torch.randn(5, 2, 3, dtype=torch.float64)
     ours = SGD().start({"w": start}, torch.tensor([0.1, 0.2]).double(), torch.tensor([0.0, 0.01]).double())
@@ -159,6 +144,12 @@ def test_patience_is_a_stopping_rule_among_others():
     ))  # fmt: skip
     assert np.array_equal(short.epochs, ruled.epochs)
     assert np.array_equal(short.history["loss"], ruled.history["loss"])
+
+
+def test_a_rule_says_at_which_epoch_each_replica_stopped():
+    best = BestEpoch({}, torch.tensor([80.0, 60.0]), torch.tensor([0.5, 0.5]), torch.tensor([2, 9]))
+    assert Patience(3).last_epochs(best, 10) == [5, 10]
+    assert GoodEnough(70.0).last_epochs(best, 10) == [2, 10]
 
 
 @dataclass(frozen=True)
