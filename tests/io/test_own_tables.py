@@ -128,14 +128,14 @@ def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path
 
 def test_what_fit_prints_names_every_row(tables, tmp_path, command):
     folder, _, _ = tables
-    status, out, _ = command(
+    status, out, err = command(
         "fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic",
-        "-o", tmp_path / "m.safetensors", "--replicas", 1, "--epochs", 2, "--quiet",
+        "-o", tmp_path / "m.safetensors", "--replicas", 1, "--epochs", 2,
     )  # fmt: skip
     assert status == 0
-    assert "nodes.csv: dropped 1 row that did not have 4 values (row 11)" in out
-    assert "edges.csv: dropped 2 rows that did not have 2 values (rows 6, 8)" in out
-    assert "text: text, TF-IDF of 9 words" in out
+    assert "nodes.csv: dropped 1 row that did not have 4 values (row 11)" in err
+    assert "edges.csv: dropped 2 rows that did not have 2 values (rows 6, 8)" in err
+    assert "text: text, TF-IDF of 9 words" in err
     assert f"--nodes {folder / 'nodes.csv'}" in out  # the command that comes next
 
 

@@ -92,7 +92,7 @@ def test_distrust_is_no_missing_weight(desk):
     with refused("ambiguous", setting="negative") as caught:
         kn.read_table("trust.csv")
     sentence = str(caught.value)
-    assert f"{below} weights below 0" in sentence
+    assert f"weights below 0 ({below}, such as -1)" in sentence
     for way in ("absolute value", "drop these edges", "rename the column"):
         assert way in sentence
     assert "time" not in sentence.replace("timestamp", "")
@@ -127,9 +127,7 @@ def test_a_number_that_is_an_id_is_no_feature():
     graph = kn.read_table(edges, nodes)
     assert graph.encoding.feature_names == ("constant", "age")
     for name in ("account", "order_id"):
-        assert any(
-            note.startswith(f"{name}: left out, it looks like an id: 200 diff") for note in graph.notes
-        )
+        assert any(note.startswith(f"{name}: left out, it looks like an id") for note in graph.notes)
     asked_for = kn.read_table(edges, nodes, features={"account": "number", "age": None})
     assert asked_for.encoding.feature_names == ("constant", "account", "age")
 

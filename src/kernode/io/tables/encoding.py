@@ -209,11 +209,18 @@ def _sql(table: Table, kind: type[Column], name: str, notation: Notation | None)
 
 
 def unreadable(
-    table: Table, column: Column, notation: Notation | None, values: np.ndarray, *, later: bool
+    table: Table,
+    column: Column,
+    notation: Notation | None,
+    values: np.ndarray,
+    kept: np.ndarray,
+    *,
+    later: bool,
 ) -> tuple[Repair, ...]:
     """Values that are not of their column's kind, named as missing.
 
-    ``later``: whether the kind is that of an earlier table; then most values must be of it.
+    ``kept``: which rows are those of a node. ``later``: whether the kind is that of an earlier table; then
+    most values must be of it.
     """
     if not isinstance(column, Number | Flag) or not np.isnan(values).any():
         return ()
@@ -221,7 +228,7 @@ def unreadable(
     there = plain_text(cell) if is_text(table.types[column.name]) else cell
     if table.types[column.name] in ("FLOAT", "DOUBLE"):
         there = f"nullif({cell}, 'nan'::DOUBLE)"
-    is_there = table.values(f"{there} IS NOT NULL").astype(bool)
+    is_there = table.values(f"{there} IS NOT NULL").astype(bool) & kept
     found, count = np.flatnonzero(is_there & np.isnan(values)), int(is_there.sum())
     if not len(found):
         return ()
@@ -269,11 +276,12 @@ def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
 
 
 def learn_columns(
-    table: Table, features: Features, clues: Clues
+    table: Table, features: Features, clues: Clues, kept: np.ndarray
 ) -> tuple[list[Column], list[str], list[Notation], dict[str, np.ndarray]]:
     """Columns of a table as features, those that say nothing with the reason, notations, and values.
 
-    ``features`` names the columns, or maps each to a kind (None: as it looks).
+    ``features`` names the columns, or maps each to a kind (None: as it looks). ``kept``: which rows are those
+    of a node.
     """
     kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
     looks = clues.looks
@@ -294,7 +302,8 @@ def learn_columns(
         wanted = KINDS[kind] if kind else _guessed(table, name, looks.get(name), notation)
         if not issubclass(wanted, Number):
             notation = None
-        values = _values(table, wanted, name, notation)
+        of_rows = _values(table, wanted, name, notation)
+        values = of_rows[kept]
         if kind is None and wanted is Number and is_skewed(values):
             wanted = LogNumber
         if (
@@ -313,7 +322,7 @@ def learn_columns(
             left_out.append(f"{name}: left out, {reason}")
             continue
         columns.append(column)
-        read[name] = values
+        read[name] = of_rows
         if notation is not None and not notation.is_plain:
             notations.append(notation)
     return columns, left_out, notations, read

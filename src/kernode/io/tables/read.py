@@ -221,17 +221,24 @@ class Nodes:
         if len(lacking):
             table = table.repaired(lacking, "had no id")
             require_rows(table, len(place) - len(lacking))
-        earliest = np.zeros(len(place), bool)
-        earliest[np.unique(place, return_index=True)[1]] = True
-        repeated = np.flatnonzero(~earliest & (place >= 0))
+        placed = replace(self, place=place)
+        repeated = np.flatnonzero(~placed.kept & (place >= 0))
         table = table.repaired(repeated, "repeated an id") if len(repeated) else table
-        return replace(self, table=table, place=place)
+        return replace(placed, table=table)
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are the first of a node."""
+        assert self.place is not None
+        kept = np.zeros(len(self.place), bool)
+        kept[np.unique(self.place, return_index=True)[1]] = True
+        return kept & (self.place >= 0)
 
     def rows(self, n: int) -> np.ndarray:
         """The first row of each of n nodes, −1 for none."""
         assert self.place is not None
-        rows, there = np.full(n, -1, np.int64), np.flatnonzero(self.place >= 0)[::-1]
-        rows[self.place[there]] = there  # the last assignment stays, which is of the first row
+        rows, kept = np.full(n, -1, np.int64), np.flatnonzero(self.kept)
+        rows[self.place[kept]] = kept
         return rows
 
 
@@ -598,7 +605,7 @@ def _learned(
         own = {name: kind for name, kind in kinds.items() if of[name] == at}
         if len(one.table):
             looks = looks_at(one.table, dict.fromkeys([*(set(one.table.columns) - {one.id}), *own]))
-            found = learn_columns(one.table, own, replace(clues, looks=looks))
+            found = learn_columns(one.table, own, replace(clues, looks=looks), one.kept)
             columns, left, notations = columns + found[0], left + found[1], notations + found[2]
             values |= found[3]
     columns.sort(key=lambda column: list(kinds).index(column.name))
@@ -609,8 +616,8 @@ def _learned(
     )  # fmt: skip
     repairs: list[Repair] = []
     for column in columns:
-        table = tables[of[column.name]].table
-        repairs += unreadable(table, column, encoding.notation(column), values[column.name], later=False)
+        one, notation = tables[of[column.name]], encoding.notation(column)
+        repairs += unreadable(one.table, column, notation, values[column.name], one.kept, later=False)
     return encoding, values, repairs, hints
 
 
@@ -642,11 +649,11 @@ def read_like(tables: Sequence[Nodes], of: Mapping[str, int], like: Encoding) ->
     for column in like.columns:
         if column.name not in of:
             require(tables[0].table, [column.name], "features")
-        table, notation = tables[of[column.name]].table, like.notation(column)
-        require_order(table, notation)
-        values[column.name] = read_values(table, column, notation)
-        repairs += unreadable(table, column, notation, values[column.name], later=True)
-        notes += new_categories(table, column, values[column.name])
+        one, notation = tables[of[column.name]], like.notation(column)
+        require_order(one.table, notation)
+        values[column.name] = read_values(one.table, column, notation)
+        repairs += unreadable(one.table, column, notation, values[column.name], one.kept, later=True)
+        notes += new_categories(one.table, column, values[column.name][one.kept])
     return like, values, repairs, notes
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -230,6 +231,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         )
     tell(f"reading {path.name}", 0, 1)
     try:
+        str(path).encode()  # DuckDB takes a path as UTF-8
         if not path.exists():
             raise missing(path)
         if suffix in TEXT:
@@ -244,7 +246,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         raise
     except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
         raise
-    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError) as error:
+    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, zlib.error) as error:
         raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
         tell(f"reading {path.name}", 1, 1)
@@ -830,9 +832,9 @@ def _opened(path: Path) -> Any:
     """A file's bytes, decompressed."""
     match path.suffix.lower():
         case ".gz":
-            return gzip.open(path)
+            return gzip.open(path, "rb")
         case ".zst":
-            return _extra("zstandard", "zstd", ".zst files").open(path)
+            return _extra("zstandard", "zstd", ".zst files").open(path, "rb")
     return path.open("rb")
 
 
