@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
