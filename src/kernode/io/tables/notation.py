@@ -226,7 +226,10 @@ class Look:
             looks AS (SELECT *, {number} AS point, {comma} AS comma, p.body SIMILAR TO '.*[.,].*' AS signed FROM parts)
             SELECT {", ".join(counts.values())} FROM looks"""
         row = first(table.con.execute(sql))
-        values = dict(zip(counts, row, strict=True))
+        # DuckDB counts none as NULL where all values are missing.
+        counted = (one.startswith("count") for one in counts.values())
+        values = {name: value or 0 if is_count else value
+                  for name, value, is_count in zip(counts, row, counted, strict=True)}  # fmt: skip
         return cls(**values | {name: tuple(sorted(values[name] or ())) for name in ("marks", "units")})
 
     @property

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -224,6 +225,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         )
     tell(f"reading {path.name}", 0, 1)
     try:
+        str(path).encode()  # DuckDB ends in std::bad_cast
         if not path.exists():
             raise missing(path)
         if suffix in TEXT:
@@ -238,7 +240,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         raise
     except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
         raise
-    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError) as error:
+    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, zlib.error) as error:
         raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
         tell(f"reading {path.name}", 1, 1)
@@ -825,7 +827,7 @@ def _opened(path: Path) -> Any:
     """A file's bytes, decompressed."""
     match path.suffix.lower():
         case ".gz":
-            return gzip.open(path)
+            return gzip.open(path, "rb")
         case ".zst":
             raise _packed_otherwise(path)
     return path.open("rb")
