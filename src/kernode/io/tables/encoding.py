@@ -238,11 +238,12 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
             sizes.append(f"sum(list_sum(list_transform({cell}, lambda x: strlen(x))))")
         elif is_list(type_):
             sizes.append(f"8 * sum(len({cell}))")
-    need = 2 * sum(int(size or 0) for size in table.one(", ".join(sizes))) if sizes else 0  # in DuckDB and in Python
+    found = table.one(", ".join(sizes)) if sizes else ()
+    need = 2 * sum(int(size or 0) for size in found)  # in DuckDB and in Python
     if need > (free := free_bytes()):
         raise FileError(
-            f"{table.name}: its texts and lists need {readable(need)} of memory or more, and {readable(free)} are "
-            "free. Use a larger machine, or give fewer rows or columns.",
+            f"{table.name}: its texts and lists need {readable(need)} of memory or more, and {readable(free)} "
+            "are free. Use a larger machine, or give fewer rows or columns.",
             "too-large",
             need=need,
             free=free,

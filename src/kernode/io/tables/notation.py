@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting
@@ -228,8 +229,10 @@ class Look:
         row = first(table.con.execute(sql))
         # DuckDB counts none as NULL where all values are missing.
         counted = (one.startswith("count") for one in counts.values())
-        values = {name: value or 0 if is_count else value
-                  for name, value, is_count in zip(counts, row, counted, strict=True)}  # fmt: skip
+        values: dict[str, Any] = {
+            name: value or 0 if is_count else value
+            for name, value, is_count in zip(counts, row, counted, strict=True)
+        }
         return cls(**values | {name: tuple(sorted(values[name] or ())) for name in ("marks", "units")})
 
     @property

@@ -69,7 +69,7 @@ def database() -> Iterator[Any]:
 
     free = free_bytes()
     with tempfile.TemporaryDirectory(prefix="kernode-") as folder, ExitStack() as stack:
-        settings = {
+        settings: dict[str, Any] = {
             "memory_limit": f"{max(free // 2, 2**27)}B",
             "temp_directory": folder,
             "autoinstall_known_extensions": False,
@@ -77,7 +77,8 @@ def database() -> Iterator[Any]:
         }
         try:
             con = stack.enter_context(duckdb.connect(config=settings))
-            con.execute("SET pandas_analyze_sample = 2147483647")  # all values of a Python column, not a sample
+            # All values of a Python column, not a sample.
+            con.execute("SET pandas_analyze_sample = 2147483647")
             con.execute("SET enable_progress_bar = false")
             yield con
         except (duckdb.OutOfMemoryException, MemoryError) as error:
@@ -506,7 +507,8 @@ def _arrow_file(path: Path) -> Any:
         except pa.ArrowInvalid:  # the same table as a stream
             source.seek(0)
             columns = ipc.open_stream(source).read_all()
-        need, free = columns.num_rows * columns.num_columns, free_bytes()  # columns of nulls are stored in no byte
+        # Columns of nulls are stored in no byte.
+        need, free = columns.num_rows * columns.num_columns, free_bytes()
         if need > free:
             sentence = f"{path.name} needs {readable(need)} of memory or more, and {readable(free)} are free."
             raise FileError(sentence, "too-large", need=need, free=free)
@@ -846,8 +848,8 @@ def _start_of(path: Path) -> bytes:
         # DuckDB decompresses what Python's standard library cannot: one line of the file is one row.
         try:
             rows = duckdb.sql(
-                f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, header = false, delim = '\x01', "
-                "quote = '', escape = '', columns = {'x': 'VARCHAR'}, null_padding = true) LIMIT 20"
+                f"SELECT x FROM read_csv({_text(str(path))}, auto_detect = false, header = false, "
+                "delim = '\x01', quote = '', escape = '', columns = {'x': 'VARCHAR'}, null_padding = true) LIMIT 20"
             ).fetchall()
         except duckdb.InvalidInputException as error:
             raise _packed_otherwise(path) from error
