@@ -179,7 +179,8 @@ try:
     kn.read_table("edges.csv", "nodes.parquet")
 except kn.KernodeError as error:
     print(error.code, error)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    status = open("/proc/self/status").read()  # ru_maxrss begins with the parent's
+    print(status.split("VmHWM:")[1].split()[0])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False

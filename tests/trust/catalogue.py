@@ -112,6 +112,7 @@ TABLES = (
     _file("lists as ids", "edges.parquet", _parquet(source=[[1, 2]], target=[[3]]), "'source'",
           "cannot be an id"),
     _file("Word", "edges.docx", b"PK\x03\x04", "edges.docx is neither", "Convert it"),
+    _file("Excel", "edges.xlsx", b"PK\x03\x04", "edges.xlsx cannot be read", status=FAILURE),
     _file("CSV called gzip", "edges.csv.gz", EDGES, "edges.csv.gz cannot be read", status=FAILURE),
     Command("fit folder.csv", WRONG_USE, ("folder.csv is a folder", "Give the file"), {"folder.csv/x": ""}),
 )  # fmt: skip

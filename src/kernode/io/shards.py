@@ -292,9 +292,11 @@ def write_store_of_tables(tables: Tables, folder: str | os.PathLike[str]) -> Sto
             for path in (target / "indices.npy", target / "weights.npy")
         )
         adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
+        said = tables.notes(int(indptr[-1]))
+        tables.con.execute("DROP TABLE pair")  # its memory is for the features
         encoding, features = tables.encoded(adjacency)
         fingerprint = fingerprint_of(adjacency, features)
-        graph = tables.facts(encoding, (*notes, *tables.notes(int(indptr[-1]))))
+        graph = tables.facts(encoding, (*notes, *said))
         _finish(target, graph, features, tables.names, graph.notes, fingerprint)
     return Store.open(folder)
 

@@ -152,16 +152,23 @@ class Encoding(Config):
         self, values: Mapping[str, np.ndarray], adjacency: sparse.csr_array, names: np.ndarray
     ) -> Any:
         """X of n nodes from their values and a graph: n × f in float32, sparse where most of it is zero."""
-        n = len(names)
-        parts = self._parts(values, n)
-        if self.structure is not None:
-            parts.append(self.structure.encode(adjacency, names))
-        entries = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
-        if entries < _SPARSE * n * sum(part.shape[1] for part in parts):
+        n, parts = len(names), self._parts(values, len(names))
+        place = 0 if self.structure is None else len(self.structure.feature_names)
+        width = place + sum(part.shape[1] for part in parts)
+        entries = n * place + sum(
+            part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts
+        )
+        if entries < _SPARSE * n * width:
+            parts += [] if self.structure is None else [self.structure.encode(adjacency, names)]
             stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
             return sparse.csr_array(stacked.astype(np.float32))
-        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-        return np.hstack([part.astype(np.float32, copy=False) for part in dense])
+        found, start = np.empty((n, width), np.float32), 0
+        for part in parts:
+            found[:, start : start + part.shape[1]] = part.toarray() if sparse.issparse(part) else part
+            start += part.shape[1]
+        if self.structure is not None:
+            self.structure.encode(adjacency, names, found[:, start:])
+        return found
 
     def placed(self, x: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
         """X with the places of nodes in a graph computed anew, and all else as it is."""
@@ -256,14 +263,13 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
             sizes.append(f"sum(list_sum(list_transform({cell}, lambda x: strlen(x))))")
         elif is_list(type_):
             sizes.append(f"8 * sum(len({cell}))")
-    need = (
-        2 * sum(int(size or 0) for size in table.one(", ".join(sizes))) if sizes else 0
-    )  # in DuckDB and in Python
+    found = table.one(", ".join(sizes)) if sizes else ()
+    need = 2 * sum(int(size or 0) for size in found)  # in DuckDB and in Python
     if need > (free := free_bytes()):
         raise FileError(
             f"{table.name}: its texts and lists need {readable(need)} of memory or more, and "
-            f"{readable(free)} are "
-            "free. Use a larger machine, or give fewer rows or columns.",
+            f"{readable(free)} "
+            "are free. Use a larger machine, or give fewer rows or columns.",
             "too-large",
             need=need,
             free=free,

@@ -77,9 +77,8 @@ def database() -> Iterator[Any]:
         }
         try:
             con = stack.enter_context(duckdb.connect(config=settings))
-            con.execute(
-                "SET pandas_analyze_sample = 2147483647"
-            )  # all values of a Python column, not a sample
+            # All values of a Python column, not a sample.
+            con.execute("SET pandas_analyze_sample = 2147483647")
             con.execute("SET enable_progress_bar = false")
             yield con
         except (duckdb.OutOfMemoryException, MemoryError) as error:
@@ -494,10 +493,8 @@ def _arrow_file(path: Path) -> Any:
         except pa.ArrowInvalid:  # the same table as a stream
             source.seek(0)
             columns = ipc.open_stream(source).read_all()
-        need, free = (
-            columns.num_rows * columns.num_columns,
-            free_bytes(),
-        )  # columns of nulls are stored in no byte
+        # Columns of nulls are stored in no byte.
+        need, free = columns.num_rows * columns.num_columns, free_bytes()
         if need > free:
             sentence = f"{path.name} needs {readable(need)} of memory or more, and {readable(free)} are free."
             raise FileError(sentence, "too-large", need=need, free=free)

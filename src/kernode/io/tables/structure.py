@@ -36,9 +36,11 @@ class Structure(Config):
         degrees = _log_degrees(adjacency)
         return cls(float(degrees.mean()), float(degrees.std()) or 1.0, positions)
 
-    def encode(self, adjacency: sparse.csr_array, names: np.ndarray) -> np.ndarray:
-        """n × (1 + positions); a few positions are computed at a time, in a fraction of their memory."""
-        found = np.empty((len(names), 1 + self.positions), np.float32)
+    def encode(
+        self, adjacency: sparse.csr_array, names: np.ndarray, found: np.ndarray | None = None
+    ) -> np.ndarray:
+        """n × (1 + positions), written to ``found``; a few at a time, in a fraction of their memory."""
+        found = np.empty((len(names), 1 + self.positions), np.float32) if found is None else found
         found[:, 0] = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
         with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
         share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
