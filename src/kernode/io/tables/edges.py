@@ -97,10 +97,16 @@ class Ends:
     def number_sql(self) -> str:
         """SQL of the weights as they are written."""
         assert self.weight is not None
-        cell = self.table.sql(self.weight)
-        if is_text(self.table.types[self.weight]):
-            return (self.notation or NumberNotation(self.weight)).sql(cell)
-        return f"TRY_CAST({cell} AS DOUBLE)"
+        return f"TRY_CAST({self.table.sql(self.weight)} AS DOUBLE)"
+
+    def with_numbers(self) -> Ends:
+        """The same with weights that are text read as numbers, once."""
+        table, weight = self.table, self.weight
+        if weight is None or not is_text(table.types[weight]):
+            return self
+        cell, number = table.sql(weight), (self.notation or NumberNotation(weight)).sql(table.sql(weight))
+        table = table.replaced(f"* REPLACE ({number} AS {cell})", {**table.types, weight: "DOUBLE"})
+        return replace(self, table=table)
 
     @property
     def weight_sql(self) -> str:
@@ -200,7 +206,7 @@ def find_ends(
         if is_text(table.types[weight]):
             looks = looks_at(table, (name for name in names if name not in (source, target)))
             notation = number_notation(table, weight, looks[weight], replace(clues, looks=looks), sure=True)
-    return Ends(table, source, target, weight, prefixes, notation, said.negative).checked()
+    return Ends(table, source, target, weight, prefixes, notation, said.negative).with_numbers().checked()
 
 
 def ends_like(con: Any, edges: Any, like: Encoding, encoding: str | None) -> Ends:
@@ -210,9 +216,11 @@ def ends_like(con: Any, edges: Any, like: Encoding, encoding: str | None) -> End
     table = open_table(con, edges, "edges", Reading(encoding, None, named, of_edges=True))
     for role, column in roles.items():
         require(table, [] if column is None else [column], role)
-    return Ends(
-        table, like.source, like.target, like.weight, like.prefixes, like.weight_notation, like.negative
-    ).checked()
+    return (
+        Ends(table, like.source, like.target, like.weight, like.prefixes, like.weight_notation, like.negative)
+        .with_numbers()
+        .checked()
+    )
 
 
 def _with_first_edge(

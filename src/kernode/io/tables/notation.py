@@ -6,7 +6,8 @@ A column of text is looked at once (:class:`Look`). What is found is stored, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting
@@ -73,6 +74,16 @@ def _parts(column: str) -> str:
     """SQL: sign, unit and digits of a number as people write it, in a row ``p``."""
     names = "['s', 'before', 'inner', 'body', 'after']"
     return f"regexp_extract({column}, {text(_VALUE)}, {names})"
+
+
+def plain_counts(column: str) -> tuple[str, str, str]:
+    """SQL: how many values there are, how many are numbers beyond doubt, and how many of them have a point.
+
+    1.234 is in doubt: its point may stand between thousands.
+    """
+    doubtful = r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"
+    plain = f"regexp_full_match({column}, '{_PLAIN}') AND NOT regexp_full_match({column}, '{doubtful}')"
+    return f"count({column})", f"count_if({plain})", f"count_if({column} LIKE '%.%')"
 
 
 @dataclass(frozen=True)
@@ -248,6 +259,20 @@ class Look:
         lists = {name: tuple(sorted(filter(None, values[name] or ()))) for name in ("marks", "units")}
         some = bool(values["units"]) and "" in values["units"]
         return cls(**values | lists | {"words": values["words"] / max(values["there"], 1), "bare": some})
+
+    @classmethod
+    def of_plain(cls, there: int, pointed: int) -> Look:
+        """Of numbers as programs write them, some with a decimal point."""
+        unset = {field.name: None if "None" in str(field.type) else 0 for field in fields(cls)}
+        counts = {
+            "there": there,
+            "point": there,
+            "numbers": there,
+            "comma": there - pointed,
+            "signed": pointed,
+        }
+        known: dict[str, Any] = {**unset, **counts, "only_point": pointed, "fractions": pointed}
+        return cls(**known | {"marks": (), "units": (), "bare": True})
 
     @property
     def decimal(self) -> str | None:
