@@ -16,7 +16,8 @@ from kernode.io.archive import open_archive
 from kernode.io.node_split import PARTS, Split
 from kernode.io.tables import is_table
 from kernode.io.tables.edges import id_sql
-from kernode.io.tables.source import IDS, Reading, choose, database, open_table
+from kernode.io.tables.source import database, open_table
+from kernode.io.tables.table import IDS, Reading, choose
 from kernode.storage import complete, damaged, missing
 
 # What the parts are called elsewhere: PyG's train_mask, OGB's valid, and the like.

@@ -12,7 +12,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.tables.encoding import read_values, unreadable
 from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Text
-from kernode.io.tables.source import Reading, database, open_table
+from kernode.io.tables.source import database, open_table
+from kernode.io.tables.table import Reading
 
 _SHOWN = 8  # names in a sentence
 

@@ -10,8 +10,9 @@ from typing import Any
 from kernode.errors import InputError, bad_setting
 from kernode.io.tables.encoding import Encoding, looks_at
 from kernode.io.tables.kinds import is_nested, is_text
-from kernode.io.tables.notation import Clues, NumberNotation, number_notation, text, texts, trimmed
-from kernode.io.tables.source import BLANKS, Reading, Table, choose, first, open_table, require, require_rows
+from kernode.io.tables.notation import Clues, NumberNotation, number_notation, texts, trimmed
+from kernode.io.tables.source import open_table
+from kernode.io.tables.table import BLANKS, Reading, Table, choose, first, require, require_rows, sql_text
 
 _ENDS = (  # usual names of an edge's two columns
     ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"), ("node1", "node2"),
@@ -71,7 +72,8 @@ def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", 
     if whole and any(is_text(table.types[column]) for column in columns):
         found = [rf"regexp_replace({cell}, '\.0+$', '')" for cell in found]
     return [
-        f"{text(prefix)} || {cell}" if prefix else cell for cell, prefix in zip(found, prefixes, strict=False)
+        f"{sql_text(prefix)} || {cell}" if prefix else cell
+        for cell, prefix in zip(found, prefixes, strict=False)
     ]
 
 
@@ -233,7 +235,7 @@ def _with_first_edge(
         return table
     columns = [*((table, trimmed(table.sql(name))) for name in names[:2]), *known]
     for name in names[:2]:
-        if any(one.one("1", f"WHERE {cell} = {text(name)} LIMIT 1") for one, cell in columns):
+        if any(one.one("1", f"WHERE {cell} = {sql_text(name)} LIMIT 1") for one, cell in columns):
             return open_table(
                 table.con, source, "edges", replace(reading, header=False, why=f"{name!r} is a node")
             )

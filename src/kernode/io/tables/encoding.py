@@ -42,8 +42,8 @@ from kernode.io.tables.notation import (
     plain_text,
 )
 from kernode.io.tables.repairs import Repair
-from kernode.io.tables.source import Table
 from kernode.io.tables.structure import Structure
+from kernode.io.tables.table import Table
 from kernode.progress import tell
 
 # A class may well be called "none" or "-".

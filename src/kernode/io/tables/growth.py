@@ -27,7 +27,9 @@ from kernode.io.tables.read import (
     open_nodes,
     read_like,
 )
-from kernode.io.tables.source import Reading, database, first, open_table, require_encoding
+from kernode.io.tables.source import database, open_table
+from kernode.io.tables.table import Reading, first
+from kernode.io.tables.text_files import require_encoding
 
 
 def extend(graph: Graph, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Graph:

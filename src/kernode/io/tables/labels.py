@@ -13,7 +13,7 @@ from kernode.graph.lookup import warn_of_similar_labels
 from kernode.io.tables.encoding import UnknownLabels
 from kernode.io.tables.kinds import alike, is_nested, is_text
 from kernode.io.tables.notation import Look, trimmed
-from kernode.io.tables.source import Table
+from kernode.io.tables.table import Table
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale

@@ -11,7 +11,7 @@ from typing import Any
 
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting
-from kernode.io.tables.source import BLANKS, Table, first
+from kernode.io.tables.table import BLANKS, Table, first, sql_text
 
 MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
 LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation
@@ -40,21 +40,16 @@ _UNIT_SQL = "replace(lower(p.before || p.after), 'kr.', 'kr')"
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 
 
-def text(value: str) -> str:
-    """A value as SQL text."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 def texts(*values: str) -> str:
     """Values as a list for SQL's IN."""
-    return f"({', '.join(map(text, values))})"
+    return f"({', '.join(map(sql_text, values))})"
 
 
 def trimmed(column: str) -> str:
     """SQL: a text without blanks around it; trim() itself is slow, and few texts need it."""
     blank = f"IN {texts(*BLANKS)}"
     needed = f"({column})[1] {blank} OR ({column})[-1] {blank}"
-    return f"CASE WHEN {needed} THEN trim({column}, {text(BLANKS)}) ELSE {column} END"
+    return f"CASE WHEN {needed} THEN trim({column}, {sql_text(BLANKS)}) ELSE {column} END"
 
 
 def plain_text(column: str) -> str:
@@ -73,7 +68,7 @@ def _body(decimal: str, group: str = ",.") -> str:
 def _parts(column: str) -> str:
     """SQL: sign, unit and digits of a number as people write it, in a row ``p``."""
     names = "['s', 'before', 'inner', 'body', 'after']"
-    return f"regexp_extract({column}, {text(_VALUE)}, {names})"
+    return f"regexp_extract({column}, {sql_text(_VALUE)}, {names})"
 
 
 def plain_counts(column: str) -> tuple[str, str, str]:
@@ -118,13 +113,13 @@ class NumberNotation(Notation):
     def sql(self, column: str) -> str:
         """Digits with a decimal point, cast."""
         p = _parts(plain_text(column))
-        digits = f"regexp_replace({p}.body, {text(f'{_BLANK}|{_APOSTROPHE}')}, '', 'g')"
+        digits = f"regexp_replace({p}.body, {sql_text(f'{_BLANK}|{_APOSTROPHE}')}, '', 'g')"
         digits = f"replace(replace({digits}, '{'.' if self.decimal == ',' else ','}', ''), ',', '.')"
         sign = f"replace({p}.s || {p}.inner, '\u2212', '-')"
         units = ("%",) if self.unit == "%" else ("", self.unit.lower())
         # 1,234.50 can be nothing else, though the first table had no such mark.
         fits = " OR ".join(
-            f"({also}regexp_full_match({p}.body, {text(_body(self.decimal, group))}))"
+            f"({also}regexp_full_match({p}.body, {sql_text(_body(self.decimal, group))}))"
             for also, group in (("", self.thousands), (f"{p}.body SIMILAR TO '.*[.,].*[.,].*' AND ", ",."))
         )
         of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
@@ -157,7 +152,7 @@ class DateNotation(Notation):
     def sql(self, column: str) -> str:
         """Days since 1970."""
         written = plain_text(column)
-        part = lambda pattern, at: f"regexp_extract({written}, {text(pattern)}, {at})"  # noqa: E731
+        part = lambda pattern, at: f"regexp_extract({written}, {sql_text(pattern)}, {at})"  # noqa: E731
         date = lambda pattern, *at: " || '-' || ".join(part(pattern, one) for one in at)  # noqa: E731
         found = [f"TRY_CAST({date(_YEAR_FIRST, 1, 2, 3)} AS DATE)"]
         if self.order != "ymd":
@@ -204,8 +199,8 @@ class Look:
     @classmethod
     def of(cls, table: Table, column: str) -> Look:
         """Look at the different values of a column of text, in one query."""
-        fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {text(_body(sign))})"  # noqa: E731
-        date = lambda at: f"TRY_CAST(regexp_extract(x, {text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
+        fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {sql_text(_body(sign))})"  # noqa: E731
+        date = lambda at: f"TRY_CAST(regexp_extract(x, {sql_text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
         counted = {
             "there": "x IS NOT NULL",
             "point": "point",
@@ -218,7 +213,7 @@ class Look:
             "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
             "flags": f"lower(x) IN {texts(*YES, *NO)}",
             "fractions": "(point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-')",
-            "year_first": f"regexp_matches(x, {text(_YEAR_FIRST)})",
+            "year_first": f"regexp_matches(x, {sql_text(_YEAR_FIRST)})",
             "dated": "d1 IS NOT NULL",
             "day_first": "d1 > 12 AND d2 <= 12",
             "month_first": "d2 > 12 AND d1 <= 12",
@@ -231,8 +226,8 @@ class Look:
             "first_comma": "comma AND NOT point",
         }
         mark = (
-            f"CASE WHEN regexp_matches(p.body, {text(_BLANK)}) THEN ' ' "
-            f"WHEN regexp_matches(p.body, {text(_APOSTROPHE)}) THEN chr(39) "
+            f"CASE WHEN regexp_matches(p.body, {sql_text(_BLANK)}) THEN ' ' "
+            f"WHEN regexp_matches(p.body, {sql_text(_APOSTROPHE)}) THEN chr(39) "
             "WHEN p.body LIKE '%.%,%' OR (NOT point AND p.body LIKE '%.%' AND p.body NOT LIKE '%,%') THEN "
             "'.' "
             "WHEN p.body LIKE '%,%.%' OR (NOT comma AND p.body LIKE '%,%' AND p.body NOT LIKE '%.%') THEN "
@@ -244,7 +239,7 @@ class Look:
             "words": r"coalesce(sum(n * len(string_split_regex(x, '\s+'))), 0)",
             "marks": f"list(DISTINCT {mark}) FILTER (point OR comma)",
             "units": f"list(DISTINCT {_UNIT_SQL}) FILTER (point OR comma)",
-            "dotted": f"bool_and(regexp_extract(x, {text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
+            "dotted": f"bool_and(regexp_extract(x, {sql_text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
             **{name: f"coalesce(sum(n) FILTER ({one}), 0)" for name, one in counted.items()},
             **{name: f"arg_min(x, k) FILTER ({one})" for name, one in examples.items()},
         }

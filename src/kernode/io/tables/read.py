@@ -39,21 +39,10 @@ from kernode.io.tables.kinds import Column, is_text
 from kernode.io.tables.labels import LABELS, Labels, NotClassesError, read_labels
 from kernode.io.tables.notation import Clues
 from kernode.io.tables.repairs import Repair
-from kernode.io.tables.source import (
-    DATABASES,
-    IDS,
-    Reading,
-    Table,
-    choose,
-    database,
-    first,
-    is_text_file,
-    open_table,
-    require,
-    require_encoding,
-    require_rows,
-)
+from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
+from kernode.io.tables.table import IDS, Reading, Table, choose, first, require, require_rows
+from kernode.io.tables.text_files import require_encoding
 
 _POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000

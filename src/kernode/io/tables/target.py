@@ -14,8 +14,9 @@ from kernode.io.tables.encoding import _SPARSE, Encoding
 from kernode.io.tables.kinds import Date, Flag
 from kernode.io.tables.labels import read_labels
 from kernode.io.tables.read import _POSITIONS, TableOrigin
-from kernode.io.tables.source import Reading, database, open_table
+from kernode.io.tables.source import database, open_table
 from kernode.io.tables.structure import Structure
+from kernode.io.tables.table import Reading
 
 
 def with_target(graph: Graph, name: str) -> Graph:

@@ -1,0 +1,187 @@
+"""A table of a DuckDB connection by its columns, and what every reader of one needs."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernode.errors import InputError, MissingExtraError
+from kernode.io.tables.repairs import Repair
+
+BLANKS = " \t\r\n\v\f\u00a0\u2009\u202f\u3000"
+IDS = ("id", "node", "node_id", "nodeid")  # usual names of a column of ids
+START = 2**20  # bytes of a text file in which its layout is found
+NUMBERS = count()  # of tables, for their names
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says about how a table is to be read; None where it is as it looks."""
+
+    encoding: str | None = None
+    header: bool | None = None
+    named: Collection[str] = field(default=())  # columns that the user, or a model, knows by name
+    id: str | None = None  # of these, the column of ids
+    of_edges: bool = False
+    why: str = "it is to be data"  # where the first row is
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a DuckDB connection: columns c0, c1, … by their names, and what was done to it."""
+
+    con: Any
+    name: str  # what sentences call it: a file's name, "nodes" or "edges"
+    view: str  # its name in DuckDB
+    types: Mapping[str, str]  # DuckDB's type of each column, by name
+    row: str = "rowid"  # SQL of the row's number from 0
+    first_row: int = 0  # number of the first row: in text files the header is row 1
+    rejected: tuple[int, ...] = ()  # numbers of rows that were dropped on reading, ascending
+    repairs: tuple[Repair, ...] = ()
+    notes: tuple[str, ...] = ()
+    delimiter: str | None = None
+    names_by_looks: int | None = None  # row of the header, where only its looks say that it is one
+    hidden: frozenset[str] = (
+        frozenset()
+    )  # columns without a name, which play no role unless they are given one
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in the table's order."""
+        return [name for name in self.types if name not in self.hidden]
+
+    def sql(self, column: str) -> str:
+        """The column's identifier in DuckDB."""
+        return f"c{list(self.types).index(column)}"
+
+    def ask(self, expressions: str, rest: str = "") -> Any:
+        """Run ``SELECT expressions FROM this table``."""
+        return self.con.execute(f"SELECT {expressions} FROM {self.view} {rest}")
+
+    def one(self, expressions: str, rest: str = "") -> Any:
+        """The first row of ``SELECT expressions FROM this table``; None where there is none."""
+        return first(self.ask(expressions, rest))
+
+    def __len__(self) -> int:
+        return int(self.one("count(*)")[0])
+
+    def replaced(self, expressions: str, types: Mapping[str, str]) -> Table:
+        """The table with other columns."""
+        view = f"t{next(NUMBERS)}"
+        self.con.execute(f"CREATE TABLE {view} AS SELECT {expressions} FROM {self.view}")
+        return replace(self, view=view, types=types)
+
+    def values(self, expression: str) -> np.ndarray:
+        """Values of an expression in row order: NaN or None where it is NULL."""
+        (found,) = self.ask(f"{expression} AS x", f"ORDER BY {self.row}").fetchnumpy().values()
+        if not isinstance(found, np.ma.MaskedArray):
+            return np.asarray(found)
+        if found.dtype.kind == "f":
+            return np.asarray(found.filled(np.nan))
+        values = found.data.astype(object)
+        values[np.ma.getmaskarray(found)] = None
+        return values
+
+    def numbers(self, rows: Any) -> np.ndarray:
+        """Row numbers as a reader of the file counts them, for positions from 0."""
+        rejected = np.asarray(self.rejected, np.int64)
+        before = rejected - np.arange(len(rejected)) - self.first_row  # accepted rows before each of these
+        rows = np.asarray(rows, np.int64)
+        return rows + self.first_row + np.searchsorted(before, rows, side="right")
+
+    def repaired(self, rows: Any, what: str, done: str = "dropped") -> Table:
+        """The table with a repair of some rows, by position."""
+        return replace(
+            self, repairs=(*self.repairs, *Repair.of(self.name, what, done, self.numbers(rows).tolist()))
+        )
+
+    def noted(self, *notes: str) -> Table:
+        """The table with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+def first(result: Any) -> Any:
+    """The first row of a result, all of which is fetched: an unfinished one blocks the connection."""
+    return next(iter(result.fetchall()), None)
+
+
+def choose(table: Table, given: str | None, role: str, usual: Sequence[str]) -> str | None:
+    """Return the column for a role: the given one, or one with a usual name, or None."""
+    if given is not None:
+        require(table, [given], role)
+        return given
+    lower = {name.lower(): name for name in reversed(table.columns)}
+    return next((lower[name] for name in usual if name in lower), None)
+
+
+def require(table: Table, columns: Sequence[str], role: str) -> None:
+    """Raise unless a table has these columns."""
+    for column in columns:
+        if column not in table.types:
+            close = difflib.get_close_matches(column, table.columns, 1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
+            raise InputError(
+                f"{table.name}: there is no column {column!r} for the {'ids' if role == 'id' else role}. "
+                f"{hint}",
+                "unknown",
+                what="column",
+                name=column,
+                setting=role,
+            )
+
+
+def require_rows(table: Table, left: int) -> None:
+    """Raise where rows were dropped and none is left: then the table is not what it was taken for."""
+    if table.repairs and not left:
+        raise InputError(
+            f"{table.repairs[0]}, and no other row is there. Check the file and its columns.", "too-few"
+        )
+
+
+def left_out(table: str, what: str) -> str:
+    """The note on a column that is left out for want of a name."""
+    return f"{table}: left out {what}, which has no name"
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_text(value: str) -> str:
+    """A value as SQL text."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def import_extra(module: str, extra: str, what: str) -> Any:
+    """Import a package, or say which extra brings it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f"{what} need {module}. Install kernode[{extra}].", extra=extra) from error
+
+
+def open_bytes(path: Path) -> Any:
+    """A file's bytes, decompressed."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path, "rb")
+        case ".zst":
+            return import_extra("zstandard", "zstd", ".zst files").open(path, "rb")
+    return path.open("rb")
+
+
+def start_of(path: Path) -> bytes:
+    """The first bytes of a file, up to the end of a line."""
+    with open_bytes(path) as file:
+        start: bytes = file.read(START)
+    return start if len(start) < START else start[: start.rfind(b"\n") + 1] or start
