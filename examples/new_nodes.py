@@ -70,9 +70,8 @@ def at_a_prompt(folder: Path) -> None:
     kernode(
         folder, f"fit citations.csv --nodes papers.csv --label topic {method} --with-graph -o topics.st -q"
     )
-    kernode(
-        folder, "extend topics.st --nodes new-papers.csv --edges new-citations.csv -o new.csv --device cpu"
-    )
+    new = "--new-nodes new-papers.csv --new-edges new-citations.csv"
+    kernode(folder, f"predict topics.st {new} -o new.csv --device cpu")
     with (folder / "new.csv").open() as file:
         rows = list(csv.DictReader(file))
     names = [row["node"] for row in rows]

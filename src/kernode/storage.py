@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _log = logging.getLogger("kernode")
 _RANDOM = 8  # bytes in the name that a file has while it is written
-_FORSAKEN = 3600.0  # seconds after which such a file is removed
+_FORSAKEN = 60.0  # seconds after which an empty file is removed; without locks, an hour for any
 _others_write = False
-_noted: dict[Path, None] | None = None  # files that were written
+_noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
@@ -98,12 +103,18 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)
         with beside.open("xb") as file:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(
+                        file, fcntl.LOCK_EX | fcntl.LOCK_NB
+                    )  # until it is closed: a writer is at work
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        _take_place(beside, path)
-        if _noted is not None:
-            _noted[path] = None
+            if fcntl is not None:  # while it is claimed; Windows renames no open file
+                _take_place(beside, path)
+        if fcntl is None:
+            _take_place(beside, path)
         _sync_folder(path.parent)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
@@ -111,12 +122,16 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         sentence = f"{path} cannot be written ({reason}). Choose another place or free it."
         raise FileError(sentence, "file", path=str(path)) from error
     finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        with suppress(OSError):  # mostly because it was renamed, or never made
+            beside.unlink()
+            if _noted is not None:
+                _noted.pop(beside, None)
 
 
 def _take_place(beside: Path, path: Path) -> None:
     """Rename; Windows replaces no file while another process reads it, which takes a moment."""
+    if _noted is not None:
+        _noted[beside] = path  # before it: Ctrl-C right after the rename must find it noted
     for _ in range(50 if os.name == "nt" else 0):
         with suppress(PermissionError):
             beside.replace(path)
@@ -126,8 +141,8 @@ def _take_place(beside: Path, path: Path) -> None:
 
 
 @contextmanager
-def noting_files() -> Iterator[dict[Path, None]]:
-    """Give the files that are written whole while this lasts, in this order."""
+def noting_files() -> Iterator[dict[Path, Path]]:
+    """Give the files that are written whole while this lasts, in this order, by their temporary names."""
     global _noted
     before, _noted = _noted, {}
     try:
@@ -137,11 +152,19 @@ def noting_files() -> Iterator[dict[Path, None]]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove temporary files that killed writers left, after an hour in which nothing was written to them."""
+    """Remove temporary files that killed writers left."""
     with suppress(OSError):  # a folder that may be written to, and not looked into
         for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
-            with suppress(OSError):
-                if time.time() - one.stat().st_mtime > _FORSAKEN:
+            with suppress(OSError), one.open("rb") as file:
+                about = os.fstat(file.fileno())
+                age = time.time() - about.st_mtime
+                if fcntl is not None and (
+                    about.st_size or age > _FORSAKEN
+                ):  # an empty one is perhaps just made
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where its writer is at work
+                    one.unlink()
+                elif fcntl is None and age > 60 * _FORSAKEN:
+                    file.close()
                     one.unlink()
 
 

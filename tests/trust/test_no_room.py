@@ -117,7 +117,7 @@ def test_on_a_full_disk_the_previous_file_stays_as_it_was(small_disk, kind):
     with full(small_disk.folder):
         said = small_disk.fails(line)
     # A matrix is refused before it is computed.
-    assert "cannot be written (No space left on device)" in said or "has 0 B free" in said
+    assert "cannot be written (No space left on device)" in said or "0 B are free" in said
     assert small_disk.files() == before
     assert small_disk.run(line)[0] == 0
     assert small_disk.files()[name] != b"what was there before"

@@ -19,16 +19,16 @@ ROOT = Path(__file__).parents[2]
 HERE = "torch", "pip"  # not installed again: gigabytes, and what installs
 TESTS = (
     *("tests/golden", "tests/cli/test_predict.py", "tests/cli/test_app.py", "tests/test_storage.py"),
-    *("tests/io/test_npz.py", "tests/io/test_sources.py", "tests/io/test_tables_labels.py"),
+    *("tests/io/test_npz.py", "tests/io/test_tables.py", "tests/io/test_tables_labels.py"),
     "tests/stories/test_values.py",
 )
 
 
 def oldest():
-    """The lowest version of each dependency, and of what reads tables of other kinds, by its name."""
+    """The lowest version of each dependency, and of pyarrow, by its name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = *project["dependencies"], *extras["arrow"], *extras["excel"]
+    wanted = *project["dependencies"], *extras["arrow"]
     bounds = dict(one.split(">=") for one in wanted)
     return {name: bound for name, bound in bounds.items() if name not in HERE}
 

@@ -78,7 +78,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
-        with noting_files() as files, kept(lambda: _written(files)), warnings.catch_warnings():
+        with noting_files() as files, kept(lambda: _written(files.values())), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()
             warnings.showwarning = warned.hear

@@ -276,8 +276,8 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
             matrix = sparse.csr_array(matrix, copy=True)
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
-            small = sparse.get_index_dtype(
-                maxval=max(matrix.nnz, *matrix.shape)
+            small = (
+                np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
             )  # scikit-learn takes 32 bits
             matrix.indices, matrix.indptr = matrix.indices.astype(small), matrix.indptr.astype(small)
     else:

@@ -192,6 +192,11 @@ def find_ends(
         sentence = f"{table.name}: which column is the {lacking}? Name one of {', '.join(names)}."
         raise InputError(sentence, "ambiguous", setting=lacking)
     weight = choose(table, said.weight, "weight", WEIGHTS)
+    if weight in (source, target):
+        if said.weight is not None:
+            sentence = f"{table.name}: column {weight!r} is an end of the edges and cannot be their weight."
+            raise InputError(f"{sentence} Name another.", "conflict", setting="weight")
+        weight = None
     if weight is not None and said.weight is None:
         table = table.noted(f"{table.name}: took {weight!r} as weight")
     others = [name for name in names if name not in (source, target, weight)]

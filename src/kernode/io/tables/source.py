@@ -69,6 +69,11 @@ def database() -> Iterator[Any]:
                 "machine, or give fewer rows or columns.",
                 "too-large",
             ) from error
+        except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException):
+            raise
+        except duckdb.Error as error:  # of Parquet, which is read when it is asked for
+            sentence = f"a table cannot be read ({first_line(error)}). Write or copy it again."
+            raise FileError(sentence, "damaged-file") from error
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
