@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -42,6 +43,7 @@ EXCEL = (".xlsx",)
 SUFFIXES = (*TEXT, *PARQUET, *ARROW, *JSON, *EXCEL)
 DATABASES = ("duckdb:", "sqlite:")
 _PACKED = (".gz", ".zst")
+_BROKEN = (zlib.error, csv.Error)
 
 
 @contextmanager
@@ -134,7 +136,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         raise
     except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
         raise
-    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, zlib.error) as error:
+    except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, *_BROKEN) as error:
         raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
         tell(f"reading {path.name}", 1, 1)
