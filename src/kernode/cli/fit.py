@@ -78,15 +78,15 @@ def fit(
         estimate(graph, variant, changes, run, output)
         return
 
-    def learn(read: Graph, callbacks: list[Any]) -> NodeKernelClassifier:
+    def arguments(read: Graph) -> dict[str, Any]:
         require_labels(read, graph.label)
-        model.set_params(replicas=len(run.seeds_for(read, run.place())), callbacks=callbacks)
-        model.fit(graph=read, split=split)
-        return model.refit() if all_labels and model.leaves_labels else model
+        model.set_params(replicas=len(run.seeds_for(read, run.place())))
+        return {"graph": read, "split": split}
 
     report, final = fit_and_save(
-        model, learn, graph, run, output, started, usual=Path(out), predictions=predictions, split=split
-    )
+        model, arguments, graph, run, output, started,
+        usual=Path(out), predictions=predictions, split=split, again=all_labels,
+    )  # fmt: skip
     report |= {
         "trained_again_on": final.model_.train.shape[1] if all_labels else None,
         "predictions": None if predictions is None else str(predictions),
@@ -98,13 +98,14 @@ def fit(
 
 
 def fit_and_save(
-    model: Any, learn: Callable[[Graph, list[Any]], Any], graph: GraphOptions, run: FitOptions,
+    model: Any, arguments: Callable[[Graph], dict[str, Any]], graph: GraphOptions, run: FitOptions,
     output: OutputOptions, started: float, *, usual: Path, predictions: Path | None = None,
-    split: str | None = None,
+    split: str | None = None, again: bool = False,
 ) -> tuple[dict[str, Any], Any]:  # fmt: skip
-    """Train a model by a function of the graph and callbacks, save it, log its report.
+    """Fit an estimator on the graph of the options, save it, log its report.
 
-    Return the report and the model that is saved. ``usual``: its file unless --out says another.
+    Return the report and the model that is saved. ``arguments``: those of ``fit``, for the graph. ``usual``:
+    the model's file unless --out says another. ``again``: train on all labels after the test.
     """
     out = run.out or usual
     check_writable(out)
@@ -122,7 +123,9 @@ def fit_and_save(
             if run.with_graph:
                 require_whole(read, "a model with its graph")
             notes = InputNotes(read, quiet=output.silent)
-            final = learn(read, [one for one in (notes, ProgressBar(begin), file, board) if one is not None])
+            callbacks = [one for one in (notes, ProgressBar(begin), file, board) if one is not None]
+            model.set_params(callbacks=callbacks).fit(**arguments(read))
+            final = model.refit() if again and model.leaves_labels else model
             notes.tell()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -17,7 +17,7 @@ from kernode.cli.options.run import RUN, FitOptions, OutputOptions
 from kernode.cli.settings_file import with_settings
 
 if TYPE_CHECKING:
-    from kernode.graph import Graph
+    pass
 
 
 def links(
@@ -66,11 +66,8 @@ def links(
     kind = LinkKernelTransformer if all_edges else LinkPredictor
     model = kind(variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device)
 
-    def learn(read: Graph, callbacks: list[Any]) -> Any:
-        return model.set_params(callbacks=callbacks).fit(read)
-
     out = Path(f"{graph.name}-links-{variant}.safetensors")
-    report, _ = fit_and_save(model, learn, graph, run, output, started, usual=out)
+    report, _ = fit_and_save(model, lambda read: {"X": read}, graph, run, output, started, usual=out)
     if output.json:
         print_json(report)
         return
