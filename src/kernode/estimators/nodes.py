@@ -21,7 +21,7 @@ from kernode.io.tables import extend
 from kernode.io.tables.target import with_target
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.configure import candidates, settings_key
+from kernode.tasks.classes.configure import candidates, is_sum, settings_key
 from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
     as_weights,
@@ -35,6 +35,7 @@ from kernode.tasks.classes.labels import (
 )
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
+from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
@@ -87,11 +88,16 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             methods, splits, name = self.methods(graph, tuned=False), None, ""
             task = self._task(X, y, graph, validation, sample_weight, run)
         warn_of_single_nodes(task)
+        sums = is_sum(self.variant) and len(methods) > 1
         with heard_by_verbose(run):
             if name == ALL_LABELLED or (X is not None and validation is None):
-                on = fit_in_folds(task, methods).with_metadata(split=name)
+                on = fit_in_folds(task, methods, sums=sums).with_metadata(split=name)
+            elif sums and task.validates:
+                on = fit_sum(task, methods, split=name)
             else:
                 on = fit_candidates(task, methods, split=name)
+        if sums:
+            on = on.with_metadata(variant=str(self.variant).lower())
         advise_more_epochs(on.model, on.model.training.select_by)
         if splits is not None:
             tested = [one.test for one in splits]

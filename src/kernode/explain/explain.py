@@ -26,8 +26,10 @@ from kernode.explain.explanation import (
     mean_and_spread,
 )
 from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
+from kernode.explain.sum import SumRow
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.sum import KernelSum
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -81,6 +83,8 @@ def explain_node(
     on: NodeModelOnGraph, node: int, top: int = 10, of_class: Any = None, against: Any = None
 ) -> NodeExplanation:
     """What each neighbour, hop and feature adds to the lead of a class over another."""
+    if isinstance(on.model.method, KernelSum):
+        return _explain_node_of_sum(on, node, top, of_class, against)
     lead, classes = Lead.of(on, node, of_class, against), on.model.classes
     first, second = lead.first, lead.second
     neighbours, features = _shown(on, lead.row, lead.by_node, lead.towards, top, lead.scored)
@@ -105,6 +109,8 @@ def explain_node(
 @cpu_threads(1)
 def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> PairExplanation:
     """Which pairs of neighbours make K(u, v), and which neighbours and features of either node."""
+    if isinstance(on.model.method, KernelSum):
+        return _explain_pair_of_sum(on, node, other, top)
     method, outputs = _method(on), _outputs(on)
     rows = Row.of(outputs, node), Row.of(outputs, other)
     g = tuple(row.g()[:, None] for row in rows)  # r × 1 × d each
@@ -139,6 +145,137 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
         listed=marks[0].get("listed"),
         other_listed=marks[1].get("listed"),
     )
+
+
+def _explain_node_of_sum(
+    on: NodeModelOnGraph, node: int, top: int, of_class: Any, against: Any
+) -> NodeExplanation:
+    """The same of a sum: its score of a class is Σ_m w_m score_m, of which the lead is taken apart."""
+    method, classes = on.model.method, on.model.classes
+    probabilities = on.calibrated(np.array([node]))[0]
+    first, second = _contest(classes, probabilities, of_class, against)
+    row, weights, c = SumRow.of(on, node), method.kernel.weights, len(classes)
+    targets = torch.cat([weight * torch.eye(c, dtype=torch.float64) for weight in weights])  # Σd × c
+    bias = sum(
+        weight * on.parameters[f"class_bias.{at}"].cpu().double() for at, weight in enumerate(weights)
+    )
+    by_node = (row.vectors @ targets).transpose(0, 1).numpy()  # r × k × c
+    constant = (row.constant @ targets + bias).numpy()  # r × c
+    mean, spread = mean_and_spread(by_node.sum(axis=1) + constant)
+    lead = by_node[..., first] - by_node[..., second]
+    towards = (targets[:, first] - targets[:, second]).expand(len(lead), -1)
+    neighbours, features = _shown_of_sum(on, row, lead, towards, top, by_node)
+    hops = tuple(
+        Hop(hop, float(values[first] - values[second]), tuple(values.tolist()))
+        for hop in np.unique(row.distances).tolist()
+        for values in [by_node[:, row.distances == hop].sum(axis=1).mean(axis=0)]
+    )
+    return NodeExplanation(
+        node=_names(on.graph, [node])[0],
+        classes=classes,
+        probabilities=tuple(probabilities.tolist()),
+        scores=tuple(mean.tolist()),
+        spreads=None if spread is None else tuple(spread.tolist()),
+        of_class=classes[first],
+        against=classes[second],
+        class_bias=float((constant[:, first] - constant[:, second]).mean()),
+        hops=hops,
+        neighbours=neighbours,
+        features=features,
+        held="Scores are the members' weighted mean. Held fixed: active units. All sums are complete.",
+        **on.graph.listed_marks(node)[0],
+    )
+
+
+def _explain_pair_of_sum(on: NodeModelOnGraph, node: int, other: int, top: int) -> PairExplanation:
+    """The same of a sum: K is Σ_m w_m K̄_m, block by block of the members' vectors."""
+    rows = SumRow.of(on, node), SumRow.of(on, other)
+    kernel = on.model.method.kernel
+    lengths = [
+        torch.cat([block.norm(dim=1, keepdim=True).expand_as(block) for block in row.g.split(list(kernel.widths), 1)], 1)
+        for row in rows
+    ]
+    weights = torch.cat([torch.full((width,), weight) for width, weight in zip(kernel.widths, kernel.weights, strict=True)])
+    scale = weights.double() / (lengths[0] * lengths[1])
+    scale = scale.masked_fill(~scale.isfinite(), 0)  # r × Σd: K = Σ scale g(u) g(v)
+    towards = [scale * rows[1 - i].g for i in (0, 1)]
+    by_node = [(rows[i].vectors * towards[i]).sum(dim=2).T.numpy() for i in (0, 1)]  # r × k
+    mean, spread = mean_and_spread((scale * rows[0].g * rows[1].g).sum(dim=1).numpy())
+    # What no node adds is one more part of either node.
+    left, right = (torch.cat([row.vectors, row.constant[None]]) for row in rows)
+    pairs = Pairs.of(left * scale, right, top)
+    ends = tuple(zip(rows, (pairs.left, pairs.right), strict=True))
+    names = [[*_names(on.graph, row.nodes), "biases"] for row in rows]
+    hops = [[*row.distances.tolist(), 0] for row in rows]
+    found = tuple(
+        map(
+            PairPart,
+            *([names[i][at] for at in end] for i, (_, end) in enumerate(ends)),
+            *([hops[i][at] for at in end] for i, (_, end) in enumerate(ends)),
+            *_values(pairs.values),
+        )
+    )
+    shown = [_shown_of_sum(on, rows[i], by_node[i], towards[i], top) for i in (0, 1)]
+    one, two = _names(on.graph, [node, other])
+    marks = on.graph.listed_marks([node, other])
+    return PairExplanation(
+        node=one,
+        other=two,
+        kernel=" + ".join(f"{one.weight:.2f} {one.name}" for one in on.model.method.members),
+        similarity=float(mean),
+        spread=None if spread is None else float(spread),
+        pairs=found,
+        rest=float(mean) - sum(one.value for one in found),
+        rest_count=len(left) * len(right) - len(found),
+        neighbours=tuple(neighbours for neighbours, _ in shown),
+        features=tuple(features for _, features in shown),
+        held="Held fixed: the lengths of g and active units. All sums are complete.",
+        listed=marks[0].get("listed"),
+        other_listed=marks[1].get("listed"),
+    )
+
+
+def _shown_of_sum(
+    on: NodeModelOnGraph,
+    row: SumRow,
+    by_node: np.ndarray,
+    towards: Tensor,
+    top: int,
+    scores: np.ndarray | None = None,
+) -> tuple[Shown, Features]:
+    """A sum over the nodes of a row (r × k) by its largest neighbours and features, and what is left."""
+    graph, mean = on.graph, by_node.mean(axis=0)
+    order = largest(mean, len(mean))
+    first, apart = order[:top], order[: max(_TAKEN_APART, top)]
+    totals, words = row.features(row.nodes[apart], towards, feature_names(graph))
+    neighbours = map(
+        Part,
+        _names(graph, row.nodes[first]),
+        *_values(by_node[:, first]),
+        row.distances[first].tolist(),
+        graph.classes_of(row.nodes[first]),
+        repeat(None) if scores is None else map(tuple, scores[:, first].mean(axis=0).tolist()),
+        [tuple(Part(*one) for one in _most(of, _WORDS)) for of in words],
+        [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],
+    )
+    names = [name for name, _ in _most({name: float(one.mean()) for name, one in totals.items()}, len(totals))]
+    values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(by_node), 0))
+    features = map(Part, names[:top], *_values(values[:, :top]))
+    others, left = np.delete(mean, first), values[:, top:].mean(axis=0)
+    of_biases = (row.constant * towards).sum(dim=1).mean()
+    # Of sums over neighbours the nodes' own biases, and of all members what belongs to no node.
+    inside = float(by_node[:, apart].sum(axis=1).mean() - values.sum(axis=1).mean())
+    rest = order[len(apart) :]
+    return Shown(tuple(neighbours), float(others.sum()), len(others)), Features(
+        Shown(tuple(features), float(left.sum()), len(left)),
+        inside + (0.0 if scores is not None else float(of_biases)),
+        float(mean[rest].sum()),
+        len(rest),
+    )
+
+
+def _most(values: dict[str, float], count: int) -> list[tuple[str, float]]:
+    return sorted(values.items(), key=lambda one: -abs(one[1]))[:count]
 
 
 def _method(on: NodeModelOnGraph) -> Method:

@@ -4,6 +4,7 @@ from kernode.maps import former  # noqa: F401 (maps of earlier versions are read
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.diffusion import Diffusion
+from kernode.maps.columns import OnColumns
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
@@ -11,11 +12,13 @@ from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
 from kernode.maps.hop_stages import HopStages
+from kernode.maps.members import Members
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.side_by_side import SideBySide
 from kernode.maps.smoother import DiffusedComponents, Smoother
+from kernode.maps.stages import Stages
 from kernode.maps.standardized import Standardized
 
 __all__ = [
@@ -31,11 +34,14 @@ __all__ = [
     "HopMLP",
     "HopNet",
     "HopStages",
+    "Members",
     "ModuleMap",
+    "OnColumns",
     "Parameters",
     "Presmoothed",
     "SideBySide",
     "Smoother",
+    "Stages",
     "Standardized",
     "Wrapped",
 ]

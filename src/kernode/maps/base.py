@@ -44,6 +44,7 @@ class FeatureMap(Config):
     learns: ClassVar[bool] = True  # whether g has parameters that training moves
     takes_shares: ClassVar[bool] = False  # whether it can be prepared of one rank's share of a graph
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
+    of_one_graph: ClassVar[bool] = False  # whether what it learns means nothing on another graph
     search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of its fields, what `kernode tune` tries
 
     @property
@@ -88,6 +89,14 @@ class FeatureMap(Config):
     def with_open_width(self) -> Self:
         """The same map with its width left open, where it has one: one output per class."""
         return replace(self, **{"outputs": None}) if hasattr(self, "outputs") else self
+
+    def for_graph(self, graph: Graph) -> Self:
+        """The same map for the graph that it learns from."""
+        return self
+
+    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
+        """The parameters after training, with what the map measured of the graph learned from."""
+        return parameters
 
     @abstractmethod
     def prepare(self, graph: Graph, place: Place) -> Any:

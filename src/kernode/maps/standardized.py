@@ -77,6 +77,10 @@ class Standardized(StagedMap):
     operator_reason = _of_map("operator_reason")
     rows = _of_map("rows")
 
+    def finished(self, parameters: Parameters, prepared: StandardizedInputs) -> Parameters:
+        """The map's, and the statistics."""
+        return self.map.finished(parameters, prepared.inner)
+
     def for_classes(self, classes: int) -> Self:
         """With one output of the map per class, where its width was left open."""
         return replace(self, map=self.map.for_classes(classes))

@@ -32,7 +32,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     since each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
     ``epochs_tried`` after how many epochs.
     """
-    candidates, run = _affordable(task, candidates), task.run
+    candidates, run = affordable(task, candidates), task.run
     for one in run.callbacks:
         if isinstance(one, Checkpoint):
             one.check(checkpoint_parts(candidates))
@@ -89,7 +89,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 
 
-def _affordable(task: Task, candidates: Candidates) -> Candidates:
+def affordable(task: Task, candidates: Candidates) -> Candidates:
     """Those that fit into memory; the first alone where nothing can choose."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:

@@ -16,6 +16,12 @@ from kernode.tasks.classes.variants import CHOICES, VARIANTS, WORDS
 from kernode.training.settings import Training
 
 
+def is_sum(name: Any) -> bool:
+    """Whether a name stands for a sum of kernels."""
+    choice = CHOICES.get(str(name).lower())
+    return choice is not None and choice.sums
+
+
 def settings_key(graph: Graph) -> str:
     """Return the key of a variant's settings for a graph: its name, or whether its features are words."""
     return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")

@@ -13,12 +13,13 @@ from kernode.models.fit import AGAIN, Candidates, fit_candidates
 from kernode.tasks.classes.labels import in_folds
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
 
 
-def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
+def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) -> NodeModelOnGraph:
     """Choose by folds of the training nodes, then train the choice on all of them.
 
     Where the nodes are too few to choose by, train the first candidate for all its epochs.
@@ -38,7 +39,8 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
     own = any(method.varies_by_replica(training) for method, training in candidates.values())
     parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
-    best = fit_candidates(replace(task, nodes=parts, run=stack), candidates)
+    fit = fit_sum if sums else fit_candidates
+    best = fit(replace(task, nodes=parts, run=stack), candidates)
     advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)
 
@@ -48,6 +50,8 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
 
     For a choice made with nodes held out, which then train, too. Its calibration was fitted on them before.
     """
+    if isinstance(chosen.method, KernelSum):
+        return fit_members_again(task, chosen)
     method = chosen.method.chosen(chosen, task.graph)
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
     training = replace(chosen.training.to_the_last(), epochs=epochs)

@@ -61,6 +61,10 @@ class NodeMethod(Config):
         """The same method for so many classes."""
         return self
 
+    def for_graph(self, graph: Graph) -> NodeMethod:
+        """The same method for the graph that it learns from."""
+        return self
+
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
         given: dict[str, Any] = {}
@@ -112,6 +116,16 @@ class Method(KernelMethod, NodeMethod):
     def for_classes(self, classes: int) -> Method:
         """The same method with its map as wide as there are classes, where the width was left open."""
         return replace(self, map=self.map.for_classes(classes))
+
+    def for_graph(self, graph: Graph) -> Method:
+        """The same method with its map for the graph that it learns from."""
+        return replace(self, map=self.map.for_graph(graph))
+
+    @torch.no_grad()
+    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
+        """The parameters after training, with what the map measured of the graph."""
+        own = self.map.finished(part(parameters, "map."), prepared)
+        return parameters | {f"map.{name}": value for name, value in own.items()}
 
     def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
         """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
@@ -198,7 +212,7 @@ class Method(KernelMethod, NodeMethod):
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
         """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
-        if self.map.per_node:
+        if self.map.per_node or self.map.of_one_graph:
             return super().refusal(model, graph)
         if model.n_features is None or (self.classifier == "centroid" and model.references is None):
             return "this model's file is of before models went to other graphs: train again."

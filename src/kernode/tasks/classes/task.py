@@ -204,7 +204,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
 
     def method_for(self, method: NodeMethod) -> NodeMethod:
         """A method for so many classes."""
-        return method.for_classes(len(self.classes))
+        return method.for_classes(len(self.classes)).for_graph(self.graph)
 
     def check(self, method: Method, training: Training) -> None:
         """Raise without validation nodes to choose the epoch, and where the map refuses the graph."""
@@ -227,6 +227,8 @@ class NodeTask(Task["NodeModelOnGraph"]):
         from kernode.tasks.classes.model import NodeModel
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
+        if method.has_kernel:
+            trained = replace(trained, parameters=method.finished(trained.parameters, trained.prepared))
         model = NodeModel(
             **NodeModel.learned(trained, self.graph, self.run),
             method=method,

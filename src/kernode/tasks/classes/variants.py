@@ -9,7 +9,7 @@ released code's. What each is, in words, stands in descriptions.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernode.kernels import RBF, Linear, Normalized
@@ -24,9 +24,11 @@ from kernode.maps import (
     FeatureMap,
     HopMLP,
     HopNet,
+    OnColumns,
     Presmoothed,
     SideBySide,
     Smoother,
+    Stages,
     Standardized,
 )
 from kernode.models.variants import Tuned, Variant
@@ -44,17 +46,29 @@ CANDIDATES = (
     "diffusion-scaled",
     "diffusion-wide",
 )
+# What the default sums: members that differ in what they look at. A new one is an entry here and in VARIANTS.
+MEMBERS = (
+    "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights
+    "diffusion-decayed",  # APPNP
+    "hops",  # Eq. 7, two exact hops, raw features
+    "hops-standardized",  # the same on standardised columns
+    "stages",  # Eq. 7's one-hop shell, stacked: for edges between unlike nodes
+    "structure",  # degree, PageRank, eigenvectors of Ā: where features say little
+    "features",  # an MLP on x: where edges say little
+    "neighbours",  # rows of A, each neighbour a word (LINKX)
+)
 WORDS = "words"  # any graph with a sparse X that is not a built-in data set
 Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Whichever of some variants validates best, by successive halving."""
+    """Whichever of some variants validates best, by successive halving, or a sum of them."""
 
     candidates: tuple[str, ...]
     with_map: str  # the variant whose loss and training a given map is trained with
-    found: Found  # by a search, on FastGCN's split of a data set
+    found: Found = field(default_factory=dict)  # by a search, on FastGCN's split of a data set
+    sums: bool = False  # whether their kernels are summed, with weights by validation
 
 
 # Settings that searches found by data set. No test node of FastGCN's split had a part in any of it. On other
@@ -100,7 +114,8 @@ FOUND_SIMILARITY: Found = {
 
 # What validates is accuracy, or mAP where the candidates' training says so.
 CHOICES = {
-    AUTO: Choice(CANDIDATES, "k3-tuned", FOUND_AUTO),
+    AUTO: Choice(MEMBERS, "k3-tuned", sums=True),
+    "fast": Choice(CANDIDATES, "k3-tuned", FOUND_AUTO),
     "similarity": Choice(
         ("similarity-diffusion", "similarity-hops", "similarity-standardized"),
         "similarity-diffusion",
@@ -212,6 +227,19 @@ _FAMILY = {
     "diffusion-wide": _member(
         Diffusion(hidden=(256,), **_RAW, **_PAGERANK, teleport=0.2), Softmax(), 0.0,
         learning_rate=0.005, weight_decay=5e-5, dropout=0.5,
+    ),
+    "stages": _member(
+        Standardized(Stages((128,) * 4)), Softmax(), 0.5, learning_rate=0.003, weight_decay=1e-4, dropout=0.5,
+    ),
+    "structure": _member(
+        OnColumns(Stages((128,) * 2)), Softmax(), 0.0, learning_rate=0.005, weight_decay=1e-4, dropout=0.5,
+    ),
+    "features": _member(
+        Standardized(MLP((256,), **_RAW)), Softmax(), 0.5, learning_rate=0.003, weight_decay=1e-4, dropout=0.5,
+    ),
+    "neighbours": _member(
+        OnColumns(MLP((64,), **_RAW), columns="neighbours"), Softmax(), 0.5,
+        learning_rate=0.01, weight_decay=1e-4, dropout=0.5,
     ),
     # No longer tried: of slow starters the choice keeps none. It is what a search found for Citeseer.
     "hops-scaled": _member(

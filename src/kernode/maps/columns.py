@@ -1,0 +1,142 @@
+"""A map on other columns than X: a node's place in the graph, or its neighbours as words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sharing import shared
+from kernode.config import require_part, require_setting
+from kernode.graph import Graph
+from kernode.hops import normalized_adjacency
+from kernode.io.sizes import GraphSizes
+from kernode.maps.base import FeatureMap, Parameters, StagedMap
+
+_EIGENVECTORS = 14
+_STEPS = 50  # of PageRank
+_RESTART = 0.15
+
+
+def _of_map(name: str) -> Any:
+    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the map has it.")
+
+
+@dataclass(frozen=True)
+class OnColumns(StagedMap):
+    """A map on columns that the graph itself gives.
+
+    - ``map``: any map that begins with a product with X.
+    - ``columns``: "structure" (log degree, log PageRank and the leading eigenvectors of Ā, standardised) or
+      "neighbours" (the rows of A, as LINKX has them: each neighbour is a word).
+    - ``nodes``: the number of nodes of the graph learned from, set in training: later ones are no words.
+    """
+
+    map: StagedMap
+    columns: Literal["structure", "neighbours"] = "structure"
+    nodes: int | None = None
+
+    of_one_graph: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_part("map", self.map, FeatureMap, "kernode.maps.Stages()")
+        known = ("structure", "neighbours")
+        require_setting(self.columns in known, "columns", " or ".join(known), self.columns)
+
+    capturable = _of_map("capturable")
+    search_space = _of_map("search_space")
+    ignored_settings = _of_map("ignored_settings")
+    multiplies_features = _of_map("multiplies_features")
+
+    @property
+    def unwrapped(self) -> FeatureMap:
+        """The map, on the other columns."""
+        return self.map.unwrapped
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """The map's, with so many columns."""
+        if self.columns == "structure":
+            sizes = replace(sizes, features=2 + _EIGENVECTORS, filled=None)
+        return self.map.least_bytes(sizes, place)
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """As the map has it."""
+        return self.map.operator_reason(sizes)
+
+    def for_classes(self, classes: int) -> Self:
+        """With one output of the map per class, where its width was left open."""
+        return replace(self, map=self.map.for_classes(classes))
+
+    def with_open_width(self) -> Self:
+        """With the map's width left open."""
+        return replace(self, map=self.map.with_open_width())
+
+    def for_graph(self, graph: Graph) -> Self:
+        """With the number of nodes of the graph learned from."""
+        return replace(self, nodes=graph.n_nodes) if self.nodes is None else self
+
+    def on(self, graph: Graph) -> Graph:
+        """The graph with the other columns for X."""
+        make = structure if self.columns == "structure" else lambda graph: graph.adjacency[:, : self.nodes]
+        return shared(graph, (self.columns, self.nodes), lambda: _with_features(graph, make(graph)))
+
+    def prepare(self, graph: Graph, place: Place) -> Any:
+        """What the map takes from the graph with the other columns."""
+        return self.map.prepare(self.on(graph), place)
+
+    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+        """The map's."""
+        return self.map.initial(prepared, draws, place)
+
+    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """The map's first part."""
+        return self.map.beginning(parameters, prepared, dropout)
+
+    def finish(
+        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    ) -> Tensor:
+        """The map's other part: r × n × d."""
+        return self.map.finish(parameters, prepared, beginning, dropout)
+
+    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
+        """The map's."""
+        return self.map.finished(parameters, prepared)
+
+
+def _with_features(graph: Graph, x: Any) -> Graph:
+    return Graph(graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name)
+
+
+def structure(graph: Graph) -> np.ndarray:
+    """Log degree, log PageRank and the leading eigenvectors of Ā, standardised: n × 16 or fewer columns.
+
+    >>> structure(Graph.from_edges([(0, 1), (1, 2)], features=np.ones((3, 1)))).shape
+    (3, 3)
+    """
+    n, a = graph.n_nodes, graph.adjacency
+    degrees = np.asarray(a.sum(axis=1), dtype=np.float64).ravel()
+    step = sparse.diags_array(1 / np.maximum(degrees, 1e-300)) @ a
+    rank = np.full(n, 1 / n)
+    for _ in range(_STEPS):
+        rank = (1 - _RESTART) * (step.T @ rank) + _RESTART / n
+    count = min(_EIGENVECTORS, n - 2)
+    vectors = np.empty((n, 0))
+    if count > 0:
+        _, vectors = eigsh(normalized_adjacency(graph).astype(np.float64), count, which="LA", v0=np.ones(n))
+        vectors = vectors[:, ::-1]
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+        vectors = vectors * np.where(largest < 0, -1, 1)  # the sign of an eigenvector is arbitrary
+    columns = np.column_stack([np.log1p(degrees), np.log(rank * n + 1e-12), vectors])
+    spread = columns.std(axis=0)
+    return ((columns - columns.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)).astype(np.float32)
+
+
+def structure_names(count: int) -> tuple[str, ...]:
+    """What the columns of :func:`structure` are."""
+    return ("log degree", "log PageRank", *(f"eigenvector {at}" for at in range(1, count - 1)))

@@ -1,0 +1,259 @@
+"""The default: a sum of kernels K = Σ_m w_m K_m, whose members and weights validation chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place, cpu_threads
+from kernode.compute.sharing import sharing
+from kernode.compute.stack import Parameters, take
+from kernode.config import Config
+from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
+from kernode.kernels.weighted_sum import WeightedSum
+from kernode.losses.softmax import class_scores
+from kernode.maps.members import Members
+from kernode.models.fit import Candidates, affordable, fit_candidates
+from kernode.models.halving import reached, survivors
+from kernode.models.method import KernelMethod
+from kernode.progress import note
+from kernode.tasks.classes.calibration import Tempering, calibration_of
+from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.training.loop import DivergedError, TrainingLoop
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.task import LabelledNodes, NodeTask
+
+RUNGS = ((40, 7), (120, 5))  # after so many epochs, so many members go on
+_ROUNDS = 25  # of greedy selection
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Member(Config):
+    """A trained method in a sum: its weight, how its probabilities are calibrated, and how it was trained."""
+
+    name: str
+    method: Method
+    training: Training
+    weight: float
+    temperature: float = 1.0
+    floor: float = 0.0
+    epochs: int = 0  # that its replicas kept on average
+    validation: float = 0.0  # accuracy in percent, alone
+
+    @property
+    def tempering(self) -> Tempering:
+        """What calibrates its probabilities."""
+        return Tempering(self.temperature, self.floor)
+
+
+@dataclass(frozen=True)
+class KernelSum(NodeMethod):
+    """``K = Σ_m w_m K̄_m`` and ``p(y | v) = Σ_m w_m p_m(y | v)``, with the same weights, which sum to 1.
+
+    p_m are the members' calibrated probabilities. g(v) holds the members' vectors one after the other.
+    """
+
+    members: tuple[Member, ...]
+
+    has_kernel: ClassVar[bool] = True
+    classifier: ClassVar[str] = "softmax"
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return f"a sum of {len(self.members)} kernels"
+
+    @cached_property
+    def map(self) -> Members:
+        """The members' maps."""
+        return Members(tuple(one.method.map for one in self.members))
+
+    @cached_property
+    def kernel(self) -> WeightedSum:
+        """The members' kernels and weights."""
+        widths = tuple(int(one.method.map.unwrapped.outputs) for one in self.members)
+        return WeightedSum(
+            tuple(one.method.kernel for one in self.members),
+            widths,
+            tuple(one.weight for one in self.members),
+        )
+
+    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
+        """First parameters of all members."""
+        found = {f"map.{name}": value for name, value in self.map.initial(prepared, draws, place).items()}
+        zeros = torch.zeros((len(draws.seeds), classes), dtype=place.dtype, device=place.device)
+        return found | {f"class_bias.{at}": zeros.clone() for at in range(len(self.members))}
+
+    def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × Σ d_m."""
+        return KernelMethod.represent(self, parameters, prepared, dropout)  # type: ignore[arg-type]
+
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Σ_m w_m p_m of nodes (q × m): r × m × c."""
+        g, at = on.together(nodes)
+        rows = torch.from_numpy(at).to(on.place.device)
+        blocks = take(g, rows).split(list(self.kernel.widths), dim=-1)
+        found: Any = 0.0
+        for m, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
+            scores = class_scores(block, on.parameters[f"class_bias.{m}"])
+            found = found + one.weight * one.tempering(scores.softmax(dim=-1).cpu().numpy())
+        return np.asarray(found)
+
+    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+        """Of the largest member."""
+        return max(one.method.least_bytes(sizes, one.training, place) for one in self.members)
+
+    def refusal(self, model: NodeModel, graph: Graph) -> str | None:
+        """Where a member means nothing on another graph."""
+        return next(filter(None, (one.method.refusal(model, graph) for one in self.members)), None)
+
+
+def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
+    """Train candidates together, drop the worst at each rung, and sum what is left.
+
+    Weights are found by greedy selection on the validation nodes.
+    """
+    candidates, run = affordable(task, candidates), task.run
+    with sharing(), cpu_threads(run.threads):
+        loops: dict[str, TrainingLoop] = {}
+        for name, (method, training) in candidates.items():
+            part = task.with_run(run.part(name).called(name))
+            loops[name] = part.begin(task.method_for(method), training)
+        tried: dict[str, float] = {}
+        for epoch, count in RUNGS:
+            for name, loop in loops.items():
+                loop.run(epoch)
+                tried[name] = max(0.0, reached(loop.validated(), epoch))
+            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
+            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+        fitted: dict[str, NodeModelOnGraph] = {}
+        for name, loop in loops.items():
+            loop.run()
+            try:
+                trained = loop.trained()
+            except DivergedError as error:
+                note("diverged", f"{name} is left out: {error}")
+                continue
+            method, training = candidates[name]
+            fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
+            tried[name] = fitted[name].model.validated(loop.score)
+        if not fitted:
+            raise error
+        return summed(task, fitted, tried, **about)
+
+
+def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
+    """Train the members of a sum anew on more nodes, each for as many epochs as it kept; weights stay."""
+    members, fitted = chosen.method.members, []
+    with sharing():
+        for one in members:
+            training = replace(one.training.to_the_last(), epochs=max(1, one.epochs))
+            part = task.run.part(f"all-{one.name}").called(f"{one.name} on all labels")
+            fitted.append(fit_candidates(task.with_run(part), {one.name: (one.method, training)}))
+    on = assembled(task, members, fitted, variant=chosen.variant, split=chosen.split)
+    held_out = chosen.calibration
+    calibration = None if held_out is None else held_out.for_others(task.run.replicas)
+    return on.with_metadata(calibration=calibration, **chosen.choice)
+
+
+def summed(
+    task: NodeTask, fitted: Mapping[str, NodeModelOnGraph], tried: Mapping[str, float], **about: Any
+) -> NodeModelOnGraph:
+    """The sum of trained members, with weights by greedy selection on the task's validation nodes."""
+    found = np.stack([_calibrated(on, task.nodes) for on in fitted.values()])
+    counts = greedy_counts(found, task.nodes.validation_labels)
+    names = list(fitted)
+    kept = [at for at in np.argsort(-counts, kind="stable").tolist() if counts[at]]
+    members = tuple(_member(names[at], fitted[names[at]], counts[at] / counts.sum()) for at in kept)
+    said = ", ".join(f"{one.weight:.2f} {one.name}" for one in members)
+    note("weights", f"weights of the members: {said}", weights={one.name: one.weight for one in members})
+    chosen = [fitted[one.name] for one in members]
+    validated = {name: round(value, 4) for name, value in tried.items()}
+    return assembled(task, members, chosen, chosen_by_validation=validated, **about)
+
+
+def assembled(
+    task: NodeTask, members: tuple[Member, ...], chosen: Sequence[NodeModelOnGraph], **about: Any
+) -> NodeModelOnGraph:
+    """Members as one model on the task's graph, calibrated as a whole."""
+    first, parameters = chosen[0].model, {}
+    for at, on in enumerate(chosen):
+        for name, value in on.model.parameters.items():
+            kind, _, rest = name.partition(".")
+            parameters[f"{kind}.{at}{'.' * bool(rest)}{rest}"] = value
+    model = replace(
+        first,
+        method=KernelSum(members),
+        parameters=parameters,
+        seconds=sum(on.model.seconds for on in chosen),
+        calibration=None,
+        **about,
+    )
+    g = torch.cat([on.g for on in chosen], dim=-1)
+    on = NodeModelOnGraph(model, task.graph, task.run.place, known_g=g)
+    calibration = calibration_of(on, task.nodes)
+    return on if calibration is None else on.with_metadata(calibration=calibration)
+
+
+def _member(name: str, on: NodeModelOnGraph, weight: float) -> Member:
+    model, calibration = on.model, on.model.calibration
+    tempering = Tempering() if calibration is None else calibration.together
+    epochs = round(float(np.mean(model.kept_epochs)))
+    return Member(
+        name,
+        model.method,
+        model.training,
+        float(weight),
+        tempering.temperature,
+        tempering.floor,
+        epochs,
+        round(model.validated("accuracy"), 4),
+    )
+
+
+def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
+    """Calibrated probabilities of the validation nodes: r × v × c."""
+    found = on.probabilities(nodes.validation)
+    calibration = on.model.calibration
+    return found if calibration is None else calibration.together(found)
+
+
+def greedy_counts(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """How often greedy selection with replacement takes each member (Caruana et al. 2004): M.
+
+    ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
+    (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest
+    log-loss; of all rounds the one with the lowest loss counts. Replicas that share their nodes answer together.
+
+    >>> good, bad = np.array([[[[0.9, 0.1], [0.2, 0.8]]]]), np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
+    >>> greedy_counts(np.concatenate([bad, good]), np.array([[0, 1]])).tolist()
+    [0, 1]
+    """
+    members = probabilities.mean(axis=1, keepdims=True) if len(truth) == 1 else probabilities
+    known = truth >= 0
+    own = np.take_along_axis(members, np.where(known, truth, 0)[None, ..., None], axis=-1)[..., 0]
+    own = np.where(known, own, 0.0)
+    own = own[:, known]  # M × all validation nodes
+    counts = np.zeros(len(members), int)
+    best, kept, total = np.inf, counts, np.zeros(own.shape[1])
+    for taken in range(1, _ROUNDS + 1):
+        losses = -np.log((total + own) / taken + _TINY).mean(axis=1)
+        at = int(losses.argmin())
+        total, counts = total + own[at], counts.copy()
+        counts[at] += 1
+        if losses[at] < best - 1e-9:
+            best, kept = float(losses[at]), counts
+    return kept
