@@ -45,7 +45,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
-            if not method.has_kernel:  # it trains in a way of its own, such as label propagation
+            if not method.has_kernel or method.closed_form:  # it trains in a way of its own
                 require_whole(task.graph, method.title)
                 if any(isinstance(one, Checkpoint) for one in run.callbacks):
                     raise InputError(f"a checkpoint has no effect on {method.title}: leave it out.",

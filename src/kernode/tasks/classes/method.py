@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 class NodeMethod(Config):
     """A method for the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
 
-    has_kernel: ClassVar[bool] = False  # K(u, v), learned by the training loop; else by :meth:`train`
+    has_kernel: ClassVar[bool] = False  # K(u, v)
+    closed_form: ClassVar[bool] = False  # whether :meth:`train` learns it, and not the training loop
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Learn a task, one replica per seed."""

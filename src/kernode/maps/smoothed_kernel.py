@@ -1,0 +1,129 @@
+"""Eq. 5's smoother as a kernel, without training: words and their means over one and two hops, compared by RBF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.compute.draws import Draws, Dropout
+from kernode.compute.place import Place
+from kernode.compute.sharing import shared
+from kernode.compute.sparse import unit_rows
+from kernode.compute.stack import Parameters
+from kernode.config import require_setting
+from kernode.graph import Graph
+from kernode.io.sizes import GraphSizes
+from kernode.maps.base import FeatureMap
+
+_ZEROS = 0.8  # share of zeros from which on numbers that are never below 0 are counts of words
+_MUCH = 2 * 10**10  # products: beyond, features are reduced to their main components first
+_COMPONENTS = 300
+_JITTER = 1e-6
+_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class SmoothedKernel(FeatureMap):
+    """``K(u, v) = exp(−γ (1 − ⟨b(u), b(v)⟩))``, b(v) = (B, P B, …, P^H B) / √(H+1), each block at length 1.
+
+    B are the features: words weighted by their rarity (TF-IDF), other columns standardised, rows at length 1.
+    ``P = D̃⁻¹ Ã`` is Eq. 5's smoother. The exponential of a p.s.d. kernel is one.
+
+    g(v) is Nyström's: ``K(v, Z) K(Z, Z)^-½`` with landmarks Z among the nodes, so that ⟨g(u), g(v)⟩ is K where
+    one of both is a landmark, and near to it elsewhere. Landmarks are parameters, and are not trained.
+
+    - ``hops``: H. ``gamma``: γ.
+    """
+
+    hops: int = 2
+    gamma: float = 2.0
+
+    drops: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+    capturable: ClassVar[bool] = False
+    of_one_graph: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_setting(0 <= self.hops <= 10, "hops", "an integer from 0 to 10", self.hops)
+        require_setting(self.gamma > 0, "gamma", "above 0", self.gamma)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """The features, smoothed."""
+        return float(sizes.nodes * min(sizes.features, _COMPONENTS) * 4)
+
+    def prepare(self, graph: Graph, place: Place) -> list[Any]:
+        """Blocks at length 1, sparse or dense: n × f each."""
+        return shared(graph, ("smoothed", self.hops), lambda: self.blocks(graph))
+
+    def blocks(self, graph: Graph) -> list[Any]:
+        """B, P B, …, P^H B."""
+        block = base_features(graph)
+        a = graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")
+        step = sparse.diags_array(1 / np.asarray(a.sum(axis=1)).ravel()) @ a
+        if sparse.issparse(block) and _products(block, a) > _MUCH:
+            u, s, _ = randomized_svd(block, min(_COMPONENTS, min(block.shape) - 1), n_iter=4, random_state=0)
+            block = u * s
+        found = [block]
+        for _ in range(self.hops):
+            found.append(step @ found[-1])
+        return [_float(unit_rows(one)) for one in found]
+
+    def initial(self, prepared: list[Any], draws: Draws, place: Place) -> Parameters:
+        """No landmarks yet: a method chooses them among its training nodes."""
+        return {"landmarks": torch.zeros((len(draws.seeds), 0), dtype=torch.int64)}
+
+    def __call__(self, parameters: Parameters, prepared: list[Any], dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × landmarks."""
+        return torch.stack([self._nystrom(prepared, own) for own in parameters["landmarks"].cpu().numpy()])
+
+    def _nystrom(self, blocks: list[Any], landmarks: np.ndarray) -> Tensor:
+        held = [_dense(one[landmarks]) for one in blocks]
+        n = blocks[0].shape[0]
+        among = torch.from_numpy(self._gram([one[landmarks] for one in blocks], held)).double()
+        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(landmarks), dtype=torch.float64)).float()
+        found = torch.empty((n, len(landmarks)))
+        for rows in chunks(n, _ROWS):
+            gram = torch.from_numpy(self._gram([one[rows] for one in blocks], held))
+            found[rows] = torch.linalg.solve_triangular(factor, gram.T, upper=False).T
+        return found
+
+    def _gram(self, left: list[Any], right: list[np.ndarray]) -> np.ndarray:
+        mean = sum(a @ b.T for a, b in zip(left, right, strict=True)) / len(left)
+        return np.asarray(np.exp(self.gamma * (mean - 1)), np.float32)
+
+
+def base_features(graph: Graph) -> Any:
+    """Words by TF-IDF, other columns standardised; rows at length 1."""
+    x: Any = graph.features
+    if not sparse.issparse(x) and x.size and (x >= 0).all() and (x == 0).mean() > _ZEROS:
+        x = sparse.csr_array(x)
+    if sparse.issparse(x):
+        x = sparse.csr_array(x, dtype=np.float64)
+        if graph.encoding is None:  # tables weight their texts themselves
+            rarity = np.log((1 + x.shape[0]) / (1 + np.bincount(x.indices, minlength=x.shape[1]))) + 1
+            x = x @ sparse.diags_array(rarity)
+        return sparse.csr_array(unit_rows(x))
+    spread = x.std(axis=0)
+    return unit_rows((x - x.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def _products(block: Any, a: Any) -> float:
+    """About how many products the kernel takes between all nodes and 2,000 of them."""
+    degree = a.nnz / a.shape[0]
+    filled = min(block.nnz / block.shape[0] * degree * degree, block.shape[1])
+    return float(filled * block.shape[0] * 2000)
+
+
+def _dense(x: Any) -> np.ndarray:
+    return x.toarray() if sparse.issparse(x) else np.asarray(x)
+
+
+def _float(x: Any) -> Any:
+    return sparse.csr_array(x, dtype=np.float32) if sparse.issparse(x) else np.asarray(x, np.float32)

@@ -1,0 +1,111 @@
+"""An answer at once: kernel ridge classification on the smoothed features, in closed form."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from kernode.kernels import BaseKernel, Linear
+from kernode.maps.smoothed_kernel import SmoothedKernel
+from kernode.tasks.classes.calibration import Calibration, fit_calibration
+from kernode.tasks.classes.method import NodeMethod
+from kernode.training.loop import Trained
+from kernode.training.settings import Training
+
+if TYPE_CHECKING:
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+    from kernode.tasks.classes.task import NodeTask
+
+_ALL = 3000  # training nodes that are landmarks, all of them
+_SOME = 2000  # landmarks among more
+_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+_SHARP = 10.0  # of the softmax of ridge scores, which lie between 0 and 1; calibration does the rest
+
+
+@dataclass(frozen=True)
+class Instant(NodeMethod):
+    """``scores(v) = Σ_i w_i(v) y_i``: a ridge regression of the classes' indicators on g, in closed form.
+
+    The ridge is the one with the smallest leave-one-out error, which has a closed form, too; so the training
+    nodes calibrate the probabilities as well. Nothing is drawn but landmarks, where training nodes are many.
+
+    - ``map``: the kernel on smoothed features. ``kernel``: what compares its vectors.
+    """
+
+    map: SmoothedKernel = SmoothedKernel()
+    kernel: BaseKernel = Linear()
+
+    has_kernel: ClassVar[bool] = True
+    closed_form: ClassVar[bool] = True
+    classifier: ClassVar[str] = "ridge"
+
+    def represent(self, parameters: Any, prepared: Any, dropout: Any = None) -> torch.Tensor:
+        """g of every node: r × n × landmarks."""
+        return self.map({"landmarks": parameters["map.landmarks"]}, prepared)
+
+    def train(self, task: NodeTask, training: Training) -> Trained:
+        """Solve, for each replica's training nodes."""
+        started = time.perf_counter()
+        prepared = self.map.prepare(task.graph, task.run.place)
+        nodes, landmarks, weights, biases, left_out = task.nodes, [], [], [], []
+        solved: dict[int, Any] = {}
+        for i, seed in enumerate(task.run.seeds):
+            row = min(i, len(nodes.train) - 1)
+            few = nodes.train.shape[1] <= _ALL
+            if row not in solved or not few:
+                solved[row] = self._solve(prepared, nodes.train[row], nodes.train_labels[row], len(task.classes), seed)
+            for one, into in zip(solved[row], (landmarks, weights, biases, left_out), strict=True):
+                into.append(one)
+        dtype = task.run.place.dtype
+        parameters = {
+            "map.landmarks": torch.from_numpy(np.stack(landmarks)),
+            "weights": torch.stack(weights).to(dtype),
+            "bias": torch.stack(biases).to(dtype),
+            "left_out": torch.stack(left_out).to(dtype),
+        }
+        history = {"loss": np.zeros((1, task.run.replicas))}
+        return Trained(parameters, np.zeros(task.run.replicas, int), history, time.perf_counter() - started)
+
+    def _solve(
+        self, prepared: Any, train: np.ndarray, labels: np.ndarray, classes: int, seed: int
+    ) -> tuple[np.ndarray, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Landmarks, weights, bias, and the scores of training nodes without themselves."""
+        landmarks = train
+        if len(train) > _ALL:
+            landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
+        phi = self.map({"landmarks": torch.from_numpy(landmarks[None])}, prepared)[0]
+        phi = phi[torch.from_numpy(train)].double()
+        y = torch.eye(classes, dtype=torch.float64)[torch.from_numpy(labels)]
+        bias = y.mean(dim=0)
+        values, vectors = torch.linalg.eigh(phi.T @ phi)
+        turned, best = phi @ vectors, None
+        towards = turned.T @ (y - bias)
+        for ridge in _RIDGES:
+            shrunk = 1 / (values.clamp_min(0) + ridge)
+            leverage = (turned.square() @ shrunk).clamp_max(1 - 1e-9)[:, None]
+            fitted = turned @ (shrunk[:, None] * towards)
+            left_out = (fitted - leverage * (y - bias)) / (1 - leverage)
+            error = float((left_out - (y - bias)).square().mean())
+            if best is None or error < best[0]:
+                best = error, vectors @ (shrunk[:, None] * towards), left_out + bias
+        assert best is not None
+        return landmarks, best[1], bias, best[2]
+
+    def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
+        """Softmax of the scores, before calibration: r × m × c."""
+        found = []
+        for i, g in enumerate(on.g):
+            rows = torch.from_numpy(nodes[min(i, len(nodes) - 1)]).to(g.device)
+            scores = g[rows].to(on.parameters["weights"].dtype) @ on.parameters["weights"][i] + on.parameters["bias"][i]
+            found.append((_SHARP * scores).softmax(dim=-1).cpu().numpy())
+        return np.stack(found)
+
+    def calibration(self, on: NodeModelOnGraph) -> Calibration:
+        """By the training nodes, each left out."""
+        model = on.model
+        by_run = (_SHARP * model.parameters["left_out"]).softmax(dim=-1).numpy()
+        return fit_calibration(by_run, model.train_labels, len(np.unique(model.train)))
