@@ -26,7 +26,7 @@ from kernode.explain.explanation import (
     mean_and_spread,
 )
 from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
-from kernode.explain.sum import SumRow
+from kernode.explain.sum import SumRow, sum_head
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.sum import KernelSum
@@ -151,19 +151,15 @@ def _explain_node_of_sum(
     on: NodeModelOnGraph, node: int, top: int, of_class: Any, against: Any
 ) -> NodeExplanation:
     """The same of a sum: its score of a class is Σ_m w_m score_m, of which the lead is taken apart."""
-    method, classes = on.model.method, on.model.classes
+    classes = on.model.classes
     probabilities = on.calibrated(np.array([node]))[0]
     first, second = _contest(classes, probabilities, of_class, against)
-    row, weights, c = SumRow.of(on, node), method.kernel.weights, len(classes)
-    targets = torch.cat([weight * torch.eye(c, dtype=torch.float64) for weight in weights])  # Σd × c
-    bias = sum(
-        weight * on.parameters[f"class_bias.{at}"].cpu().double() for at, weight in enumerate(weights)
-    )
-    by_node = (row.vectors @ targets).transpose(0, 1).numpy()  # r × k × c
-    constant = (row.constant @ targets + bias).numpy()  # r × c
+    row, (targets, bias) = SumRow.of(on, node), sum_head(on)
+    by_node = torch.bmm(row.vectors.transpose(0, 1), targets).numpy()  # r × k × c
+    constant = (torch.einsum("rd,rdc->rc", row.constant, targets) + bias).numpy()  # r × c
     mean, spread = mean_and_spread(by_node.sum(axis=1) + constant)
     lead = by_node[..., first] - by_node[..., second]
-    towards = (targets[:, first] - targets[:, second]).expand(len(lead), -1)
+    towards = targets[..., first] - targets[..., second]
     neighbours, features = _shown_of_sum(on, row, lead, towards, top, by_node)
     hops = tuple(
         Hop(hop, float(values[first] - values[second]), tuple(values.tolist()))
@@ -262,13 +258,13 @@ def _shown_of_sum(
     values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(by_node), 0))
     features = map(Part, names[:top], *_values(values[:, :top]))
     others, left = np.delete(mean, first), values[:, top:].mean(axis=0)
-    of_biases = (row.constant * towards).sum(dim=1).mean()
-    # Of sums over neighbours the nodes' own biases, and of all members what belongs to no node.
-    inside = float(by_node[:, apart].sum(axis=1).mean() - values.sum(axis=1).mean())
+    # What no node adds: of a class it is among what every node has, of K one more of the others.
+    constant = 0.0 if scores is not None else float((row.constant * towards).sum(dim=1).mean())
+    biases = float(by_node[:, apart].sum(axis=1).mean() - values.sum(axis=1).mean())
     rest = order[len(apart) :]
-    return Shown(tuple(neighbours), float(others.sum()), len(others)), Features(
+    return Shown(tuple(neighbours), float(others.sum()) + constant, len(others)), Features(
         Shown(tuple(features), float(left.sum()), len(left)),
-        inside + (0.0 if scores is not None else float(of_biases)),
+        biases + constant,
         float(mean[rest].sum()),
         len(rest),
     )

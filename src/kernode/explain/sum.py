@@ -27,6 +27,8 @@ from kernode.maps import FeatureMap, OnColumns
 from kernode.maps.base import LARGEST_PART, LayeredMap, NeighbourSum
 from kernode.maps.columns import structure_names
 from kernode.maps.layers.mlp import first_layer
+from kernode.maps.smoothed_kernel import SmoothedKernel
+from kernode.tasks.classes.sum import member_parameters
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -53,6 +55,8 @@ def summand(on: NodeModelOnGraph, feature_map: FeatureMap, parameters: Parameter
         graph = feature_map.on(graph)
         names, feature_map = column_names(feature_map, graph), feature_map.map
     inner = feature_map.unwrapped
+    if isinstance(inner, SmoothedKernel):
+        return _of_node(inner, parameters, graph, node, on.place)
     if isinstance(inner, NeighbourSum):
         return _of_neighbours(on, graph, inner, parameters, node, names)
     if isinstance(inner, LayeredMap):
@@ -68,6 +72,17 @@ def column_names(feature_map: OnColumns, graph: Graph) -> tuple[str, ...]:
         return structure_names(graph.n_features)
     names = range(graph.n_features) if graph.node_names is None else graph.node_names[: graph.n_features]
     return tuple(f"neighbour {name}" for name in names)
+
+
+def _of_node(inner: FeatureMap, parameters: Parameters, graph: Graph, node: int, place: Place) -> Summand:
+    """An exponential does not split: the whole of g(v) is the node's own."""
+    g = inner(parameters, inner.prepare(graph, place))[:, node].double().cpu()  # r × d
+
+    def words(at: np.ndarray, towards: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        whole = (g * towards).sum(dim=1).numpy()[:, None]
+        return whole, np.broadcast_to(whole, (len(at), *whole.shape))
+
+    return Summand(np.array([node]), g[None], torch.zeros_like(g), ("smoothed features",), words)
 
 
 def _of_neighbours(
@@ -139,6 +154,17 @@ def _of_stages(
     return Summand(near[reached], vectors[reached].detach(), torch.stack(constant, dim=1).detach(), names, words)
 
 
+def sum_head(on: NodeModelOnGraph) -> tuple[Tensor, Tensor]:
+    """W (r × Σ d_m × c) and b (r × c) with Σ_m w_m score_m(v) = g(v) W + b, in float64."""
+    weights, biases, c = [], [], len(on.model.classes)
+    for at, one in enumerate(on.model.method.members):
+        own, bias = one.method.head(member_parameters(on.parameters, at))
+        own = torch.eye(c).expand(len(bias), -1, -1) if own is None else own
+        weights.append(one.weight * own.cpu().double())
+        biases.append(one.weight * bias.cpu().double())
+    return torch.cat(weights, dim=1), torch.stack(biases).sum(dim=0)
+
+
 @dataclass(frozen=True)
 class SumRow:
     """g(v) of a sum's members side by side, taken apart: nodes of all members together."""
@@ -150,13 +176,8 @@ class SumRow:
     @classmethod
     def of(cls, on: NodeModelOnGraph, node: int) -> SumRow:
         """Of every member."""
-        method = on.model.method
-        own = part(on.parameters, "map.")
-        return cls(
-            on,
-            node,
-            tuple(summand(on, one, mine, node) for one, mine in method.map.parts(own)),
-        )
+        maps = on.model.method.map.parts(part(on.parameters, "map."))
+        return cls(on, node, tuple(summand(on, one, own, node) for one, own in maps))
 
     @cached_property
     def nodes(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +13,6 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.sharing import shared
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
@@ -22,6 +22,7 @@ from kernode.maps.base import FeatureMap, Parameters, StagedMap
 _EIGENVECTORS = 14
 _STEPS = 50  # of PageRank
 _RESTART = 0.15
+_KNOWN: WeakKeyDictionary[Graph, dict[Any, Graph]] = WeakKeyDictionary()  # as long as the graph is there
 
 
 def _of_map(name: str) -> Any:
@@ -83,8 +84,11 @@ class OnColumns(StagedMap):
 
     def on(self, graph: Graph) -> Graph:
         """The graph with the other columns for X."""
-        make = structure if self.columns == "structure" else lambda graph: graph.adjacency[:, : self.nodes]
-        return shared(graph, (self.columns, self.nodes), lambda: _with_features(graph, make(graph)))
+        known, key = _KNOWN.setdefault(graph, {}), (self.columns, self.nodes)
+        if key not in known:
+            x = structure(graph) if self.columns == "structure" else graph.adjacency[:, : self.nodes]
+            known[key] = Graph(graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name)
+        return known[key]
 
     def prepare(self, graph: Graph, place: Place) -> Any:
         """What the map takes from the graph with the other columns."""
@@ -107,10 +111,6 @@ class OnColumns(StagedMap):
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
         """The map's."""
         return self.map.finished(parameters, prepared)
-
-
-def _with_features(graph: Graph, x: Any) -> Graph:
-    return Graph(graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name)
 
 
 def structure(graph: Graph) -> np.ndarray:

@@ -60,9 +60,10 @@ class SmoothedKernel(FeatureMap):
 
     def prepare(self, graph: Graph, place: Place) -> list[Any]:
         """Blocks at length 1, sparse or dense: n × f each."""
-        return shared(graph, ("smoothed", self.hops), lambda: self.blocks(graph))
+        dtype = np.float64 if place.dtype == torch.float64 else np.float32
+        return shared(graph, ("smoothed", self.hops, dtype), lambda: self.blocks(graph, dtype))
 
-    def blocks(self, graph: Graph) -> list[Any]:
+    def blocks(self, graph: Graph, dtype: Any) -> list[Any]:
         """B, P B, …, P^H B."""
         block = base_features(graph)
         a = graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")
@@ -73,7 +74,7 @@ class SmoothedKernel(FeatureMap):
         found = [block]
         for _ in range(self.hops):
             found.append(step @ found[-1])
-        return [_float(unit_rows(one)) for one in found]
+        return [unit_rows(one).astype(dtype) for one in found]
 
     def initial(self, prepared: list[Any], draws: Draws, place: Place) -> Parameters:
         """No landmarks yet: a method chooses them among its training nodes."""
@@ -87,8 +88,9 @@ class SmoothedKernel(FeatureMap):
         held = [_dense(one[landmarks]) for one in blocks]
         n = blocks[0].shape[0]
         among = torch.from_numpy(self._gram([one[landmarks] for one in blocks], held)).double()
-        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(landmarks), dtype=torch.float64)).float()
-        found = torch.empty((n, len(landmarks)))
+        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(landmarks), dtype=torch.float64))
+        found = torch.from_numpy(np.empty((n, len(landmarks)), blocks[0].dtype))
+        factor = factor.to(found.dtype)
         for rows in chunks(n, _ROWS):
             gram = torch.from_numpy(self._gram([one[rows] for one in blocks], held))
             found[rows] = torch.linalg.solve_triangular(factor, gram.T, upper=False).T
@@ -96,7 +98,7 @@ class SmoothedKernel(FeatureMap):
 
     def _gram(self, left: list[Any], right: list[np.ndarray]) -> np.ndarray:
         mean = sum(a @ b.T for a, b in zip(left, right, strict=True)) / len(left)
-        return np.asarray(np.exp(self.gamma * (mean - 1)), np.float32)
+        return np.asarray(np.exp(self.gamma * (mean - 1)))
 
 
 def base_features(graph: Graph) -> Any:
@@ -124,6 +126,3 @@ def _products(block: Any, a: Any) -> float:
 def _dense(x: Any) -> np.ndarray:
     return x.toarray() if sparse.issparse(x) else np.asarray(x)
 
-
-def _float(x: Any) -> Any:
-    return sparse.csr_array(x, dtype=np.float32) if sparse.issparse(x) else np.asarray(x, np.float32)

@@ -77,7 +77,8 @@ def candidates(
             refused.append(error)
     if not possible:
         raise refused[0]
-    first = next(iter(possible.values()))[1]
+    trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form} or possible
+    first = next(iter(trained.values()))[1]
     if first.selection == "last" or first.epochs == 0:
-        return dict(list(possible.items())[:1])
+        return dict(list(trained.items())[:1])
     return possible

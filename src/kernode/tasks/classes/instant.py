@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from kernode.kernels import BaseKernel, Linear
+from kernode.compute.stack import Parameters, take
+from kernode.kernels import BaseKernel, Linear, Normalized
 from kernode.maps.smoothed_kernel import SmoothedKernel
 from kernode.tasks.classes.calibration import Calibration, fit_calibration
-from kernode.tasks.classes.method import NodeMethod
+from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
@@ -37,7 +38,7 @@ class Instant(NodeMethod):
     """
 
     map: SmoothedKernel = SmoothedKernel()
-    kernel: BaseKernel = Linear()
+    kernel: BaseKernel = Normalized(Linear())
 
     has_kernel: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True
@@ -77,9 +78,9 @@ class Instant(NodeMethod):
         landmarks = train
         if len(train) > _ALL:
             landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
-        phi = self.map({"landmarks": torch.from_numpy(landmarks[None])}, prepared)[0]
-        phi = phi[torch.from_numpy(train)].double()
-        y = torch.eye(classes, dtype=torch.float64)[torch.from_numpy(labels)]
+        phi = self.map({"landmarks": torch.tensor(landmarks[None])}, prepared)[0]
+        phi = phi[torch.tensor(train)].double()
+        y = torch.eye(classes, dtype=torch.float64)[torch.tensor(labels)]
         bias = y.mean(dim=0)
         values, vectors = torch.linalg.eigh(phi.T @ phi)
         turned, best = phi @ vectors, None
@@ -95,14 +96,14 @@ class Instant(NodeMethod):
         assert best is not None
         return landmarks, best[1], bias, best[2]
 
+    def head(self, parameters: Parameters) -> tuple[torch.Tensor | None, torch.Tensor]:
+        """The ridge's weights, sharpened: scores lie between 0 and 1."""
+        return _SHARP * parameters["weights"], _SHARP * parameters["bias"]
+
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the scores, before calibration: r × m × c."""
-        found = []
-        for i, g in enumerate(on.g):
-            rows = torch.from_numpy(nodes[min(i, len(nodes) - 1)]).to(g.device)
-            scores = g[rows].to(on.parameters["weights"].dtype) @ on.parameters["weights"][i] + on.parameters["bias"][i]
-            found.append((_SHARP * scores).softmax(dim=-1).cpu().numpy())
-        return np.stack(found)
+        g = take(on.g, torch.tensor(nodes).to(on.place.device))
+        return head_probabilities(self, on.parameters, g)
 
     def calibration(self, on: NodeModelOnGraph) -> Calibration:
         """By the training nodes, each left out."""

@@ -62,6 +62,10 @@ class NodeMethod(Config):
         """The same method for so many classes."""
         return self
 
+    def head(self, parameters: Parameters) -> tuple[Tensor | None, Tensor]:
+        """W (r × d × c, None for 1) and b (r × c) with p = softmax(g W + b), for members of a sum."""
+        raise InputError(f"{self.title} cannot be a member of a sum of kernels.", "unsupported")
+
     def for_graph(self, graph: Graph) -> NodeMethod:
         """The same method for the graph that it learns from."""
         return self
@@ -117,6 +121,10 @@ class Method(KernelMethod, NodeMethod):
     def for_classes(self, classes: int) -> Method:
         """The same method with its map as wide as there are classes, where the width was left open."""
         return replace(self, map=self.map.for_classes(classes))
+
+    def head(self, parameters: Parameters) -> tuple[Tensor | None, Tensor]:
+        """The bias of the classes: g has an entry for each."""
+        return super().head(parameters) if self.classifier != "softmax" else (None, parameters["class_bias"])
 
     def for_graph(self, graph: Graph) -> Method:
         """The same method with its map for the graph that it learns from."""
@@ -218,6 +226,13 @@ class Method(KernelMethod, NodeMethod):
         if model.n_features is None or (self.classifier == "centroid" and model.references is None):
             return "this model's file is of before models went to other graphs: train again."
         return None
+
+
+def head_probabilities(method: NodeMethod, parameters: Parameters, g: Tensor) -> np.ndarray:
+    """Class probabilities of vectors (r × m × d) by a method's own head: r × m × c."""
+    weights, bias = method.head(parameters)
+    scores = (g if weights is None else g.to(weights.dtype) @ weights) + bias[:, None]
+    return scores.softmax(dim=-1).cpu().numpy()
 
 
 def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:

@@ -96,10 +96,12 @@ class NodeModel(Model):
                 f"the model names training nodes that {graph.name!r} does not have. Train again.",
                 "wrong-file",
             )
-        own = own and not isinstance(graph, GraphShare)
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
+        from kernode.tasks.classes.sum import KernelSum, portable
 
-        return NodeModelOnGraph(self, graph, Place.of(self.precision, device), has_training_nodes=own)
+        model = portable(self) if isinstance(self.method, KernelSum) and not own else self
+        own = own and not isinstance(graph, GraphShare)
+        return NodeModelOnGraph(model, graph, Place.of(self.precision, device), has_training_nodes=own)
 
     def is_own(self, graph: Graph) -> bool:
         """Whether a graph is the one that was learned from, or the one that it grew to and is held."""

@@ -11,22 +11,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Dropout
 from kernode.compute.place import Place, cpu_threads
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import Parameters, take
 from kernode.config import Config
+from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
-from kernode.losses.softmax import class_scores
 from kernode.maps.members import Members
+from kernode.metrics.accuracy import accuracy
 from kernode.models.fit import Candidates, affordable, fit_candidates
 from kernode.models.halving import reached, survivors
 from kernode.models.method import KernelMethod
 from kernode.progress import note
 from kernode.tasks.classes.calibration import Tempering, calibration_of
-from kernode.tasks.classes.method import Method, NodeMethod
+from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.training.loop import DivergedError, TrainingLoop
@@ -45,9 +46,10 @@ class Member(Config):
     """A trained method in a sum: its weight, how its probabilities are calibrated, and how it was trained."""
 
     name: str
-    method: Method
+    method: NodeMethod
     training: Training
     weight: float
+    width: int  # of its vectors
     temperature: float = 1.0
     floor: float = 0.0
     epochs: int = 0  # that its replicas kept on average
@@ -84,18 +86,8 @@ class KernelSum(NodeMethod):
     @cached_property
     def kernel(self) -> WeightedSum:
         """The members' kernels and weights."""
-        widths = tuple(int(one.method.map.unwrapped.outputs) for one in self.members)
-        return WeightedSum(
-            tuple(one.method.kernel for one in self.members),
-            widths,
-            tuple(one.weight for one in self.members),
-        )
-
-    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
-        """First parameters of all members."""
-        found = {f"map.{name}": value for name, value in self.map.initial(prepared, draws, place).items()}
-        zeros = torch.zeros((len(draws.seeds), classes), dtype=place.dtype, device=place.device)
-        return found | {f"class_bias.{at}": zeros.clone() for at in range(len(self.members))}
+        own = ((one.method.kernel, one.width, one.weight) for one in self.members)
+        return WeightedSum(*zip(*own, strict=True))
 
     def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × Σ d_m."""
@@ -105,20 +97,58 @@ class KernelSum(NodeMethod):
         """Σ_m w_m p_m of nodes (q × m): r × m × c."""
         g, at = on.together(nodes)
         rows = torch.from_numpy(at).to(on.place.device)
-        blocks = take(g, rows).split(list(self.kernel.widths), dim=-1)
+        blocks = take(g, rows).split([one.width for one in self.members], dim=-1)
         found: Any = 0.0
-        for m, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
-            scores = class_scores(block, on.parameters[f"class_bias.{m}"])
-            found = found + one.weight * one.tempering(scores.softmax(dim=-1).cpu().numpy())
+        for at, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
+            own = head_probabilities(one.method, member_parameters(on.parameters, at), block)
+            found = found + one.weight * one.tempering(own)
         return np.asarray(found)
+
+    def on_other_graphs(self) -> list[int]:
+        """Which members mean something on another graph than the one learned from."""
+        return [at for at, one in enumerate(self.members) if not one.method.map.of_one_graph]
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """Of the largest member."""
         return max(one.method.least_bytes(sizes, one.training, place) for one in self.members)
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
-        """Where a member means nothing on another graph."""
-        return next(filter(None, (one.method.refusal(model, graph) for one in self.members)), None)
+        """Where no member means anything on another graph."""
+        return None if self.on_other_graphs() else super().refusal(model, graph)
+
+
+def member_parameters(parameters: Parameters, at: int) -> Parameters:
+    """Parameters of a member of a sum, as the member has them: ``map.2.weight_0`` is its ``map.weight_0``."""
+    found = {}
+    for name, value in parameters.items():
+        kind, number, *rest = name.split(".", 2)
+        if number == str(at):
+            found[".".join([kind, *rest])] = value
+    return found
+
+
+def portable(model: NodeModel) -> NodeModel:
+    """The sum of the members that mean something on another graph, with their weights made to sum to 1."""
+    kept = model.method.on_other_graphs()
+    members = [model.method.members[at] for at in kept]
+    if len(kept) == len(model.method.members) or not kept:
+        return model
+    left_out = ", ".join(one.name for at, one in enumerate(model.method.members) if at not in kept)
+    warn(f"{left_out} of the sum learned about one graph: the other members answer about another graph.")
+    total = sum(one.weight for one in members)
+    parameters = _renumbered([member_parameters(model.parameters, at) for at in kept])
+    sums = tuple(replace(one, weight=one.weight / total) for one in members)
+    return replace(model, method=KernelSum(sums), parameters=parameters)
+
+
+def _renumbered(members: Sequence[Parameters]) -> Parameters:
+    """Parameters of members as those of their sum."""
+    found = {}
+    for at, own in enumerate(members):
+        for name, value in own.items():
+            kind, _, rest = name.partition(".")
+            found[f"{kind}.{at}{'.' * bool(rest)}{rest}"] = value
+    return found
 
 
 def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
@@ -129,29 +159,33 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
     candidates, run = affordable(task, candidates), task.run
     with sharing(), cpu_threads(run.threads):
         loops: dict[str, TrainingLoop] = {}
+        fitted: dict[str, NodeModelOnGraph] = {}
+        tried: dict[str, float] = {}
         for name, (method, training) in candidates.items():
             part = task.with_run(run.part(name).called(name))
-            loops[name] = part.begin(task.method_for(method), training)
-        tried: dict[str, float] = {}
+            if method.closed_form:
+                fitted[name] = fit_candidates(part, {name: (method, training)})
+                tried[name] = float(_accuracies(fitted[name], task.nodes).mean())
+            else:
+                loops[name] = part.begin(task.method_for(method), training)
         for epoch, count in RUNGS:
             for name, loop in loops.items():
                 loop.run(epoch)
                 tried[name] = max(0.0, reached(loop.validated(), epoch))
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
-        fitted: dict[str, NodeModelOnGraph] = {}
         for name, loop in loops.items():
             loop.run()
             try:
                 trained = loop.trained()
             except DivergedError as error:
+                if len(loops) == 1:
+                    raise
                 note("diverged", f"{name} is left out: {error}")
                 continue
             method, training = candidates[name]
             fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
             tried[name] = fitted[name].model.validated(loop.score)
-        if not fitted:
-            raise error
         return summed(task, fitted, tried, **about)
 
 
@@ -177,7 +211,8 @@ def summed(
     counts = greedy_counts(found, task.nodes.validation_labels)
     names = list(fitted)
     kept = [at for at in np.argsort(-counts, kind="stable").tolist() if counts[at]]
-    members = tuple(_member(names[at], fitted[names[at]], counts[at] / counts.sum()) for at in kept)
+    shares = counts / counts.sum()
+    members = tuple(_member(names[at], fitted[names[at]], shares[at], tried[names[at]]) for at in kept)
     said = ", ".join(f"{one.weight:.2f} {one.name}" for one in members)
     note("weights", f"weights of the members: {said}", weights={one.name: one.weight for one in members})
     chosen = [fitted[one.name] for one in members]
@@ -189,15 +224,10 @@ def assembled(
     task: NodeTask, members: tuple[Member, ...], chosen: Sequence[NodeModelOnGraph], **about: Any
 ) -> NodeModelOnGraph:
     """Members as one model on the task's graph, calibrated as a whole."""
-    first, parameters = chosen[0].model, {}
-    for at, on in enumerate(chosen):
-        for name, value in on.model.parameters.items():
-            kind, _, rest = name.partition(".")
-            parameters[f"{kind}.{at}{'.' * bool(rest)}{rest}"] = value
     model = replace(
-        first,
+        chosen[0].model,
         method=KernelSum(members),
-        parameters=parameters,
+        parameters=_renumbered([on.model.parameters for on in chosen]),
         seconds=sum(on.model.seconds for on in chosen),
         calibration=None,
         **about,
@@ -208,7 +238,7 @@ def assembled(
     return on if calibration is None else on.with_metadata(calibration=calibration)
 
 
-def _member(name: str, on: NodeModelOnGraph, weight: float) -> Member:
+def _member(name: str, on: NodeModelOnGraph, weight: float, validation: float = 0.0) -> Member:
     model, calibration = on.model, on.model.calibration
     tempering = Tempering() if calibration is None else calibration.together
     epochs = round(float(np.mean(model.kept_epochs)))
@@ -217,11 +247,17 @@ def _member(name: str, on: NodeModelOnGraph, weight: float) -> Member:
         model.method,
         model.training,
         float(weight),
+        int(on.g.shape[-1]),
         tempering.temperature,
         tempering.floor,
         epochs,
-        round(model.validated("accuracy"), 4),
+        round(validation, 4),
     )
+
+
+def _accuracies(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
+    """Accuracy in percent on the validation nodes: r."""
+    return accuracy(on.probabilities(nodes.validation).argmax(axis=-1), nodes.validation_labels)
 
 
 def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:

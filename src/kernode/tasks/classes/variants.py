@@ -49,6 +49,7 @@ CANDIDATES = (
 )
 # What the default sums: members that differ in what they look at. A new one is an entry here and in VARIANTS.
 MEMBERS = (
+    "instant",  # Eq. 5's smoother as a kernel, untrained
     "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights
     "diffusion-decayed",  # APPNP
     "hops",  # Eq. 7, two exact hops, raw features

@@ -1,0 +1,149 @@
+"""A sum of kernels: probabilities, kernel, vectors and explanations are weighted sums of the members'."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kernode as kn
+from kernode.explain.explain import explain_node, explain_pair
+from kernode.models.fit import fit_candidates
+from kernode.tasks.classes.sum import KernelSum, _member, assembled, greedy_counts
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
+
+
+def random_graph(seed, n=50, edges=110, features=6):
+    draw = np.random.default_rng(seed)
+    x = draw.normal(size=(n, features))
+    labels = (x[:, 0] + x[:, 1] * 0.5 + 0.3 * draw.normal(size=n) > 0).astype(int)
+    return kn.Graph.from_edges(draw.integers(n, size=(edges, 2)), x, labels)
+
+
+def task_on(graph, estimator, train=30):
+    y, n = graph.labels, graph.n_nodes
+    nodes = LabelledNodes(
+        np.arange(train)[None], y[None, :train], np.arange(train, n)[None], y[None, train:]
+    )
+    return NodeTask(graph, nodes, (0, 1), estimator._run())
+
+
+@pytest.fixture(scope="module")
+def members():
+    """Every member that the default may have, trained, each with its own weight."""
+    graph = random_graph(0)
+    estimator = kn.NodeKernelClassifier(training=kn.Training(precision=64), replicas=2)
+    task = task_on(graph, estimator)
+    candidates = kn.NodeKernelClassifier().methods(graph, tuned=False)
+    fitted = {}
+    for name, (method, training) in candidates.items():
+        shorter = training if method.closed_form else replace(training, epochs=10, patience=None)
+        fitted[name] = fit_candidates(task, {name: (method, shorter)})
+    assert {"instant", "stages", "structure", "features", "neighbours"} <= {*fitted}
+    weights = np.arange(1, len(fitted) + 1) / np.arange(1, len(fitted) + 1).sum()
+    chosen = tuple(_member(name, on, weight) for (name, on), weight in zip(fitted.items(), weights, strict=True))
+    return fitted, weights, assembled(task, chosen, list(fitted.values()))
+
+
+def test_probabilities_are_the_weighted_sum_of_calibrated_ones(members):
+    fitted, weights, on = members
+    nodes = np.arange(50)[None]
+    expected = 0
+    for weight, one in zip(weights, fitted.values(), strict=True):
+        own = one.probabilities(nodes)
+        expected = expected + weight * (
+            own if one.model.calibration is None else one.model.calibration.together(own)
+        )
+    np.testing.assert_allclose(on.probabilities(nodes), expected, atol=1e-12)
+
+
+def test_the_kernel_is_the_weighted_sum_of_the_members_with_unit_diagonal(members):
+    fitted, weights, on = members
+    expected = sum(w * one.kernel.gram() for w, one in zip(weights, fitted.values(), strict=True))
+    gram = on.kernel.gram()
+    np.testing.assert_allclose(gram, expected, atol=1e-10)
+    np.testing.assert_allclose(np.diag(gram), 1, atol=1e-6)
+    assert np.linalg.eigvalsh(gram).min() > -1e-9
+    vectors = on.kernel.vectors()
+    np.testing.assert_allclose(vectors @ vectors.T, gram, atol=1e-10)
+
+
+@pytest.mark.parametrize("node", [3, 17])
+def test_parts_of_an_explanation_sum_to_the_whole(members, node):
+    _, _, on = members
+    found = explain_node(on, node, top=4)
+    assert abs(found.neighbours.whole + found.class_bias - found.lead) < 1e-8
+    assert abs(found.features.whole - found.neighbours.whole) < 1e-8
+    assert abs(sum(hop.value for hop in found.hops) + found.class_bias - found.lead) < 1e-8
+    pair = explain_pair(on, node, 5, top=4)
+    assert abs(pair.similarity - on.kernel.pairs([node], [5])[0]) < 1e-8
+    assert abs(sum(one.value for one in pair.pairs) + pair.rest - pair.similarity) < 1e-8
+    for side in (0, 1):
+        assert abs(pair.neighbours[side].whole - pair.similarity) < 1e-8
+        assert abs(pair.features[side].whole - pair.similarity) < 1e-8
+
+
+def test_the_lead_that_is_explained_is_that_of_the_members_scores(members):
+    fitted, weights, on = members
+    for node in (3, 17):
+        scores = 0
+        for weight, one in zip(weights, fitted.values(), strict=True):
+            head, bias = one.model.method.head(one.parameters)
+            g = one.g[:, node].double()
+            own = g if head is None else (g[:, None] @ head.double())[:, 0]
+            scores = scores + weight * (own + bias.double()).mean(dim=0).numpy()
+        np.testing.assert_allclose(explain_node(on, node).scores, scores, atol=1e-8)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_greedy_selection_is_the_slow_and_obvious_one(seed):
+    draw = np.random.default_rng(seed)
+    members, nodes, classes = 4, 30, 3
+    found = draw.dirichlet(np.ones(classes), size=(members, 1, nodes))
+    truth = draw.integers(-1, classes, size=(1, nodes))
+    known = np.flatnonzero(truth[0] >= 0)
+
+    def loss(taken):
+        mean = np.mean([found[m, 0] for m in taken], axis=0)
+        return -np.log(mean[known, truth[0, known]] + 1e-12).mean()
+
+    taken, best = [], (np.inf, [])
+    for _ in range(25):
+        taken = min(([*taken, m] for m in range(members)), key=loss)
+        if loss(taken) < best[0] - 1e-9:
+            best = loss(taken), taken
+    expected = np.bincount(best[1], minlength=members)
+    assert greedy_counts(found, truth).tolist() == expected.tolist()
+
+
+def test_the_default_is_a_sum_that_is_saved_extended_and_used_elsewhere(tmp_path):
+    graph = random_graph(1)
+    model = kn.NodeKernelClassifier(epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
+    assert isinstance(model.model_.method, KernelSum)
+    assert sum(one.weight for one in model.model_.method.members) == pytest.approx(1)
+    read = kn.load_model(model.save(tmp_path / "m.safetensors", with_graph=True))
+    assert np.array_equal(read.predict_proba(range(50)), model.predict_proba(range(50)))
+    grown = model.extend(None, np.zeros((1, 6)), [(50, 0), (50, 1)])
+    whole = model.predict_proba([0, 50], graph=grown.graph_)
+    np.testing.assert_allclose(grown.predict_proba([0, 50]), whole, atol=1e-6)
+
+
+def test_members_of_one_graph_are_left_out_on_another(members):
+    _, _, on = members
+    other = random_graph(2, n=20, edges=40)
+    with pytest.warns(kn.KernodeWarning, match="structure"):
+        elsewhere = on.model.on(other)
+    names = {one.name for one in elsewhere.model.method.members}
+    assert names.isdisjoint({"structure", "neighbours", "instant"})
+    assert sum(one.weight for one in elsewhere.model.method.members) == pytest.approx(1)
+    np.testing.assert_allclose(elsewhere.probabilities().sum(axis=-1), 1, atol=1e-9)
+
+
+def test_fast_is_one_member_and_instant_the_untrained_one():
+    graph = random_graph(3)
+    for variant, settings in (("fast", {"epochs": 20}), ("instant", {})):
+        model = kn.NodeKernelClassifier(variant, **settings).fit(np.arange(30), graph.labels[:30], graph=graph)
+        assert not isinstance(model.model_.method, KernelSum)
+        assert model.predict_proba(range(50)).shape == (50, 2)
