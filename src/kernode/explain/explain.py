@@ -187,12 +187,12 @@ def _explain_pair_of_sum(on: NodeModelOnGraph, node: int, other: int, top: int) 
     """The same of a sum: K is Σ_m w_m K̄_m, block by block of the members' vectors."""
     rows = SumRow.of(on, node), SumRow.of(on, other)
     kernel = on.model.method.kernel
-    lengths = [
-        torch.cat([block.norm(dim=1, keepdim=True).expand_as(block) for block in row.g.split(list(kernel.widths), 1)], 1)
-        for row in rows
+    blocks = [row.g.split(list(kernel.widths), dim=1) for row in rows]
+    scales = [
+        (weight / (one.norm(dim=1, keepdim=True) * two.norm(dim=1, keepdim=True))).expand_as(one)
+        for weight, one, two in zip(kernel.weights, *blocks, strict=True)
     ]
-    weights = torch.cat([torch.full((width,), weight) for width, weight in zip(kernel.widths, kernel.weights, strict=True)])
-    scale = weights.double() / (lengths[0] * lengths[1])
+    scale = torch.cat(scales, dim=1)
     scale = scale.masked_fill(~scale.isfinite(), 0)  # r × Σd: K = Σ scale g(u) g(v)
     towards = [scale * rows[1 - i].g for i in (0, 1)]
     by_node = [(rows[i].vectors * towards[i]).sum(dim=2).T.numpy() for i in (0, 1)]  # r × k
@@ -254,7 +254,9 @@ def _shown_of_sum(
         [tuple(Part(*one) for one in _most(of, _WORDS)) for of in words],
         [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],
     )
-    names = [name for name, _ in _most({name: float(one.mean()) for name, one in totals.items()}, len(totals))]
+    names = [
+        name for name, _ in _most({name: float(one.mean()) for name, one in totals.items()}, len(totals))
+    ]
     values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(by_node), 0))
     features = map(Part, names[:top], *_values(values[:, :top]))
     others, left = np.delete(mean, first), values[:, top:].mean(axis=0)

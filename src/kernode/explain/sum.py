@@ -1,8 +1,8 @@
 """Explanations of a sum of kernels: the weighted sum of what its members are made of.
 
-A member that is a sum over neighbours splits as :mod:`kernode.explain.parts` has it. A staged member is linear
-at a node: ReLU masks are held, and BatchNorm is affine after training. So what a node adds is its product with
-the first layer times the slope there, and shifts add a constant; all of them sum to g(v), without a remainder.
+A member that is a sum over neighbours splits as :mod:`kernode.explain.parts` has it. A staged member is
+linear at a node: ReLU masks are held, and BatchNorm is affine after training. So what a node adds is its
+product with the first layer times the slope there, and shifts add a constant; all of them sum to g(v).
 """
 
 from __future__ import annotations
@@ -145,13 +145,17 @@ def _of_stages(
         slope = slopes(whole)[0][reached[at]]  # m × r × width
         x = prepared.features
         rows = (x.matrix.to_dense() if isinstance(x, SparseMatrix) else x)[reached[at]]
-        entry = own["weight_0"] if "column_scale" not in own else own["weight_0"] * own["column_scale"][..., None]
+        entry = (
+            own["weight_0"] if "column_scale" not in own else own["weight_0"] * own["column_scale"][..., None]
+        )
         seen = torch.einsum("mrw,rfw->mrf", slope, entry)
-        centred = rows[:, None] - (own["column_mean"] if "column_mean" in own else 0)
+        centred = rows[:, None] - (own.get("column_mean", 0))
         by_node = (seen * centred).detach().numpy()
         return by_node.sum(axis=0), by_node
 
-    return Summand(near[reached], vectors[reached].detach(), torch.stack(constant, dim=1).detach(), names, words)
+    return Summand(
+        near[reached], vectors[reached].detach(), torch.stack(constant, dim=1).detach(), names, words
+    )
 
 
 def sum_head(on: NodeModelOnGraph) -> tuple[Tensor, Tensor]:
@@ -218,7 +222,9 @@ class SumRow:
         widths = [one.vectors.shape[2] for one in self.summands]
         return zip(self.summands, towards.split(widths, dim=1), strict=True)
 
-    def features(self, nodes: np.ndarray, towards: Tensor, names: Any) -> tuple[dict[str, np.ndarray], list[Any]]:
+    def features(
+        self, nodes: np.ndarray, towards: Tensor, names: Any
+    ) -> tuple[dict[str, np.ndarray], list[Any]]:
         """What features of some nodes add to ⟨g(v), w⟩: by name (r each), and the largest of each node."""
         totals: dict[str, np.ndarray] = {}
         of_nodes: list[dict[str, float]] = [{} for _ in nodes]

@@ -3,8 +3,8 @@
 from kernode.maps import former  # noqa: F401 (maps of earlier versions are read then)
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
-from kernode.maps.diffusion import Diffusion
 from kernode.maps.columns import OnColumns
+from kernode.maps.diffusion import Diffusion
 from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN

@@ -87,7 +87,9 @@ class OnColumns(StagedMap):
         known, key = _KNOWN.setdefault(graph, {}), (self.columns, self.nodes)
         if key not in known:
             x = structure(graph) if self.columns == "structure" else graph.adjacency[:, : self.nodes]
-            known[key] = Graph(graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name)
+            known[key] = Graph(
+                graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name
+            )
         return known[key]
 
     def prepare(self, graph: Graph, place: Place) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -22,8 +22,8 @@ from kernode.maps.base import FeatureMap
 class Members(FeatureMap):
     """``g(v) = (g_1(v), …, g_M(v))``: the vectors of trained maps, one after the other, as each gives them.
 
-    Parameters of map m are under ``m.``. The kernel :class:`~kernode.kernels.WeightedSum` compares such vectors
-    block by block.
+    Parameters of map m are under ``m.``. The kernel :class:`~kernode.kernels.weighted_sum.WeightedSum`
+    compares such vectors block by block.
     """
 
     maps: tuple[FeatureMap, ...]

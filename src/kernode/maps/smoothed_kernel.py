@@ -1,4 +1,4 @@
-"""Eq. 5's smoother as a kernel, without training: words and their means over one and two hops, compared by RBF."""
+"""Eq. 5's smoother as a kernel, without training: RBF on features and their means over hops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS = 8192
 
 @dataclass(frozen=True)
 class SmoothedKernel(FeatureMap):
-    """``K(u, v) = exp(−γ (1 − ⟨b(u), b(v)⟩))``, b(v) = (B, P B, …, P^H B) / √(H+1), each block at length 1.
+    """``K(u, v) = exp(−γ (1 − ⟨b(u), b(v)⟩))``, b = (B, P B, …, P^H B) / √(H+1), each block at length 1.
 
     B are the features: words weighted by their rarity (TF-IDF), other columns standardised, rows at length 1.
     ``P = D̃⁻¹ Ã`` is Eq. 5's smoother. The exponential of a p.s.d. kernel is one.
@@ -125,4 +125,3 @@ def _products(block: Any, a: Any) -> float:
 
 def _dense(x: Any) -> np.ndarray:
     return x.toarray() if sparse.issparse(x) else np.asarray(x)
-

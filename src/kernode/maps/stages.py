@@ -24,9 +24,9 @@ from kernode.maps.layers.sizes import ROWS, WIDTHS
 class Stages(HopMap):
     """``H ← relu(BatchNorm(Σ_h T_h H W_h))``, stage by stage, then a linear layer: T_h = Ā^h ⊙ M^(h).
 
-    A node and its neighbours have weights of their own in every stage, so that a stage can subtract as well as
-    add. BatchNorm's mean and deviation are those of the graph at hand while it trains; afterwards those of the
-    graph it learned from are parameters (:meth:`finished`), so that a trained map is piecewise linear.
+    A node and its neighbours have weights of their own in every stage, so that a stage can subtract as well
+    as add. BatchNorm's mean and deviation are those of the graph at hand while it trains; afterwards those
+    of the graph it learned from are parameters (:meth:`finished`): a trained map is piecewise linear.
 
     - ``hidden``: width of each stage.
     - ``hops``: H of every stage.
@@ -49,7 +49,7 @@ class Stages(HopMap):
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up; BatchNorm of scale 1 and shift 0."""
         *widths, outputs = self.widths(prepared.features.shape[1])
-        last, found = len(self.hidden), {}
+        last, found = len(self.hidden), dict[str, Tensor]()
         for stage, (before, width) in enumerate(pairwise(widths)):
             weights = initial_weight(before, width, stage, draws, place, gain=1, count=self.hops + 1)
             found |= {f"weight_{stage}": weights, **initial_norm(width, stage, draws, place)}

@@ -23,9 +23,7 @@ def random_graph(seed, n=50, edges=110, features=6):
 
 def task_on(graph, estimator, train=30):
     y, n = graph.labels, graph.n_nodes
-    nodes = LabelledNodes(
-        np.arange(train)[None], y[None, :train], np.arange(train, n)[None], y[None, train:]
-    )
+    nodes = LabelledNodes(np.arange(train)[None], y[None, :train], np.arange(train, n)[None], y[None, train:])
     return NodeTask(graph, nodes, (0, 1), estimator._run())
 
 
@@ -42,7 +40,9 @@ def members():
         fitted[name] = fit_candidates(task, {name: (method, shorter)})
     assert {"instant", "stages", "structure", "features", "neighbours"} <= {*fitted}
     weights = np.arange(1, len(fitted) + 1) / np.arange(1, len(fitted) + 1).sum()
-    chosen = tuple(_member(name, on, weight) for (name, on), weight in zip(fitted.items(), weights, strict=True))
+    chosen = tuple(
+        _member(name, on, weight) for (name, on), weight in zip(fitted.items(), weights, strict=True)
+    )
     return fitted, weights, assembled(task, chosen, list(fitted.values()))
 
 
@@ -143,7 +143,7 @@ def test_members_of_one_graph_are_left_out_on_another(members):
 
 def test_fast_is_one_member_and_instant_the_untrained_one():
     graph = random_graph(3)
-    for variant, settings in (("fast", {"epochs": 20}), ("instant", {})):
-        model = kn.NodeKernelClassifier(variant, **settings).fit(np.arange(30), graph.labels[:30], graph=graph)
+    for variant, more in (("fast", {"epochs": 20}), ("instant", {})):
+        model = kn.NodeKernelClassifier(variant, **more).fit(np.arange(30), graph.labels[:30], graph=graph)
         assert not isinstance(model.model_.method, KernelSum)
         assert model.predict_proba(range(50)).shape == (50, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -37,8 +37,8 @@ class Instant(NodeMethod):
     - ``map``: the kernel on smoothed features. ``kernel``: what compares its vectors.
     """
 
-    map: SmoothedKernel = SmoothedKernel()
-    kernel: BaseKernel = Normalized(Linear())
+    map: SmoothedKernel = field(default_factory=SmoothedKernel)
+    kernel: BaseKernel = field(default_factory=lambda: Normalized(Linear()))
 
     has_kernel: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True
@@ -52,15 +52,17 @@ class Instant(NodeMethod):
         """Solve, for each replica's training nodes."""
         started = time.perf_counter()
         prepared = self.map.prepare(task.graph, task.run.place)
-        nodes, landmarks, weights, biases, left_out = task.nodes, [], [], [], []
+        nodes, found = task.nodes, list[Any]()
         solved: dict[int, Any] = {}
         for i, seed in enumerate(task.run.seeds):
             row = min(i, len(nodes.train) - 1)
             few = nodes.train.shape[1] <= _ALL
             if row not in solved or not few:
-                solved[row] = self._solve(prepared, nodes.train[row], nodes.train_labels[row], len(task.classes), seed)
-            for one, into in zip(solved[row], (landmarks, weights, biases, left_out), strict=True):
-                into.append(one)
+                solved[row] = self._solve(
+                    prepared, nodes.train[row], nodes.train_labels[row], len(task.classes), seed
+                )
+            found.append(solved[row])
+        landmarks, weights, biases, left_out = zip(*found, strict=True)
         dtype = task.run.place.dtype
         parameters = {
             "map.landmarks": torch.from_numpy(np.stack(landmarks)),
@@ -105,7 +107,7 @@ class Instant(NodeMethod):
         g = take(on.g, torch.tensor(nodes).to(on.place.device))
         return head_probabilities(self, on.parameters, g)
 
-    def calibration(self, on: NodeModelOnGraph) -> Calibration:
+    def own_calibration(self, on: NodeModelOnGraph) -> Calibration:
         """By the training nodes, each left out."""
         model = on.model
         by_run = (_SHARP * model.parameters["left_out"]).softmax(dim=-1).numpy()

@@ -62,6 +62,14 @@ class NodeMethod(Config):
         """The same method for so many classes."""
         return self
 
+    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
+        """The parameters after training, with what the map measured of the graph."""
+        return parameters
+
+    def own_calibration(self, on: NodeModelOnGraph) -> Any:
+        """A calibration by other nodes than those that validate; None where there is none."""
+        return None
+
     def head(self, parameters: Parameters) -> tuple[Tensor | None, Tensor]:
         """W (r × d × c, None for 1) and b (r × c) with p = softmax(g W + b), for members of a sum."""
         raise InputError(f"{self.title} cannot be a member of a sum of kernels.", "unsupported")

@@ -46,7 +46,7 @@ class Member(Config):
     """A trained method in a sum: its weight, how its probabilities are calibrated, and how it was trained."""
 
     name: str
-    method: NodeMethod
+    method: Any  # with a map, a kernel and a head
     training: Training
     weight: float
     width: int  # of its vectors
@@ -99,8 +99,8 @@ class KernelSum(NodeMethod):
         rows = torch.from_numpy(at).to(on.place.device)
         blocks = take(g, rows).split([one.width for one in self.members], dim=-1)
         found: Any = 0.0
-        for at, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
-            own = head_probabilities(one.method, member_parameters(on.parameters, at), block)
+        for m, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
+            own = head_probabilities(one.method, member_parameters(on.parameters, m), block)
             found = found + one.weight * one.tempering(own)
         return np.asarray(found)
 
@@ -272,7 +272,7 @@ def greedy_counts(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
     ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
     (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest
-    log-loss; of all rounds the one with the lowest loss counts. Replicas that share their nodes answer together.
+    log-loss; of all rounds the one with the lowest loss counts. Replicas that share nodes answer together.
 
     >>> good, bad = np.array([[[[0.9, 0.1], [0.2, 0.8]]]]), np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
     >>> greedy_counts(np.concatenate([bad, good]), np.array([[0, 1]])).tolist()

@@ -227,8 +227,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
         from kernode.tasks.classes.model import NodeModel
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-        if method.has_kernel and not method.closed_form:
-            trained = replace(trained, parameters=method.finished(trained.parameters, trained.prepared))
+        trained = replace(trained, parameters=method.finished(trained.parameters, trained.prepared))
         model = NodeModel(
             **NodeModel.learned(trained, self.graph, self.run),
             method=method,
@@ -247,7 +246,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
         on = NodeModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
         )
-        calibration = method.calibration(on) if method.closed_form else calibration_of(on, self.nodes)
+        calibration = method.own_calibration(on) or calibration_of(on, self.nodes)
         if calibration is None:
             return on
         note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")

@@ -237,7 +237,8 @@ _FAMILY = {
         OnColumns(Stages((128,) * 2)), Softmax(), 0.0, learning_rate=0.005, weight_decay=1e-4, dropout=0.5,
     ),
     "features": _member(
-        Standardized(MLP((256,), **_RAW)), Softmax(), 0.5, learning_rate=0.003, weight_decay=1e-4, dropout=0.5,
+        Standardized(MLP((256,), **_RAW)), Softmax(), 0.5,
+        learning_rate=0.003, weight_decay=1e-4, dropout=0.5,
     ),
     "neighbours": _member(
         OnColumns(MLP((64,), **_RAW), columns="neighbours"), Softmax(), 0.5,
