@@ -36,8 +36,8 @@ class SmoothedKernel(FeatureMap):
     B are the features: words weighted by their rarity (TF-IDF), other columns standardised, rows at length 1.
     ``P = D̃⁻¹ Ã`` is Eq. 5's smoother. The exponential of a p.s.d. kernel is one.
 
-    g(v) is Nyström's: ``K(v, Z) K(Z, Z)^-½`` with landmarks Z among the nodes, so that ⟨g(u), g(v)⟩ is K where
-    one of both is a landmark, and near to it elsewhere. Landmarks are parameters, and are not trained.
+    g(v) is Nyström's: ``K(v, Z) K(Z, Z)^-½`` with landmarks Z among the nodes, so that ⟨g(u), g(v)⟩ is K
+    where one of both is a landmark, and near to it elsewhere. Landmarks are parameters, and are not trained.
 
     - ``hops``: H. ``gamma``: γ.
     """

@@ -51,6 +51,10 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
         "dataset": graph.name,
         "variant": model.variant,
         **model.choice,
+        "members": [
+            {"name": one.name, "weight": round(one.weight, 4), "validation": one.validation}
+            for one in getattr(model.method, "members", ())
+        ],
         "select_by": model.training.select_by,
         "split": model.split,
         "replicas": len(model.seeds),

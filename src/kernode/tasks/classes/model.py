@@ -181,10 +181,16 @@ class NodeModel(Model):
         ]
         by = self.training.select_by
         what = "mAP" if by == "map" else "accuracy"
-        if self.chosen_by_validation:
+        members = getattr(self.method, "members", ())
+        if members:
+            shares = (f"{one.weight:.2f} {one.name}" for one in members)
+            lines.append(("sum of kernels", ", ".join(shares)))
+            others = (f"{name} {figure:.1f} %" for name, figure in (self.chosen_by_validation or {}).items())
+            lines.append(("members alone", f"{', '.join(others)} (validation {what})"))
+        elif self.chosen_by_validation:
             others = (f"{name} {figure:.1f} %" for name, figure in self.chosen_by_validation.items())
             lines.append(("chosen among", f"{', '.join(others)} (validation {what})"))
-        if len(values := self.history.get(f"validation_{by}", ())):
+        if len(values := self.history.get(f"validation_{by}", ())) and not members:
             # Label propagation tries settings in the place of epochs.
             epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"
             epoch = epoch if self.method.has_kernel else ""
