@@ -287,13 +287,15 @@ def write_store_of_tables(tables: Tables, folder: str | os.PathLike[str]) -> Sto
         except duckdb.Error as error:
             sentence = f"{folder}: edges cannot be sorted ({first_line(error)}). Free memory or disk space."
             raise FileError(sentence, path=str(folder)) from error
-        indices, weights = (
-            np.memmap(path, _type(path.stem, None), "r", _HEADER) if path.exists() else None
-            for path in (target / "indices.npy", target / "weights.npy")
-        )
+
+        def mapped(name: str) -> np.ndarray:
+            return np.memmap(target / f"{name}.npy", _type(name, None), "r", _HEADER)
+
+        ones = np.broadcast_to(np.float32(1), indptr[-1])  # take no memory
+        indices, weights = mapped("indices"), mapped("weights") if tables.weighted else ones
         adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
         said = tables.notes(int(indptr[-1]))
-        tables.con.execute("DROP TABLE pair")  # its memory is for the features
+        tables.con.close()  # its memory is for the features
         encoding, features = tables.encoded(adjacency)
         fingerprint = fingerprint_of(adjacency, features)
         graph = tables.facts(encoding, (*notes, *said))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.chunks import row_chunks
 from kernode.config import Config
 
 _WORD = 64  # signs, by which the hash of a name is long
-_BLOCK = 16  # positions at a time
+_BLOCK = 8  # positions at a time
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,26 @@ class Structure(Config):
         """n × (1 + positions), written to ``found``; a few at a time, in a fraction of their memory."""
         found = np.empty((len(names), 1 + self.positions), np.float32) if found is None else found
         found[:, 0] = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
-        with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
-        share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
         size = -(-self.positions // _WORD) * _WORD // 8
         digests = b"".join(
             hashlib.blake2b(str(name).encode(), digest_size=size).digest() for name in names.tolist()
         )
         words = np.frombuffer(digests, np.uint8).reshape(len(names), -1)
+        with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
+        share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
         for start in range(0, self.positions, _BLOCK):
             block = found[:, 1 + start : 1 + start + _BLOCK]
             bits = np.unpackbits(words[:, start // 8 : (start + _BLOCK) // 8], axis=1)[:, : block.shape[1]]
-            arrived, block[:] = bits.astype(np.float32) * 2 - 1, 0
+            arrived, block[:] = bits.astype(np.float32), 0
+            arrived *= 2
+            arrived -= 1
             for _ in range(self.steps):
                 arrived = with_loops @ arrived
                 arrived *= share
                 block += arrived
-        positions = found[:, 1:]
-        positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-6)
+        for rows in row_chunks(found):
+            positions = found[rows, 1:]
+            positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-6)
         return found
 
     @property
