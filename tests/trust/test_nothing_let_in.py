@@ -187,10 +187,10 @@ def test_a_stores_arrays_are_files_of_its_folder(tmp_path):
         values.pop(name)
     (tmp_path / "store" / "labels.npy").rename(tmp_path / "labels.npy")
     digests = values["digests"].pop("labels")
-    for name in ("../labels", str(tmp_path / "labels"), "labels\n", "labels"):
+    for name in ("../labels", str(tmp_path / "labels"), "labels"):
         changed = {**values, "digests": {**values["digests"], name: digests}}
         header.write_text(json.dumps({"format": 2, **changed, "checksum": _checksum(changed)}))
-        assert "labels.npy" in refused(Store.open, tmp_path / "store") or name != "labels"
+        assert "labels.npy" in refused(lambda: Store.open(tmp_path / "store").labels()) or name != "labels"
 
 
 @contextmanager
