@@ -38,16 +38,6 @@ def raw_files(monkeypatch) -> dict[str, dict[str, bytes]]:
 
 
 @pytest.fixture
-def raw_folder(raw_files, tmp_path) -> Path:
-    folder = tmp_path / "raw"
-    folder.mkdir()
-    for files in raw_files.values():
-        for file, content in files.items():
-            (folder / file).write_bytes(content)
-    return folder
-
-
-@pytest.fixture
 def no_index(monkeypatch, tmp_path) -> Path:
     """pip finds packages in this folder and nowhere else."""
     shelf = tmp_path / "shelf"

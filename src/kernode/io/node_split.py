@@ -51,20 +51,6 @@ class Split:
         return f"Split({train} training, {validation} validation, {test} test nodes)"
 
 
-def check_split(split: Split, n_nodes: int) -> None:
-    """Raise unless every node of a split is a node of the graph.
-
-    >>> check_split(Split([0, 1], [2], [7]), n_nodes=5)
-    Traceback (most recent call last):
-    kernode.errors.InputError: split.test: node 7 is not in the graph; nodes run from 0 to 4.
-    """
-    for part in PARTS:
-        last = getattr(split, part).max(initial=0)
-        if last >= n_nodes:
-            sentence = f"split.{part}: node {last} is not in the graph; nodes run from 0 to {n_nodes - 1}."
-            raise InputError(sentence, "unknown", what="node", name=int(last))
-
-
 def _checked_nodes(part: str, nodes: Any) -> np.ndarray:
     nodes = np.asarray(nodes)
     if nodes.size == 0:
@@ -208,7 +194,7 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
     except ValueError:
         known = (
             "fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class such as "
-            "20-per-class, or a file (.npz, .json, .csv)"
+            "20-per-class, or a file (.npz, .csv)"
         )
         raise bad_setting("split", known, text) from None
     return train, validation, test

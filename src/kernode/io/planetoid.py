@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,19 +84,6 @@ def file_names(name: str) -> list[str]:
     return [f"ind.{name}.{ending}" for ending in endings]
 
 
-def read_folder(name: str, folder: str | os.PathLike[str]) -> Graph:
-    """Decode the data set ``name`` from a folder that holds Planetoid's eight files."""
-    files, names = {}, file_names(find(name).name)
-    for file in names:
-        path = Path(folder) / file
-        try:
-            files[file] = path.read_bytes()
-        except OSError as error:
-            sentence = f"{path} cannot be read ({error.strerror}). The folder must hold {', '.join(names)}."
-            raise FileError(sentence, "no-file", path=str(path)) from error
-    return decode(find(name).name, files, str(folder))
-
-
 def decode(name: str, files: Mapping[str, bytes], source: str) -> Graph:
     """Decode the bytes of the eight files, after the SHA-256 of every one of them matched.
 
@@ -107,9 +92,7 @@ def decode(name: str, files: Mapping[str, bytes], source: str) -> Graph:
     """
     for file in file_names(name):
         if hashlib.sha256(files[file]).hexdigest() != DIGESTS[file]:
-            sentence = (
-                f"{source}: {file} is not Planetoid's file (its SHA-256 differs). Copy or fetch it again."
-            )
+            sentence = f"{source}: {file} is not Planetoid's file (its SHA-256 differs). Fetch it again."
             raise FileError(sentence, "damaged-file")
 
     def load(ending: str) -> Any:

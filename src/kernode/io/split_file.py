@@ -1,8 +1,7 @@
-"""Splits that people bring along: an .npz or .json file with three parts, or a table of nodes and parts."""
+"""Splits that people bring along: an .npz file with three parts, or a table of nodes and parts."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +17,7 @@ from kernode.io.tables import is_table
 from kernode.io.tables.edges import id_sql
 from kernode.io.tables.source import database, open_table
 from kernode.io.tables.table import IDS, Reading, choose
-from kernode.storage import complete, damaged, missing
+from kernode.storage import complete
 
 # What the parts are called elsewhere: PyG's train_mask, OGB's valid, and the like.
 _WORDS = {
@@ -36,14 +35,13 @@ def is_split_file(how: Any) -> bool:
     >>> is_split_file("mine.npz"), is_split_file("parts.csv"), is_split_file("0.6/0.2/0.2")
     (True, True, False)
     """
-    return isinstance(how, os.PathLike) or Path(how).suffix.lower() in (".npz", ".json") or is_table(how)
+    return isinstance(how, os.PathLike) or Path(how).suffix.lower() == ".npz" or is_table(how)
 
 
 def read_split(path: str | os.PathLike[str], graph: Graph, seed: int = 0) -> Split:
     """Read the split of a graph's nodes from a file.
 
     - ``.npz``: arrays train, valid (or validation, val) and test, of positions, names or booleans (masks).
-    - ``.json``: an object with lists of that kind.
     - A table (.csv, .parquet, …): a column of nodes by name, and one that says train, validation or test.
 
     A mask of several columns (n × k) holds k splits; ``seed`` counts them from 0.
@@ -57,65 +55,33 @@ def read_splits(path: str | os.PathLike[str], graph: Graph, seeds: Iterable[int]
     if path.suffix.lower() == ".npz":
         with open_archive(path) as archive:
             arrays = {part: archive.read(name) for part, name in _part_names(path, archive.names).items()}
-    elif path.suffix.lower() == ".json":
-        arrays = _read_lists(path, graph)
     elif is_table(path):
         arrays = _read_parts(path, graph)
     else:
-        sentence = f"{path} is not a split. Give an .npz or .json file, or a table such as .csv."
+        sentence = f"{path} is not a split. Give an .npz file, or a table such as .csv."
         raise InputError(sentence, "wrong-file", path=str(path))
     parts = {part: _columns(path, part, array, graph) for part, array in arrays.items()}
-    count = max(len(columns) for columns in parts.values())
+    count = max(map(len, parts.values()))
     if any(len(columns) not in (1, count) for columns in parts.values()):
         raise _wrong(path, "its masks have different numbers of columns. Give all of them as many", "shape")
-    if count == 1:
-        return [_checked(path, graph, {part: columns[0] for part, columns in parts.items()})] * len(seeds)
-    if max(seeds, default=0) >= count:
+    if max(seeds, default=0) >= count > 1:
         sentence = (
             f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {max(seeds)}. "
             "Train fewer runs, or start from a smaller seed."
         )
         raise InputError(sentence, "too-few", setting="random_state")
-    splits = [
-        _checked(path, graph, {part: columns[seed % len(columns)] for part, columns in parts.items()})
-        for seed in seeds
-    ]
-    for part in PARTS:
-        if len({len(getattr(split, part)) for split in splits}) > 1:
-            what = (
-                f"the {part} parts of its splits differ in size. Train one at a time, its column as the seed"
-            )
-            raise _wrong(path, what, "shape")
-    return splits
+    splits = {
+        at: _checked(path, graph, {part: columns[at % len(columns)] for part, columns in parts.items()})
+        for at in {seed % count for seed in seeds}
+    }
+    if len({tuple(len(getattr(split, part)) for part in PARTS) for split in splits.values()}) > 1:
+        what = "the parts of its splits differ in size. Train one at a time, its column as the seed"
+        raise _wrong(path, what, "shape")
+    return [splits[seed % count] for seed in seeds]
 
 
 def _wrong(path: Path, what: str, code: str = "wrong-file") -> InputError:
     return InputError(f"{path.name}: {what}.", code, path=str(path))
-
-
-def _read_lists(path: Path, graph: Graph) -> dict[str, np.ndarray]:
-    """Read the parts of a JSON file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise missing(path) from error
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder. Give a file.", "wrong-file", setting="split") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path, "cannot be read as JSON") from error
-    if not isinstance(content, dict):
-        raise _wrong(path, "it must hold an object with the lists train, validation and test")
-    arrays = {}
-    for part, name in _part_names(path, tuple(content)).items():
-        nodes = content[name]
-        kinds = {type(node) for node in nodes} if isinstance(nodes, list) else {dict}
-        if not any(kinds <= {kind} for kind in (str, int, bool)):
-            raise _wrong(path, f"{name} must be a list of names, positions or booleans, all of a kind")
-        if int in kinds and graph.lookup.has_integer_names:
-            what = "its integers may be names or positions. Write names as text, or positions as .npz"
-            raise _wrong(path, what, "ambiguous")
-        arrays[part] = np.array(nodes or [], None if nodes else np.int64)
-    return arrays
 
 
 def _read_parts(path: Path, graph: Graph) -> dict[str, np.ndarray]:
@@ -161,7 +127,7 @@ def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
     for part in PARTS:
         if part not in found:
             has = f"It has {', '.join(names) or 'nothing'}"
-            what = f"it has no {part} nodes. {has}. Leave the list empty if there are none"
+            what = f"it has no {part} nodes. {has}. Leave the array empty if there are none"
             raise _wrong(path, what, "missing")
     return {part: found[part] for part in PARTS}
 
