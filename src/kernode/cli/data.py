@@ -200,7 +200,7 @@ def fetch(
     Example: [bold]kernode data fetch citeseer[/]
     """
     from kernode.io import datasets
-    from kernode.io.fetch import fetch as fetch_data
+    from kernode.io.planetoid import fetch as fetch_data
 
     name = name.lower()
     if not output.silent and any(name == entry.name for entry in datasets()):

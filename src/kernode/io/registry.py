@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,10 +58,7 @@ class DataSet:
     @property
     def is_here(self) -> bool:
         """Whether that file is there."""
-        try:
-            return self.path.is_file()
-        except OSError:  # a cache folder that this user may not look into
-            return False
+        return os.path.isfile(self.path)  # noqa: PTH113 (False in a folder that this user may not look into)
 
 
 def _entry(values: dict[str, Any]) -> DataSet:
