@@ -151,17 +151,15 @@ class Store:
 
     def whole(self) -> Graph:
         """The whole graph; dense features stay mapped."""
-        matrices, labels, names, origin = self.rows(0, self.nodes), self.labels(), self.names(), None
-        try:
-            with complete(self.folder / FILE):
-                if self.encoding is not None:
-                    repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
-                    origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
-                graph = Graph(*matrices, labels, self.class_names, names, self.name, self.notes, origin)
-                if graph.fingerprint != self.fingerprint:
-                    raise InputError("its arrays are not those of one graph.")
-        except InputError as error:
-            raise damaged(self.folder, f"does not hold a graph: {str(error).rstrip('.')}") from error
+        origin = None
+        with complete(self.folder / FILE):
+            if self.encoding is not None:
+                repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
+                origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
+            matrices, names = self.rows(0, self.nodes), self.names()
+            graph = Graph(*matrices, self.labels(), self.class_names, names, self.name, self.notes, origin)
+        if graph.fingerprint != self.fingerprint:
+            raise damaged(self.folder, "is damaged: its arrays are not those of one graph", _REMEDY)
         return graph
 
     def _mapped(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
