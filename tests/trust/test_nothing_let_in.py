@@ -21,9 +21,9 @@ from kernode.hops import corrections as cache
 from kernode.io import read_npz, read_table, write_npz
 from kernode.io.archive import open_archive
 from kernode.io.edge_split import split_edges
+from kernode.io.node_split import read_split
 from kernode.io.planetoid import decode, file_names, read_members
 from kernode.io.shards import Store, _checksum
-from kernode.io.split_file import read_split
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model

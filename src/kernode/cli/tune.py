@@ -132,7 +132,7 @@ def tune(
 
 def _has_random_split(problem: Problem) -> bool:
     """Whether the test nodes of another seed took part in this search."""
-    from kernode.io.split_file import is_split_file
+    from kernode.io.node_split import is_split_file
 
     split = problem.split_name
     return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
-from kernode.io.node_split import Split, random_split, split_nodes
+from kernode.io.node_split import Split, random_split, read_split, split_nodes
 from kernode.io.npz import read_npz, write_npz
 from kernode.io.planetoid import read_fetched
 from kernode.io.registry import DataSet, datasets, find, is_registered
 from kernode.io.shards import Store, is_store, write_store
-from kernode.io.split_file import read_split
 from kernode.io.synthetic import Synthetic, is_synthetic
 from kernode.io.tables import extend, is_table, read_table
 from kernode.io.tables.source import SUFFIXES

@@ -11,7 +11,7 @@ from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
-from kernode.io.split_file import is_split_file
+from kernode.io.node_split import is_split_file
 from kernode.models.fit import Candidates
 from kernode.models.variants import known_name
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
