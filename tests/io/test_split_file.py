@@ -75,6 +75,22 @@ def test_arrays_of_names_are_read(npz):
     assert listed(read_split(npz(**names), NAMED)) == RIGHT
 
 
+def test_lists_of_names_positions_and_booleans_are_read(text):
+    assert listed(read_split(text("s.json", PARTS), GRAPH)) == RIGHT
+    assert listed(read_split(text("s.json", PARTS), NAMED)) == RIGHT
+    names = {part: [f"n{i}" for i in nodes] for part, nodes in PARTS.items()}
+    assert listed(read_split(text("s.json", names), NAMED)) == RIGHT
+    masks = {part: mask(nodes).tolist() for part, nodes in PARTS.items()}
+    assert listed(read_split(text("s.json", masks), NUMBERED)) == RIGHT
+
+
+def test_integers_in_lists_are_refused_where_names_are_integers(text):
+    with refused("ambiguous"):
+        read_split(text("s.json", PARTS), NUMBERED)
+    as_text = {part: [str(11 - i) for i in nodes] for part, nodes in PARTS.items()}
+    assert listed(read_split(text("s.json", as_text), NUMBERED)) == RIGHT
+
+
 def test_tables_name_the_node_and_its_part(text):
     words = {"train": "Train", "validation": "val", "test": "test"}
     rows = [(i, words[part]) for part, nodes in PARTS.items() for i in nodes]
@@ -169,7 +185,9 @@ def test_a_table_with_a_node_of_another_graph_is_refused(text):
     [
         ("s.csv", "node,part\nann,train\n1,test\n", "unknown"),
         ("s.csv", "a,b,c\n1,2,train\n", "missing"),
-        ("s.json", PARTS, "unknown"),
+        ("s.json", "{", "damaged-file"),
+        ("s.json", [1, 2], "wrong-file"),
+        ("s.json", PARTS | {"train": [1, "a"]}, "wrong-file"),
         ("notes.pt", "", "wrong-file"),
         ("s.npz", "train", "damaged-file"),
     ],
@@ -179,7 +197,7 @@ def test_other_files_are_refused(text, name, content, code):
         read_split(text(name, content), GRAPH)
 
 
-@pytest.mark.parametrize("name", ["none.npz", "none.csv"])
+@pytest.mark.parametrize("name", ["none.npz", "none.json", "none.csv"])
 def test_a_missing_file_is_refused(tmp_path, name):
     with refused("no-file", path=str(tmp_path / name)):
         read_split(tmp_path / name, GRAPH)

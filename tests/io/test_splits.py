@@ -174,7 +174,7 @@ def test_more_nodes_than_labelled_ones_is_refused_with_both_figures(small):
     [
         ("0.8/0.2/0.2", "sum to at most 1"),
         ("0.5/0.5", "split must be fastgcn, public, jk, three sizes"),
-        ("random", r"or a file \(.npz, .csv\). Got 'random'"),
+        ("random", r"or a file \(.npz, .json, .csv\). Got 'random'"),
         ("split.pt", "Got 'split.pt'"),
         ("", "Got ''"),
         ("a/b/c", "Got 'a/b/c'"),

@@ -238,8 +238,7 @@ def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
             ((folder / "whole.npz").read_bytes(), _bytes(lambda file: np.savez(file, **benchmark))),
         ),
         "split": Reader(
-            as_file(folder, "s.npz", lambda path: read_split(path, GRAPH)),
-            (_bytes(lambda file: np.savez(file, **split)),),
+            as_file(folder, "s.json", lambda path: read_split(path, GRAPH)), (json.dumps(split).encode(),)
         ),
         "split table": Reader(
             as_file(folder, "s.csv", lambda path: read_split(path, GRAPH)),

@@ -86,6 +86,7 @@ READERS = {
     "index": lambda path: read_tensors(path, "index"),
     "graph": read_npz,
     "split": lambda path: read_split(path.rename(path.with_suffix(".npz")), GRAPH),
+    "split as JSON": lambda path: read_split(path.rename(path.with_suffix(".json")), GRAPH),
     "CSV": lambda path: read_table(path.rename(path.with_suffix(".csv"))),
     "Parquet": lambda path: read_table(path.rename(path.with_suffix(".parquet"))),
     "Arrow": lambda path: read_table(path.rename(path.with_suffix(".arrow"))),

@@ -190,7 +190,9 @@ def test_settings_and_splits_with_a_byte_order_mark_and_crlf_are_read(tmp_path):
     (tmp_path / "settings.toml").write_bytes(settings.encode("utf-8-sig"))
     assert read_settings(tmp_path / "settings.toml", "fit") == ("k3", {"margin": 0.2})
     graph, _ = kernode.load("synthetic:nodes=60,degree=4,classes=2,features=4,seed=1")
-    rows = ["node,part", *(f"{at},train" for at in range(5)), "5,test", "6,test", ""]
-    (tmp_path / "split.csv").write_bytes("\r\n".join(rows).encode("utf-8-sig"))
-    split = read_split(tmp_path / "split.csv", graph)
+    parts = {"train": [0, 1, 2], "validation": [3, 4], "test": [5, 6]}
+    (tmp_path / "split.json").write_bytes(
+        json.dumps(parts, indent=1).replace("\n", "\r\n").encode("utf-8-sig")
+    )
+    split = read_split(tmp_path / "split.json", graph)
     assert np.asarray(split.test).tolist() == [5, 6]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from kernode.io.tables import is_table
 from kernode.io.tables.edges import id_sql
 from kernode.io.tables.source import database, open_table
 from kernode.io.tables.table import IDS, Reading, choose
-from kernode.storage import complete
+from kernode.storage import complete, damaged, missing
 
 PARTS = ("train", "validation", "test")
 _PER_CLASS = "-per-class"
@@ -204,7 +205,7 @@ def parse_sizes(text: str) -> tuple[float, float, float]:
     except ValueError:
         known = (
             "fastgcn, public, jk, three sizes such as 0.6/0.2/0.2 or 140/500/1000, nodes per class such as "
-            "20-per-class, or a file (.npz, .csv)"
+            "20-per-class, or a file (.npz, .json, .csv)"
         )
         raise bad_setting("split", known, text) from None
     return train, validation, test
@@ -244,23 +245,26 @@ def is_split_file(how: Any) -> bool:
     >>> is_split_file("mine.npz"), is_split_file("parts.csv"), is_split_file("0.6/0.2/0.2")
     (True, True, False)
     """
-    return isinstance(how, os.PathLike) or Path(how).suffix.lower() == ".npz" or is_table(how)
+    return isinstance(how, os.PathLike) or Path(how).suffix.lower() in (".npz", ".json") or is_table(how)
 
 
 def read_split(path: str | os.PathLike[str], graph: Graph) -> Split:
     """Read the split of a graph's nodes from a file.
 
     - ``.npz``: arrays train, valid (or validation, val) and test, of positions, names or booleans (masks).
+    - ``.json``: an object with lists of that kind.
     - A table (.csv, .parquet, …): a column of nodes by name, and one that says train, validation or test.
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
         with open_archive(path) as archive:
             arrays = {part: archive.read(name) for part, name in _part_names(path, archive.names).items()}
+    elif path.suffix.lower() == ".json":
+        arrays = _read_lists(path, graph)
     elif is_table(path):
         arrays = _read_parts(path, graph)
     else:
-        sentence = f"{path} is not a split. Give an .npz file, or a table such as .csv."
+        sentence = f"{path} is not a split. Give an .npz or .json file, or a table such as .csv."
         raise InputError(sentence, "wrong-file", path=str(path))
     parts = {part: _positions(path, part, array, graph) for part, array in arrays.items()}
     with complete(path):
@@ -278,6 +282,31 @@ def read_split(path: str | os.PathLike[str], graph: Graph) -> Split:
 
 def _wrong(path: Path, what: str, code: str = "wrong-file") -> InputError:
     return InputError(f"{path.name}: {what}.", code, path=str(path))
+
+
+def _read_lists(path: Path, graph: Graph) -> dict[str, np.ndarray]:
+    """Read the parts of a JSON file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise missing(path) from error
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder. Give a file.", "wrong-file", setting="split") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, "cannot be read as JSON") from error
+    if not isinstance(content, dict):
+        raise _wrong(path, "it must hold an object with the lists train, validation and test")
+    arrays = {}
+    for part, name in _part_names(path, tuple(content)).items():
+        nodes = content[name]
+        kinds = {type(node) for node in nodes} if isinstance(nodes, list) else {dict}
+        if not any(kinds <= {kind} for kind in (str, int, bool)):
+            raise _wrong(path, f"{name} must be a list of names, positions or booleans, all of a kind")
+        if int in kinds and graph.lookup.has_integer_names:
+            what = "its integers may be names or positions. Write names as text, or positions as .npz"
+            raise _wrong(path, what, "ambiguous")
+        arrays[part] = np.array(nodes or [], None if nodes else np.int64)
+    return arrays
 
 
 def _read_parts(path: Path, graph: Graph) -> dict[str, np.ndarray]:
@@ -323,7 +352,7 @@ def _part_names(path: Path, names: tuple[str, ...]) -> dict[str, str]:
     for part in PARTS:
         if part not in found:
             has = f"It has {', '.join(names) or 'nothing'}"
-            what = f"it has no {part} nodes. {has}. Leave the array empty if there are none"
+            what = f"it has no {part} nodes. {has}. Leave the list empty if there are none"
             raise _wrong(path, what, "missing")
     return {part: found[part] for part in PARTS}
 
