@@ -9,6 +9,7 @@ import pytest
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import load, read_split, split_nodes
+from kernode.io.node_split import read_splits
 from refusals import refused
 
 GRAPH = clustered_graph(n=12)
@@ -59,6 +60,7 @@ def text(tmp_path):
         {"train_idx": PARTS["train"], "val_idx": np.uint8(PARTS["validation"]), "test_idx": PARTS["test"]},
         {f"{part}_mask": mask(nodes) for part, nodes in PARTS.items()},
         {f"{part}_mask": mask(nodes).astype(np.uint8) for part, nodes in PARTS.items()},  # as Geom-GCN has it
+        {part: mask(nodes)[:, None] for part, nodes in PARTS.items()},
     ],
 )
 def test_arrays_of_positions_and_masks_are_read(npz, arrays):
@@ -115,8 +117,22 @@ def test_a_file_is_a_split_wherever_one_is_asked_for(npz):
     assert listed(load(GRAPH, split=path)[1]) == listed(first) == RIGHT
 
 
-def test_masks_of_several_columns_are_refused(npz):
-    columns = {part: np.stack([mask(nodes)] * 2, axis=1) for part, nodes in PARTS.items()}
+def test_masks_of_several_columns_hold_a_split_for_each_seed(npz):
+    columns = {
+        "train_mask": np.stack([mask([0, 1]), mask([2, 3]), mask([4, 5])], axis=1),
+        "val_mask": np.stack([mask([6]), mask([7]), mask([8])], axis=1),
+        "test_mask": mask([10, 11]),  # WikiCS has one for all
+    }
+    path = npz(**columns)
+    second, third = read_splits(path, GRAPH, [1, 2])
+    assert listed(second) == {"train": [2, 3], "validation": [7], "test": [10, 11]}
+    assert listed(third) == {"train": [4, 5], "validation": [8], "test": [10, 11]}
+    with pytest.raises(InputError, match=r"3 splits, for seeds 0 to 2, and none for seed 3\. Train fewer"):
+        read_splits(path, GRAPH, range(4))
+    columns["train_mask"][0, 2] = True
+    with refused("shape"):
+        read_splits(npz(**columns), GRAPH, range(3))
+    columns["val_mask"] = columns["val_mask"][:, :2]
     with refused("shape"):
         read_split(npz(**columns), GRAPH)
 

@@ -46,15 +46,18 @@ def test_where_the_split_lies_is_in_no_model(desk, shop, told):
 
 
 def test_masks_of_ten_columns_are_a_split_for_each_run(desk, told):
-    """PyG has ten masks, and each of the runs has its own."""
+    """PyG's ten masks were saved, and each of the runs has its own."""
     of = np.random.default_rng(0).permuted(np.tile(np.arange(60) % 3, (3, 1)), axis=1).T
-    graph = kn.read_table("edges.csv", "nodes.csv", label="taste")
-    splits = [kn.Split(*(np.flatnonzero(of[:, run] == part) for part in range(3))) for run in range(3)]
-    own = kn.NodeKernelClassifier("k3", epochs=10, replicas=3).fit(graph=graph, split=splits).model_
-    for run, split in enumerate(splits):
-        assert own.train[run].tolist() == split.train.tolist()
     np.savez("masks.npz", train_mask=of == 0, val_mask=of == 1, test_mask=of == 2)
-    assert "each to a file of its own" in desk.kernode(f"{told} --split masks.npz").refusal
+    both = desk.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
+    second = desk.kernode(f"{told} {QUICK} --replicas 1 --seed 1 --split masks.npz --json").json["test"][
+        "runs"
+    ]
+    assert second == both[1:]
+    assert (
+        "3 splits, for seeds 0 to 2, and none for seed 3"
+        in desk.kernode(f"{told} --replicas 4 --split masks.npz").refusal
+    )
 
 
 def test_a_split_that_tests_what_it_trains_on_is_refused(desk, shop, told):

@@ -174,7 +174,7 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
     Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", counts, "140/500/1000", or counts per class:
     "20-per-class" trains on 20 nodes of each and validates on 30, "20/10-per-class" on 10, and all others
     are tested. None stands for fastgcn where the graph has that split, and for jk elsewhere. What files may
-    hold: :func:`read_split`. Fixed splits and files know no seed, so every entry is then the same object.
+    hold: :func:`read_split`. The fixed splits know no seed, so every entry is then the same object.
 
     >>> from kernode.io import load_graph
     >>> split_nodes(load_graph("cora"), "100/50/50", seeds=[0, 1])
@@ -183,7 +183,7 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
     if how is None:
         how = "fastgcn" if identify(graph) is not None else "jk"
     if is_split_file(how):
-        return [read_split(how, graph)] * len(list(seeds))
+        return read_splits(how, graph, seeds)
     how = os.fspath(how)
     if how in ("fastgcn", "public"):
         return [fixed_split(graph, how)] * len(list(seeds))
@@ -248,14 +248,21 @@ def is_split_file(how: Any) -> bool:
     return isinstance(how, os.PathLike) or Path(how).suffix.lower() in (".npz", ".json") or is_table(how)
 
 
-def read_split(path: str | os.PathLike[str], graph: Graph) -> Split:
+def read_split(path: str | os.PathLike[str], graph: Graph, seed: int = 0) -> Split:
     """Read the split of a graph's nodes from a file.
 
     - ``.npz``: arrays train, valid (or validation, val) and test, of positions, names or booleans (masks).
     - ``.json``: an object with lists of that kind.
     - A table (.csv, .parquet, …): a column of nodes by name, and one that says train, validation or test.
+
+    A mask of several columns (n × k) holds k splits; ``seed`` counts them from 0.
     """
-    path = Path(path)
+    return read_splits(path, graph, [seed])[0]
+
+
+def read_splits(path: str | os.PathLike[str], graph: Graph, seeds: Iterable[int]) -> list[Split]:
+    """Read the split of every seed: the same object for all, unless the file has masks of several columns."""
+    path, seeds = Path(path), list(seeds)
     if path.suffix.lower() == ".npz":
         with open_archive(path) as archive:
             arrays = {part: archive.read(name) for part, name in _part_names(path, archive.names).items()}
@@ -266,18 +273,24 @@ def read_split(path: str | os.PathLike[str], graph: Graph) -> Split:
     else:
         sentence = f"{path} is not a split. Give an .npz or .json file, or a table such as .csv."
         raise InputError(sentence, "wrong-file", path=str(path))
-    parts = {part: _positions(path, part, array, graph) for part, array in arrays.items()}
-    with complete(path):
-        split = Split(**parts)
-    for part in PARTS:
-        nodes = getattr(split, part)
-        unknown = nodes[graph.labels[nodes] < 0]
-        if len(unknown):
-            first = f"have no class, the first is {graph.lookup.name(unknown[0])}. Leave them out"
-            raise _wrong(path, f"{len(unknown):,} of {len(nodes):,} {part} nodes {first}", "missing")
-    if not len(split.train):
-        raise _wrong(path, "it has no training nodes. Give at least one of each class", "too-few")
-    return split
+    parts = {part: _columns(path, part, array, graph) for part, array in arrays.items()}
+    count = max(map(len, parts.values()))
+    if any(len(columns) not in (1, count) for columns in parts.values()):
+        raise _wrong(path, "its masks have different numbers of columns. Give all of them as many", "shape")
+    if max(seeds, default=0) >= count > 1:
+        sentence = (
+            f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {max(seeds)}. "
+            "Train fewer runs, or start from a smaller seed."
+        )
+        raise InputError(sentence, "too-few", setting="random_state")
+    splits = {
+        at: _checked(path, graph, {part: columns[at % len(columns)] for part, columns in parts.items()})
+        for at in {seed % count for seed in seeds}
+    }
+    if len({tuple(len(getattr(split, part)) for part in PARTS) for split in splits.values()}) > 1:
+        what = "the parts of its splits differ in size. Train one at a time, its column as the seed"
+        raise _wrong(path, what, "shape")
+    return [splits[seed % count] for seed in seeds]
 
 
 def _wrong(path: Path, what: str, code: str = "wrong-file") -> InputError:
@@ -369,16 +382,32 @@ def _part_of(name: str) -> str | None:
     return next((part for part, usual in _WORDS.items() if word in usual), None)
 
 
-def _positions(path: Path, part: str, array: np.ndarray, graph: Graph) -> np.ndarray:
-    """Return positions of a part given as positions, names or a mask of n booleans."""
+def _columns(path: Path, part: str, array: np.ndarray, graph: Graph) -> list[np.ndarray]:
+    """Return positions of a part given as positions, names, a mask of n booleans or n × k of them: 1 or k."""
     n = graph.n_nodes
     integers = array.dtype.kind in "iu"
     if integers and array.ndim and len(array) == n > 2 and set(np.unique(array)) <= {0, 1}:
         array = array.astype(bool)  # as positions, so many zeros and ones would repeat
-    if array.ndim != 1 or (array.dtype == bool and len(array) != n):
-        what = f"{part} has the shape {array.shape}. Give a list of nodes, or a mask of {n:,} booleans"
-        raise _wrong(path, f"{what}; of several masks write each to a file of its own", "shape")
+    if array.dtype == bool and array.ndim in (1, 2) and len(array) == n:
+        return [positions(column) for column in array.reshape(n, -1).T]
+    if array.dtype == bool or array.ndim != 1:
+        what = f"{part} has the shape {array.shape}. Give a list of nodes, or a mask of {n:,} (× k) booleans"
+        raise _wrong(path, what, "shape")
     try:
-        return graph.find(positions(array) if array.dtype.kind in "iub" or not len(array) else array)
+        return [graph.find(positions(array) if integers or not len(array) else array)]
     except InputError as error:
         raise InputError(f"{path.name}, {part}: {error}", error.code, **error.fields) from None
+
+
+def _checked(path: Path, graph: Graph, parts: dict[str, np.ndarray]) -> Split:
+    with complete(path):
+        split = Split(**parts)
+    for part in PARTS:
+        nodes = getattr(split, part)
+        unknown = nodes[graph.labels[nodes] < 0]
+        if len(unknown):
+            first = f"have no class, the first is {graph.lookup.name(unknown[0])}. Leave them out"
+            raise _wrong(path, f"{len(unknown):,} of {len(nodes):,} {part} nodes {first}", "missing")
+    if not len(split.train):
+        raise _wrong(path, "it has no training nodes. Give at least one of each class", "too-few")
+    return split
