@@ -186,7 +186,7 @@ def find_ends(
         _refuse_other_ends(table, (source, target), said.weight, known)
         if not any(prefixes):
             _refuse_two_numberings(table, source, target)
-        table = table.noted(f"{table.name}: took {source!r} as source and {target!r} as target")
+        table = table.noted(f"took {source!r} as source and {target!r} as target")
     if source is None or target is None or source == target:
         lacking = "source" if source is None else "target"
         sentence = f"{table.name}: which column is the {lacking}? Name one of {', '.join(names)}."
@@ -198,11 +198,11 @@ def find_ends(
             raise InputError(f"{sentence} Name another.", "conflict", setting="weight")
         weight = None
     if weight is not None and said.weight is None:
-        table = table.noted(f"{table.name}: took {weight!r} as weight")
+        table = table.noted(f"took {weight!r} as weight")
     others = [name for name in names if name not in (source, target, weight)]
     if others:
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-        table = table.noted(f"{table.name}: ignored {_list(others[:_SHOWN])}{more}")
+        table = table.noted(f"ignored {_list(others[:_SHOWN])}{more}")
     notation = None
     if weight is not None:
         if is_nested(table.types[weight]) or table.types[weight].startswith(("DATE", "TIME")):

@@ -359,7 +359,7 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
             return Flag
         if look.there == 0 or look.distinct <= min(_FEW_VALUES, look.there // 2):
             return Category
-        return Category if look.distinct <= look.there / 10 and look.words <= _SHORT else Text
+        return Category if look.distinct <= look.there / 10 and look.words <= _SHORT * look.there else Text
     if is_list(type_):
         lengths, numeric = table.one(
             f"count(DISTINCT len({table.sql(name)})), {type_.startswith(('VARCHAR', 'BOOLEAN'))}"

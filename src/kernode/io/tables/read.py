@@ -170,7 +170,7 @@ class Nodes:
         column = choose(table, id, "id", IDS)
         if column is None:
             column = table.columns[0]
-            table = table.noted(f"{table.name}: took {column!r} as id")
+            table = table.noted(f"took {column!r} as id")
         return cls(replace(table, hidden=table.hidden - {column}), column)
 
     def require_ids(self) -> None:

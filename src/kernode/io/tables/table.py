@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -48,9 +49,7 @@ class Table:
     notes: tuple[str, ...] = ()
     delimiter: str | None = None
     names_by_looks: int | None = None  # row of the header, where only its looks say that it is one
-    hidden: frozenset[str] = (
-        frozenset()
-    )  # columns without a name, which play no role unless they are given one
+    hidden: frozenset[str] = frozenset()  # columns without a name, which have a role only by request
 
     @property
     def columns(self) -> list[str]:
@@ -98,13 +97,16 @@ class Table:
 
     def repaired(self, rows: Any, what: str, done: str = "dropped") -> Table:
         """The table with a repair of some rows, by position."""
-        return replace(
-            self, repairs=(*self.repairs, *Repair.of(self.name, what, done, self.numbers(rows).tolist()))
-        )
+        return replace(self, repairs=(*self.repairs, *Repair.of(self.name, what, done, self.numbers(rows))))
 
     def noted(self, *notes: str) -> Table:
-        """The table with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
+        """The table with more notes, each after the table's name."""
+        return replace(self, notes=(*self.notes, *(f"{self.name}: {note}" for note in notes)))
+
+    def error(self, sentence: str, code: str, *, row: Any = None, **fields: Any) -> InputError:
+        """The error about this table, or about one of its rows by position."""
+        where = self.name if row is None else f"{self.name}, row {self.numbers(row)}"
+        return InputError(f"{where}: {sentence}", code, **fields)
 
 
 def first(result: Any) -> Any:
@@ -127,27 +129,24 @@ def require(table: Table, columns: Sequence[str], role: str) -> None:
         if column not in table.types:
             close = difflib.get_close_matches(column, table.columns, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
-            raise InputError(
-                f"{table.name}: there is no column {column!r} for the {'ids' if role == 'id' else role}. "
-                f"{hint}",
-                "unknown",
-                what="column",
-                name=column,
-                setting=role,
-            )
+            sentence = f"there is no column {column!r} for the {'ids' if role == 'id' else role}. {hint}"
+            raise table.error(sentence, "unknown", what="column", name=column, setting=role)
 
 
 def require_rows(table: Table, left: int) -> None:
     """Raise where rows were dropped and none is left: then the table is not what it was taken for."""
     if table.repairs and not left:
-        raise InputError(
-            f"{table.repairs[0]}, and no other row is there. Check the file and its columns.", "too-few"
-        )
+        sentence = f"{table.repairs[0]}, and no other row is there. Check the file and its columns."
+        raise InputError(sentence, "too-few")
 
 
-def left_out(table: str, what: str) -> str:
-    """The note on a column that is left out for want of a name."""
-    return f"{table}: left out {what}, which has no name"
+def unique_names(where: str, names: Sequence[str], **fields: Any) -> Sequence[str]:
+    """The names of a table's columns, none of them twice."""
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        sentence = f"{where}: two columns are called {repeated!r}. Rename one of them."
+        raise InputError(sentence, "duplicate", column=repeated, **fields)
+    return names
 
 
 def quoted(name: str) -> str:
