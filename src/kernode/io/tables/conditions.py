@@ -143,8 +143,8 @@ def _read(column: Column, value: Any) -> np.ndarray:
     with database() as con:
         try:
             table = open_table(con, {column.name: [value if as_it_is else str(value)]}, "value", Reading())
-            found = read_values(table, column, None)
-            unreadable(table, column, None, found, np.ones(1, bool), later=True)
+            found = read_values(table, type(column), column.name, None)
+            unreadable(table, column, found, np.ones(1, bool), later=True)
         except (InputError, OverflowError):
             raise wrong from None
     if (

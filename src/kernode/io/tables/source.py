@@ -209,8 +209,7 @@ def _from_database(con: Any, source: str, what: str) -> Table:
                 found = reader.execute(query)
                 rows, names = found.fetchall(), [column[0] for column in found.description]
             reader.close()
-            names = unique_names(path.name, names)
-            columns = {each: [row[at] for row in rows] for at, each in enumerate(names)}
+            columns = {each: [row[at] for row in rows] for at, each in enumerate(unique_names(what, names))}
             return _from_memory(con, columns, f"{path.name}:{what}", Reading())
         view = f"t{next(NUMBERS)}"
         con.execute(f"ATTACH {sql_text(str(path))} AS {view}_file (READ_ONLY)")

@@ -71,12 +71,6 @@ class Table:
     def __len__(self) -> int:
         return int(self.one("count(*)")[0])
 
-    def replaced(self, expressions: str, types: Mapping[str, str]) -> Table:
-        """The table with other columns."""
-        view = f"t{next(NUMBERS)}"
-        self.con.execute(f"CREATE TABLE {view} AS SELECT {expressions} FROM {self.view}")
-        return replace(self, view=view, types=types)
-
     def values(self, expression: str) -> np.ndarray:
         """Values of an expression in row order: NaN or None where it is NULL."""
         (found,) = self.ask(f"{expression} AS x", f"ORDER BY {self.row}").fetchnumpy().values()

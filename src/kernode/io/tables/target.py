@@ -10,10 +10,10 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.tables.encoding import _SPARSE, Encoding
+from kernode.io.tables.encoding import SPARSE, Encoding
 from kernode.io.tables.kinds import Date, Flag
 from kernode.io.tables.labels import read_labels
-from kernode.io.tables.read import _POSITIONS, TableOrigin
+from kernode.io.tables.read import POSITIONS, TableOrigin
 from kernode.io.tables.source import database, open_table
 from kernode.io.tables.structure import Structure
 from kernode.io.tables.table import Reading
@@ -59,7 +59,7 @@ def with_target(graph: Graph, name: str) -> Graph:
     learned = replace(
         encoding, columns=others, label=name, classes=labels.names, unknown=labels.unknown,
         notations=tuple(one for one in encoding.notations if one.column != name),
-        structure=encoding.structure or (None if others else Structure.learn(graph.adjacency, _POSITIONS)),
+        structure=encoding.structure or (None if others else Structure.learn(graph.adjacency, POSITIONS)),
     )  # fmt: skip
     kept = {one: column for one, column in origin.values.items() if one != name}
     return replace(
@@ -81,7 +81,7 @@ def _features(graph: Graph, before: Encoding, after: Encoding) -> Any:
         new = after.structure.encode(graph.adjacency, np.asarray(graph.node_names))
         x = np.hstack([x.toarray() if sparse.issparse(x) else x, new])
     entries = x.nnz if sparse.issparse(x) else np.count_nonzero(x)
-    if entries < _SPARSE * x.shape[0] * x.shape[1]:
+    if entries < SPARSE * x.shape[0] * x.shape[1]:
         return sparse.csr_array(x)
     return x.toarray() if sparse.issparse(x) else x
 
