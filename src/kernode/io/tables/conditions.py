@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,11 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.tables.encoding import read_values, unreadable
-from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Text
-from kernode.io.tables.source import database, open_table
-from kernode.io.tables.table import Reading
+from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Scalar, Text, Tokens, Vector
+from kernode.io.tables.notation import LARGEST, NO, YES
 
 _SHOWN = 8  # names in a sentence
+_FLAGS = dict.fromkeys(YES, 1.0) | dict.fromkeys(NO, 0.0)
 
 
 def nodes_where(graph: Graph, conditions: Mapping[str, Any]) -> np.ndarray:
@@ -37,48 +37,40 @@ def nodes_where(graph: Graph, conditions: Mapping[str, Any]) -> np.ndarray:
         sentence = "where must map columns to values, as {'year': (2000, None)} does. Pass a mask as among."
         raise InputError(sentence, "setting", setting="where")
     if graph.encoding is None:
-        sentence = (
-            f"the columns of {graph.name!r} have no names, which those of tables have. Pass among, a mask."
-        )
-        raise InputError(sentence, "unsupported", setting="where")
+        what = f"the columns of {graph.name!r} have no names, which those of tables have"
+        raise InputError(f"{what}. Pass among, a mask.", "unsupported", setting="where")
     kept = np.ones(graph.n_nodes, dtype=bool)
     for name, wanted in conditions.items():
-        column, start = _column_named(graph, name)
-        kept &= _met(graph, column, start, wanted)
+        kept &= _met(graph, *_column_named(graph, name), wanted)
     return kept
 
 
 def _column_named(graph: Graph, name: str) -> tuple[Column, int]:
     """A column by its name, and where it begins in X."""
-    start = 1  # after the constant
+    start, known = 1, [column.name for column in graph.encoding.columns]  # after the constant
     for column in graph.encoding.columns:
         if column.name == name:
             return column, start
-        start += len(column.feature_names)
-    known = [column.name for column in graph.encoding.columns]
+        start += len(column.features)
     hint = f"Choose one of {_few(known)}." if known else "Pass among, a mask."
     sentence = f"no feature of {graph.name!r} comes from a column {name!r}. {hint}"
     raise InputError(sentence, "unknown", what="column", name=name)
 
 
 def _met(graph: Graph, column: Column, start: int, wanted: Any) -> np.ndarray:
+    values = None if graph.columns is None else graph.columns.get(column.name)
     if isinstance(column, Text):
         word = _place_of(column, str(wanted).lower(), column.words)
         found: Any = graph.features[:, [start + word]]
         return (found.toarray() if sparse.issparse(found) else np.asarray(found))[:, 0] > 0
-    values = None if graph.columns is None else graph.columns.get(column.name)
     if values is None:
-        what = (
-            "holds lists of numbers, which no condition can be about"
-            if graph.columns
-            else "is not kept in this file"
-        )
+        what = "holds lists of numbers" if graph.columns else "is not kept in this file"
         sentence = f"column {column.name!r} {what}. Read the tables again, or pass among, a mask."
         raise InputError(sentence, "unsupported", setting="where")
-    if isinstance(column, Number | Flag):
+    if isinstance(column, Scalar):
         low, high = wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, wanted)
-        at_least = -np.inf if low is None else _read_one(column, low)
-        at_most = np.inf if high is None else _read_one(column, high)
+        at_least = -np.inf if low is None else float(_read(column, low)[0])
+        at_most = np.inf if high is None else float(_read(column, high)[0])
         return (values >= at_least) & (values <= at_most)
     if isinstance(wanted, tuple):
         sentence = f"column {column.name!r} is a {column.kind} and has no order. Give one value."
@@ -125,32 +117,28 @@ def as_features(graph: Graph, values: Mapping[str, Any]) -> dict[int, float]:
     return found
 
 
-def _read_one(column: Column, value: Any) -> float:
-    found = float(_read(column, value)[0])
-    if np.isnan(found):
-        raise InputError(f"column {column.name!r}: {value!r} is not a {column.kind}.", "setting", value=value)
-    return found
-
-
 def _read(column: Column, value: Any) -> np.ndarray:
-    """A value as the column's table would have it; None for a missing one."""
-    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    as_it_is = value is None or isinstance(value, bool | int | float | list | tuple)
-    example = ", written as 2020-12-31" if isinstance(column, Date) else ""
-    wrong = InputError(
-        f"column {column.name!r}: {value!r} is not a {column.kind}{example}.", "setting", value=value
-    )
-    with database() as con:
-        try:
-            table = open_table(con, {column.name: [value if as_it_is else str(value)]}, "value", Reading())
-            found = read_values(table, type(column), column.name, None)
-            unreadable(table, column, found, np.ones(1, bool), later=True)
-        except (InputError, OverflowError):
-            raise wrong from None
-    if (
-        isinstance(value, tuple)
-        or value != value
-        or (value is not None and found.dtype.kind == "f" and np.isnan(found[0]) and not str(value).strip())
-    ):  # NaN
-        raise wrong
+    """A value as the column's table would have it, in an array of one; None for a missing one."""
+    found = np.empty(1, object)
+    try:
+        found[0] = None if value is None else _parsed(column, value)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        example = ", written as 2020-12-31" if isinstance(column, Date) else ""
+        sentence = f"column {column.name!r}: {value!r} is not a {column.kind}{example}."
+        raise InputError(sentence, "setting", value=value) from None
     return found
+
+
+def _parsed(column: Column, value: Any) -> Any:
+    text = str(value).strip()
+    if isinstance(column, Date):
+        return (date.fromisoformat(text.replace("/", "-")[:10]) - date(1970, 1, 1)).days
+    if isinstance(column, Flag):
+        return _FLAGS[text.lower().removesuffix(".0")]
+    if isinstance(column, Number):
+        if not abs(float(value)) <= LARGEST:
+            raise ValueError
+        return float(value)
+    if isinstance(column, Vector):
+        return np.asarray(value, np.float64)
+    return list(value) if isinstance(column, Tokens) else text

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernode.errors import InputError, bad_setting
-from kernode.io.tables.encoding import Encoding, looks_at
-from kernode.io.tables.kinds import is_nested, is_text
-from kernode.io.tables.notation import Clues, NumberNotation, number_notation, texts, trimmed
+from kernode.io.tables.encoding import Encoding
+from kernode.io.tables.notation import Clues, NumberNotation, looks_at, number_notation, texts, trimmed
 from kernode.io.tables.source import open_table
 from kernode.io.tables.table import (
     BLANKS,
@@ -19,6 +18,8 @@ from kernode.io.tables.table import (
     Table,
     choose,
     first,
+    is_nested,
+    is_text,
     require,
     require_rows,
     sql_text,

@@ -12,28 +12,12 @@ from scipy import sparse
 
 from kernode.compute.machine import free_bytes
 from kernode.config import LATER, Config
-from kernode.errors import bad_setting, warn
-from kernode.io.tables.kinds import (
-    KINDS,
-    NUMERIC,
-    Category,
-    Column,
-    Date,
-    Feature,
-    Flag,
-    LogNumber,
-    Number,
-    Scalar,
-    Text,
-    Tokens,
-    Vector,
-    is_list,
-    is_skewed,
-    is_text,
-)
+from kernode.errors import warn
+from kernode.io.tables import kinds
+from kernode.io.tables.kinds import KINDS, Category, Column, Date, Feature, Number, Text
+from kernode.io.tables.labels import UnknownLabels
 from kernode.io.tables.notation import (
     LARGEST,
-    MISSING,
     Clues,
     DateNotation,
     Look,
@@ -47,56 +31,16 @@ from kernode.io.tables.notation import (
 from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import too_large
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import Table
+from kernode.io.tables.table import NUMERIC, Table, is_list, is_text
 
-# A class may well be called "none" or "-".
-_USUAL = tuple(text for text in MISSING if text not in ("none", "-", "?", ""))
-_WORDS = ("unknown", "unlabeled", "unlabelled", "not known")
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
 SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 _ID_ROWS = 20  # from which on different integers of one long length are ids
 _ID_NAME = re.compile(r"(^|[_ ])(id|key|uuid|guid|nr|no)$", re.IGNORECASE)
 _SHOWN = 3  # values in a sentence
-_TOGETHER = 100  # columns
 _LOOKED_AT = 100  # values that cannot be read
 Features = Sequence[str] | Mapping[str, str | None]
-
-
-@dataclass(frozen=True)
-class UnknownLabels(Config):
-    """Texts that mean a class is not known; an empty cell always means it.
-
-    >>> UnknownLabels.by_words().without(np.array(["tea", "Unknown", "NA", "?"], object)).tolist()
-    ['tea', None, None, '?']
-    """
-
-    texts: tuple[str, ...]
-    exact: bool = False  # as they are written; else in either case
-
-    @classmethod
-    def usual(cls) -> UnknownLabels:
-        """What pandas and R write for a missing value."""
-        return cls(_USUAL)
-
-    @classmethod
-    def by_words(cls) -> UnknownLabels:
-        """The same, and words that people write."""
-        return cls((*_USUAL, *_WORDS))
-
-    @classmethod
-    def given(cls, texts: Any) -> UnknownLabels:
-        """What a user says: a text, or several."""
-        several = [texts] if isinstance(texts, str | int | float) else texts
-        if not isinstance(several, Iterable) or isinstance(several, bytes):
-            raise bad_setting("unknown", "a text or a list of texts", texts)
-        return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
-
-    def without(self, written: np.ndarray) -> np.ndarray:
-        """Texts with None in place of these."""
-        unknown = {None, *self.texts}
-        fold = (lambda text: text) if self.exact else str.lower
-        return np.array([None if one is None or fold(one) in unknown else one for one in written], object)
 
 
 @dataclass(frozen=True)
@@ -221,7 +165,7 @@ def unreadable(
     ``kept``: which rows are those of a node. ``later``: whether the kind is that of an earlier table; then
     most values must be of it.
     """
-    if not isinstance(column, Scalar) or not np.isnan(values).any():
+    if not isinstance(column, kinds.Scalar) or not np.isnan(values).any():
         return ()
     cell, type_ = table.sql(column.name), table.types[column.name]
     there = plain_text(cell) if is_text(type_) else cell
@@ -260,19 +204,6 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
         raise too_large(f"{table.name}: its texts and lists", need, free)
 
 
-def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
-    """How columns of text read; those in which programs wrote numbers are seen together, in one query."""
-    texts = [name for name in columns if is_text(table.types[name])]
-    looks: dict[str, Look] = {}
-    for start in range(0, len(texts), _TOGETHER):
-        some = texts[start : start + _TOGETHER]
-        found = table.one(", ".join(count for name in some for count in plain_counts(table.sql(name))))
-        for name, there, plain, pointed in zip(some, found[::3], found[1::3], found[2::3], strict=True):
-            is_plain = there and plain == there
-            looks[name] = Look.of_plain(there, pointed) if is_plain else Look.of(table, name)
-    return looks
-
-
 @dataclass
 class Learned:
     """Columns as features, those that say nothing with the reason, notations, and values by row."""
@@ -295,15 +226,15 @@ class Learned:
             notation = None
         of_rows = read_values(table, wanted, name, notation)
         values = of_rows[kept]
-        if kind is None and wanted is Number and is_skewed(values):
-            wanted = LogNumber
+        if kind is None and wanted is Number and kinds.is_skewed(values):
+            wanted = kinds.LogNumber
         nothing = bool(kind) and values.dtype.kind == "f" and np.isnan(values).all()
         if nothing and table.one(f"count({table.sql(name)})")[0]:
             sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
             raise table.error(sentence, "setting", setting="features", column=name)
         column = wanted.learn(name, values)
         reason = _says_nothing(column, values)
-        if reason is None and kind is None and wanted in (Number, LogNumber) and _are_ids(name, values):
+        if reason is None and kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
             reason = "it looks like an id: all integers differ (name it among the features to keep it)"
         if reason:
             self.left_out.append(f"{name}: left out, {reason}")
@@ -321,21 +252,17 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
         return Number if isinstance(notation, NumberNotation) else Date
     if look is not None:
         if look.there and look.flags == look.there:
-            return Flag
+            return kinds.Flag
         if look.there == 0 or look.distinct <= min(_FEW_VALUES, look.there // 2):
             return Category
         return Category if look.distinct <= look.there / 10 and look.words <= _SHORT * look.there else Text
     if is_list(type_):
         lengths = table.one(f"count(DISTINCT len({table.sql(name)}))")[0]
-        return Vector if lengths <= 1 and not type_.startswith(("VARCHAR", "BOOLEAN")) else Tokens
-    kinds = {
-        "BOOLEAN": Flag,
-        "DATE": Date,
-        "TIMESTAMP": Date,
-        "ENUM": Category,
-        **dict.fromkeys(NUMERIC, Number),
-    }
-    kind = next((kind for start, kind in kinds.items() if type_.startswith(start)), None)
+        as_numbers = lengths <= 1 and not type_.startswith(("VARCHAR", "BOOLEAN"))
+        return kinds.Vector if as_numbers else kinds.Tokens
+    of_types = {"BOOLEAN": kinds.Flag, "DATE": Date, "TIMESTAMP": Date, "ENUM": Category}
+    of_types |= dict.fromkeys(NUMERIC, Number)
+    kind = next((kind for start, kind in of_types.items() if type_.startswith(start)), None)
     if kind is None:
         sentence = (
             f"column {name!r} holds {type_}, which cannot become a feature. Name the features without it."

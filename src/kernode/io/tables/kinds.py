@@ -29,6 +29,7 @@ from kernode.io.tables.notation import (
     plain_text,
     texts,
 )
+from kernode.io.tables.table import NUMERIC, is_list, is_nested, is_text
 
 MOST_CATEGORIES = 1000  # the commonest values of a column that get a column of their own
 MOST_WORDS = 5000
@@ -36,23 +37,6 @@ _FURTHEST = 5.0  # standard deviations: a value beyond would drown its row
 _SAME = 1e-12  # of the mean: deviations below are rounding
 _MANY = 50  # texts from which on a word that only one of them has is left out
 _SKEWED = 5.0  # skewness from which on the logarithm of numbers is taken
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-NUMERIC = (*_WHOLE, *(f"U{one}" for one in _WHOLE), "FLOAT", "DOUBLE", "DECIMAL")
-
-
-def is_text(type_: str) -> bool:
-    """Whether a type of DuckDB is text."""
-    return type_ in ("VARCHAR", '"NULL"')
-
-
-def is_list(type_: str) -> bool:
-    """Whether a type of DuckDB is a list."""
-    return type_.endswith("]")
-
-
-def is_nested(type_: str) -> bool:
-    """Whether a type of DuckDB is neither a number, nor text, nor a time."""
-    return is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB", "UNION", "JSON"))
 
 
 class Feature(NamedTuple):

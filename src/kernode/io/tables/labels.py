@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.config import Config
+from kernode.errors import InputError, bad_setting
 from kernode.graph.lookup import warn_of_similar_labels
-from kernode.io.tables.encoding import UnknownLabels
-from kernode.io.tables.kinds import alike, is_nested, is_text
-from kernode.io.tables.notation import Look, trimmed
-from kernode.io.tables.table import Table
+from kernode.io.tables.kinds import alike
+from kernode.io.tables.notation import MISSING, Look, trimmed
+from kernode.io.tables.table import Table, is_nested, is_text
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _EACH = 20  # nodes of each of many different integers, on average, if these are classes
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
+
+
+@dataclass(frozen=True)
+class UnknownLabels(Config):
+    """Texts that mean a class is not known; an empty cell always means it.
+
+    >>> BY_WORDS.without(np.array(["tea", "Unknown", "NA", "?"], object)).tolist()
+    ['tea', None, None, '?']
+    """
+
+    texts: tuple[str, ...]
+    exact: bool = False  # as they are written; else in either case
+
+    @classmethod
+    def given(cls, texts: Any) -> UnknownLabels:
+        """What a user says: a text, or several."""
+        several = [texts] if isinstance(texts, str | int | float) else texts
+        if not isinstance(several, Iterable) or isinstance(several, bytes):
+            raise bad_setting("unknown", "a text or a list of texts", texts)
+        return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
+
+    def without(self, written: np.ndarray) -> np.ndarray:
+        """Texts with None in place of these."""
+        unknown = {None, *self.texts}
+        fold = (lambda text: text) if self.exact else str.lower
+        return np.array([None if one is None or fold(one) in unknown else one for one in written], object)
+
+
+# What pandas and R write for a missing value; but a class may well be called "none" or "-".
+USUAL = UnknownLabels(tuple(text for text in MISSING if text not in ("none", "-", "?", "")))
+BY_WORDS = UnknownLabels((*USUAL.texts, "unknown", "unlabeled", "unlabelled", "not known"))
 
 
 class NotClassesError(InputError):
@@ -89,7 +121,7 @@ def _as_text(table: Table, column: str) -> np.ndarray:
 
 def _guess_unknown(table: Table, column: str, raw: np.ndarray) -> UnknownLabels:
     """Words for not known, and −1 among integers from 0 up to 2 or more."""
-    unknown = UnknownLabels.by_words()
+    unknown = BY_WORDS
     found = {one for one in alike(unknown.without(raw)) if one is not None}
     try:
         others = {int(name) for name in found} - {-1} if "-1" in found else {-1}

@@ -26,21 +26,19 @@ from kernode.io.tables.encoding import (
     Encoding,
     Features,
     Learned,
-    UnknownLabels,
-    looks_at,
     new_categories,
     read_values,
     require_order,
     require_room,
     unreadable,
 )
-from kernode.io.tables.kinds import KINDS, is_text
-from kernode.io.tables.labels import LABELS, Labels, NotClassesError, read_labels
-from kernode.io.tables.notation import Clues
+from kernode.io.tables.kinds import KINDS
+from kernode.io.tables.labels import LABELS, USUAL, Labels, NotClassesError, UnknownLabels, read_labels
+from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import IDS, Reading, Table, choose, first, require, require_rows
+from kernode.io.tables.table import IDS, Reading, Table, choose, first, is_text, require, require_rows
 from kernode.io.tables.text_files import require_encoding
 from kernode.progress import tell
 
@@ -437,7 +435,7 @@ class Tables:
             return
         unknown = None if said.unknown is None else UnknownLabels.given(said.unknown)
         if like is not None:
-            unknown = like.unknown or UnknownLabels.usual()
+            unknown = like.unknown or USUAL
         one = of[self.label]
         try:
             self.labels = read_labels(one.table, self.label, one.place, self.names, unknown, classes)

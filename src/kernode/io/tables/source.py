@@ -9,7 +9,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +171,9 @@ def _from_json(con: Any, path: Path) -> Table:
 
 def _is_lines(start: bytes) -> bool:
     """Whether a text's first line is a whole JSON object."""
-    try:
+    with suppress(ValueError):
         return isinstance(json.loads(start.split(b"\n", 1)[0]), dict) and b"\n" in start.strip()
-    except ValueError:
-        return False
+    return False
 
 
 def _renamed(con: Any, name: str, view: str) -> Table:

@@ -20,6 +20,8 @@ BLANKS = " \t\r\n\v\f\u00a0\u2009\u202f\u3000"
 IDS = ("id", "node", "node_id", "nodeid")  # usual names of a column of ids
 START = 2**20  # bytes of a text file in which its layout is found
 NUMBERS = count()  # of tables, for their names
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+NUMERIC = (*_WHOLE, *(f"U{one}" for one in _WHOLE), "FLOAT", "DOUBLE", "DECIMAL")
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,21 @@ def unique_names(where: str, names: Sequence[str], **fields: Any) -> Sequence[st
         sentence = f"{where}: two columns are called {repeated!r}. Rename one of them."
         raise InputError(sentence, "duplicate", column=repeated, **fields)
     return names
+
+
+def is_text(type_: str) -> bool:
+    """Whether a type of DuckDB is text."""
+    return type_ in ("VARCHAR", '"NULL"')
+
+
+def is_list(type_: str) -> bool:
+    """Whether a type of DuckDB is a list."""
+    return type_.endswith("]")
+
+
+def is_nested(type_: str) -> bool:
+    """Whether a type of DuckDB is neither a number, nor text, nor a time."""
+    return is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB", "UNION", "JSON"))
 
 
 def quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.tables.encoding import SPARSE, Encoding
+from kernode.io.tables.encoding import SPARSE, Encoding, non_zeros
 from kernode.io.tables.kinds import Date, Flag
 from kernode.io.tables.labels import read_labels
 from kernode.io.tables.read import POSITIONS, TableOrigin
@@ -30,9 +30,8 @@ def with_target(graph: Graph, name: str) -> Graph:
     """
     origin = graph.origin
     if not isinstance(origin, TableOrigin):
-        raise _refused(
-            f"{graph.name!r} was not read from tables, whose columns have names. Give nodes and y."
-        )
+        what = f"{graph.name!r} was not read from tables, whose columns have names"
+        raise _refused(f"{what}. Give nodes and y.")
     encoding = origin.encoding
     if name == encoding.label:
         return graph
@@ -45,9 +44,8 @@ def with_target(graph: Graph, name: str) -> Graph:
         way = f"Name another column, or read the tables with label={name!r}."
         raise _refused(f"column {name!r} was read as {column.kind}, not as classes. {way}")
     if origin.values is None:
-        raise _refused(
-            f"{graph.name!r} was saved by kernode 0.2, without its columns. Read its tables again."
-        )
+        what = f"{graph.name!r} was saved by kernode 0.2, without its columns"
+        raise _refused(f"{what}. Read its tables again.")
     values = origin.values[name]
     if isinstance(column, Flag):
         values = np.array(["false", "true", None], object)[np.nan_to_num(values, nan=2).astype(int)]
@@ -63,25 +61,21 @@ def with_target(graph: Graph, name: str) -> Graph:
     )  # fmt: skip
     kept = {one: column for one, column in origin.values.items() if one != name}
     return replace(
-        graph,
-        features=_features(graph, encoding, learned),
-        labels=labels.numbers,
-        class_names=labels.names,
+        graph, features=_features(graph, encoding, learned), labels=labels.numbers, class_names=labels.names,
         notes=(*(note for note in graph.notes if note != str(column)), *labels.notes),
         origin=replace(origin, encoding=learned, values=kept),
-    )
+    )  # fmt: skip
 
 
 def _features(graph: Graph, before: Encoding, after: Encoding) -> Any:
     """X without a column's features, as ``read_table`` makes it without the column."""
-    kept = [np.full(len(one.feature_names), one in after.columns) for one in before.columns]
-    place = graph.n_features - 1 - sum(map(len, kept))
-    x: Any = graph.features[:, np.concatenate([[True], *kept, [True] * place]).astype(bool)]
+    kept = [one in after.columns for one in before.columns for _ in one.features]
+    place = graph.n_features - 1 - len(kept)
+    x: Any = graph.features[:, np.array([True, *kept, *[True] * place])]
     if before.structure is None and after.structure is not None:
         new = after.structure.encode(graph.adjacency, np.asarray(graph.node_names))
         x = np.hstack([x.toarray() if sparse.issparse(x) else x, new])
-    entries = x.nnz if sparse.issparse(x) else np.count_nonzero(x)
-    if entries < SPARSE * x.shape[0] * x.shape[1]:
+    if non_zeros(x) < SPARSE * x.shape[0] * x.shape[1]:
         return sparse.csr_array(x)
     return x.toarray() if sparse.issparse(x) else x
 

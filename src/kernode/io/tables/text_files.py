@@ -7,9 +7,8 @@ import csv
 import io
 import re
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from kernode.io.tables.table import (
     START,
     Reading,
     Table,
-    first,
     open_bytes,
     require_rows,
     sql_text,
@@ -40,51 +38,40 @@ _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
 _CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949"]
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a text file is laid out, by its first lines.
+def _layout(con: Any, name: str, start: str, usual: str, reading: Reading) -> Table:
+    """A table without its rows, by the start of its file; the usual delimiter is that of its extension.
 
     DuckDB's sniffer is not used: it takes a first edge for names, and quotes for text where its sample has
     none.
     """
-
-    before: int  # lines before the header: those that begin with #, and a spreadsheet's sep=
-    delimiter: str
-    names: Sequence[str]
-    headless: bool  # then the first line is data, and columns are numbered
-    nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
-    notes: tuple[str, ...]
-    guessed: bool  # the header was not named by the user
-
-    @classmethod
-    def of(cls, name: str, start: str, usual: str, reading: Reading) -> _Layout:
-        """Look at the start of a file; the usual delimiter is that of its extension."""
-        lines = start.split("\n")
-        says = _SAYS_DELIMITER.fullmatch(lines[0].strip())
-        before = 1 if says else 0
-        while before < len(lines) and lines[before][:1] == "#":
-            before += 1
-        first, second = ([*lines[before:], "", ""])[:2]
-        delimiter = says[1] if says else max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
-        if not first.count(delimiter) and " " in first.strip() and not says:
-            delimiter = " "
-        cells, below = (_cells(line, delimiter) for line in (first, second))
-        row = f"row {before + 1}"
-        if not any(cells):
-            sentence = f"{name}, {row}: there is no header. Name the columns in the first row."
-            raise InputError(sentence, "missing")
-        headless, why = _is_headless(f"{name}, {row}", cells, below, reading, described=before > bool(says))
-        notes = (f"{row} holds names, for {why}",) if why else ()
-        if headless:
-            notes = (f"{row} is data, for {why}; columns are called column 1, column 2, …",)
-        given = ["" if headless else cell for cell in cells]
-        unnamed = [not cell or cell.startswith("Unnamed: ") for cell in given]
-        names = [f"column {at + 1}" if unnamed[at] else cell for at, cell in enumerate(given)]
-        unique_names(f"{name}, {row}", names, setting="header")
-        nameless = () if headless else tuple(one for one, lacks in zip(names, unnamed, strict=True) if lacks)
-        said = reading.header is not None or set(reading.named) & set(cells)
-        guessed = not (headless or said or nameless)
-        return cls(before, delimiter, names, headless, nameless, notes, guessed)
+    lines = start.split("\n")
+    says = _SAYS_DELIMITER.fullmatch(lines[0].strip())
+    before = 1 if says else 0
+    while before < len(lines) and lines[before][:1] == "#":
+        before += 1
+    first, second = ([*lines[before:], "", ""])[:2]
+    delimiter = says[1] if says else max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
+    if not first.count(delimiter) and " " in first.strip() and not says:
+        delimiter = " "
+    cells, below = (_cells(line, delimiter) for line in (first, second))
+    row = f"row {before + 1}"
+    if not any(cells):
+        sentence = f"{name}, {row}: there is no header. Name the columns in the first row."
+        raise InputError(sentence, "missing")
+    headless, why = _is_headless(f"{name}, {row}", cells, below, reading, described=before > bool(says))
+    notes = [f"{row} holds names, for {why}"] if why else []
+    if headless:
+        notes = [f"{row} is data, for {why}; columns are called column 1, column 2, …"]
+    given = ["" if headless or cell.startswith("Unnamed: ") else cell for cell in cells]
+    names = [cell or f"column {at + 1}" for at, cell in enumerate(given)]
+    unique_names(f"{name}, {row}", names, setting="header")
+    nameless = [] if headless else [one for one, cell in zip(names, given, strict=True) if not cell]
+    said = reading.header is not None or set(reading.named) & set(cells)
+    return Table(
+        con, name, f"t{next(NUMBERS)}", dict.fromkeys(names, "VARCHAR"), delimiter=delimiter,
+        first_row=before + (1 if headless else 2), hidden=frozenset(nameless) - set(reading.named),
+        names_by_looks=None if headless or said or nameless else before + 1,
+    ).noted(*notes)  # fmt: skip
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -144,13 +131,12 @@ def open_text(con: Any, path: Path, usual: str, reading: Reading) -> Table:
 
 def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: Reading) -> Table | None:
     """The table in a file of UTF-8; None where some of its bytes are not."""
-    layout = _Layout.of(path.name, start.removeprefix("\ufeff"), usual, reading)
-    view, names = f"t{next(NUMBERS)}", layout.names
+    table = _layout(con, path.name, start.removeprefix("\ufeff"), usual, reading)
+    view, names, before = table.view, list(table.types), table.first_row - 1
     columns = "{" + ", ".join(f"'c{at}': 'VARCHAR'" for at in range(len(names))) + "}"
-    before = layout.before + (not layout.headless)
     con.execute(
         f"CREATE TABLE {view} AS SELECT * FROM read_csv({sql_text(str(file))}, auto_detect = false, "
-        f"delim = {sql_text(layout.delimiter)}, quote = '\"', escape = '\"', header = false, "
+        f"delim = {sql_text(str(table.delimiter))}, quote = '\"', escape = '\"', header = false, "
         f"skip = {before}, columns = {columns}, max_line_size = 16777216, store_rejects = true, "
         f"rejects_limit = 0, rejects_table = '{view}_rejects', rejects_scan = '{view}_scan')"
     )
@@ -164,25 +150,21 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
             what = f"makes one row of {lines:,} lines" if lines > 1 else "stands within a value"
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
-    rows = first(con.execute(f"SELECT count(*) FROM {view}"))[0]
+    rows = len(table)
     is_regular = not rejects and _count_lines(file) == rows + before
-    other = {} if is_regular else _other_rows(file, layout.delimiter, before, len(names))
-    dropped = [row for row, is_empty in other.items() if not is_empty]
-    nameless = [name for name in layout.nameless if name not in reading.named]
+    if not is_regular:
+        other = _other_rows(file, str(table.delimiter), before, len(names))
+        dropped = [row for row, is_empty in other.items() if not is_empty]
+        repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
+        table = replace(table, rejected=tuple(other), repairs=repairs)
     has_ids = reading.of_edges or any(name.lower() in IDS or name == reading.id for name in names)
-    if nameless and nameless[0] == names[0] and not has_ids:
-        numbers = f"SELECT coalesce(bool_and(TRY_CAST(c0 AS DOUBLE) IS NOT NULL), true) FROM {view}"
-        nameless = nameless if first(con.execute(numbers))[0] else nameless[1:]  # text there are ids
-    table = Table(
-        con, path.name, view, dict.fromkeys(names, "VARCHAR"), first_row=before + 1, rejected=tuple(other),
-        repairs=Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped),
-        delimiter=layout.delimiter, names_by_looks=layout.before + 1 if layout.guessed else None,
-        hidden=frozenset(nameless),
-    ).noted(*layout.notes, *(f"left out {name}, which has no name" for name in nameless))  # fmt: skip
+    if names[0] in table.hidden and not has_ids:
+        numbers = table.one("coalesce(bool_and(TRY_CAST(c0 AS DOUBLE) IS NOT NULL), true)")[0]
+        table = table if numbers else replace(table, hidden=table.hidden - {names[0]})  # text there are ids
     require_rows(table, rows)
     if not is_regular:
         _warn_of_swallowed_rows(table)
-    return table
+    return table.noted(*(f"left out {name}, which has no name" for name in names if name in table.hidden))
 
 
 def _warn_of_swallowed_rows(table: Table) -> None:
