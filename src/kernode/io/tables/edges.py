@@ -175,9 +175,7 @@ def find_ends(con: Any, edges: Any, said: Any, clues: Clues, known: Sequence[tup
     if weight is not None:
         type_ = table.types[weight]
         if is_nested(type_) or type_.startswith(("DATE", "TIME")):
-            sentence = (
-                f"column {weight!r} holds {type_}, which cannot be weights. Name another, or rename it."
-            )
+            sentence = f"column {weight!r} holds {type_}, not weights. Name another, or rename it."
             raise table.error(sentence, "setting", setting="weight")
         if is_text(type_):
             looks = looks_at(table, (name for name in names if name not in (source, target)))

@@ -69,11 +69,8 @@ class Encoding(Config):
     @property
     def _features(self) -> tuple[Feature, ...]:
         own = (feature for column in self.columns for feature in column.features)
-        return (
-            Feature("constant", "always 1", 1.0),
-            *own,
-            *(self.structure.features if self.structure else ()),
-        )
+        place = self.structure.features if self.structure else ()
+        return (Feature("constant", "always 1", 1.0), *own, *place)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -179,10 +176,9 @@ def unreadable(
     written = table.ask(f"{cell}::VARCHAR", f"WHERE {table.row} IN ({rows}) ORDER BY {table.row}").fetchall()
     shown = f"{written[0][0].strip()!r}{', …' if len({*written}) > 1 else ''}"
     if later and 2 * len(found) > count:
-        what = (
-            f"column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} values but {shown}"
-        )
-        raise table.error(f"{what}. Write it as in the first table.", "conflict", column=column.name)
+        what = f"has no {column.kind} in {len(found):,} of {count:,} values but {shown}"
+        sentence = f"column {column.name!r} {what}. Write it as in the first table."
+        raise table.error(sentence, "conflict", column=column.name)
     what = f"had no {column.kind} there but {shown}"
     return Repair.of(table.name, what, f"took {column.name!r} as missing in", table.numbers(found))
 
@@ -204,45 +200,35 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
         raise too_large(f"{table.name}: its texts and lists", need, free)
 
 
-@dataclass
-class Learned:
-    """Columns as features, those that say nothing with the reason, notations, and values by row."""
+def learn_column(
+    table: Table, name: str, kind: str | None, clues: Clues, kept: np.ndarray
+) -> tuple[Column, Notation | None, np.ndarray] | str:
+    """A column as a kind (None: as it looks), how it is written, and its values; a text: why it says nothing.
 
-    columns: list[Column] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    notations: list[Notation] = field(default_factory=list)
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def add(self, table: Table, name: str, kind: str | None, clues: Clues, kept: np.ndarray) -> None:
-        """Learn a column as a kind (None: as it looks); ``kept``: which rows are those of a node."""
-        notation = None
-        if name in clues.looks and kind in (None, "number", "log", "date"):
-            finders = {"number": number_notation, "log": number_notation, "date": date_notation}
-            tried = [finders[kind]] if kind else [number_notation, date_notation]
-            found = (find(table, name, clues.looks[name], clues, sure=bool(kind)) for find in tried)
-            notation = next(filter(None, found), None)
-        wanted = KINDS[kind] if kind else _guessed(table, name, clues.looks.get(name), notation)
-        if not issubclass(wanted, Number):
-            notation = None
-        of_rows = read_values(table, wanted, name, notation)
-        values = of_rows[kept]
-        if kind is None and wanted is Number and kinds.is_skewed(values):
-            wanted = kinds.LogNumber
-        nothing = bool(kind) and values.dtype.kind == "f" and np.isnan(values).all()
-        if nothing and table.one(f"count({table.sql(name)})")[0]:
-            sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
-            raise table.error(sentence, "setting", setting="features", column=name)
-        column = wanted.learn(name, values)
-        reason = _says_nothing(column, values)
-        if reason is None and kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
-            reason = "it looks like an id: all integers differ (name it among the features to keep it)"
-        if reason:
-            self.left_out.append(f"{name}: left out, {reason}")
-            return
-        self.columns.append(column)
-        self.values[name] = of_rows
-        if notation is not None and not notation.is_plain:
-            self.notations.append(notation)
+    ``kept``: which rows are those of a node.
+    """
+    notation = None
+    if name in clues.looks and kind in (None, "number", "log", "date"):
+        finders = {"number": number_notation, "log": number_notation, "date": date_notation}
+        tried = [finders[kind]] if kind else [number_notation, date_notation]
+        found = (find(table, name, clues.looks[name], clues, sure=bool(kind)) for find in tried)
+        notation = next(filter(None, found), None)
+    wanted = KINDS[kind] if kind else _guessed(table, name, clues.looks.get(name), notation)
+    notation = notation if issubclass(wanted, Number) else None
+    of_rows = read_values(table, wanted, name, notation)
+    values = of_rows[kept]
+    if kind is None and wanted is Number and kinds.is_skewed(values):
+        wanted = kinds.LogNumber
+    nothing = bool(kind) and values.dtype.kind == "f" and np.isnan(values).all()
+    if nothing and table.one(f"count({table.sql(name)})")[0]:
+        sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
+        raise table.error(sentence, "setting", setting="features", column=name)
+    column = wanted.learn(name, values)
+    if reason := _says_nothing(column, values):
+        return reason
+    if kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
+        return "it looks like an id: all integers differ (name it among the features to keep it)"
+    return column, notation, of_rows
 
 
 def _guessed(table: Table, name: str, look: Look | None, notation: Notation | None) -> type[Column]:
@@ -264,9 +250,7 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
     of_types |= dict.fromkeys(NUMERIC, Number)
     kind = next((kind for start, kind in of_types.items() if type_.startswith(start)), None)
     if kind is None:
-        sentence = (
-            f"column {name!r} holds {type_}, which cannot become a feature. Name the features without it."
-        )
+        sentence = f"column {name!r} holds {type_}, which is no feature. Name the features without it."
         raise table.error(sentence, "unsupported", setting="features", column=name)
     return kind
 

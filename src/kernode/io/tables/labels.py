@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +14,16 @@ from kernode.config import Config
 from kernode.errors import InputError, bad_setting
 from kernode.graph.lookup import warn_of_similar_labels
 from kernode.io.tables.kinds import alike
-from kernode.io.tables.notation import MISSING, Look, trimmed
-from kernode.io.tables.table import Table, is_nested, is_text
+from kernode.io.tables.notation import MISSING, UNIT, trimmed
+from kernode.io.tables.table import Table, is_nested
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _EACH = 20  # nodes of each of many different integers, on average, if these are classes
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
+_DIGITS = r"(?:[0-9]+(?:[.,'’\s][0-9]{3})*(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = re.compile(rf"[+−-]?{UNIT}?\s*[+−-]?{_DIGITS}\s*{UNIT}?")  # in any notation
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _require_classes(table: Table, column: str, written: np.ndarray, distinct: l
     """Raise where a column holds numbers or ids."""
     there = sum(one is not None for one in written)
     counted, many = f"{len(distinct):,} different values in {there:,} rows", 2 * len(distinct) > there
-    numbers, fractions = _are_numbers(table, column, distinct)
+    numbers, fractions = _are_numbers(distinct)
     is_number = len(distinct) > _MANY and (fractions or _EACH * len(distinct) > there)
     if numbers and (is_number or (fractions and many)):
         what = f"looks like a number: regression is not offered ({counted})"
@@ -166,16 +169,10 @@ def _require_classes(table: Table, column: str, written: np.ndarray, distinct: l
     raise NotClassesError(sentence, "setting", setting="label")
 
 
-def _are_numbers(table: Table, column: str, distinct: list[str]) -> tuple[bool, bool]:
+def _are_numbers(distinct: list[str]) -> tuple[bool, bool]:
     """Whether all values are numbers, in whatever notation, and whether some of them have decimals."""
-    if not is_text(table.types[column]):
-        try:
-            numbers = [float(one) for one in distinct]
-        except ValueError:
-            return False, False
-        return bool(numbers), any(one % 1 for one in numbers)
-    look = Look.of(table, column)
-    return look.numbers > 0 and max(look.point, look.comma) == look.there, look.fractions > 0
+    are = bool(distinct) and all(_NUMBER.fullmatch(one) for one in distinct)
+    return are, are and any(re.search("[.,][0-9]*[1-9]|[eE]-", one) for one in distinct)
 
 
 def _by_value(names: list[str]) -> Any:

@@ -27,12 +27,12 @@ _FEW = 3  # values like 1.073: fewer may have three decimals by chance
 _BLANK = r"[ \t\x{a0}\x{2009}\x{202f}]"
 _APOSTROPHE = r"['\x{2019}]"
 _SIGN = r"[+\x{2212}-]"
-_UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
+UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
 _POWER = "(?:[eE][+-]?[0-9]+)?"
 _INNER = r"[0-9.,'\x{2019} \t\x{a0}\x{2009}\x{202f}]"
 _VALUE = (
-    f"^({_SIGN}?){_BLANK}*({_UNIT}?){_BLANK}*({_SIGN}?){_BLANK}*"
-    f"([0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER}){_BLANK}*({_UNIT}?)$"
+    f"^({_SIGN}?){_BLANK}*({UNIT}?){_BLANK}*({_SIGN}?){_BLANK}*"
+    f"([0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER}){_BLANK}*({UNIT}?)$"
 )
 _DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
@@ -165,7 +165,6 @@ _COUNTED = {
     "numbers": "point OR comma",
     "doubtful": f"point AND comma AND {_SIGNED}",  # one number with a decimal point, another with a comma
     "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
-    "fractions": "(point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-')",
     "flags": f"lower(x) IN {texts(*YES, *NO)}",
     "year_first": f"regexp_matches(x, {sql_text(_YEAR_FIRST)})",
     "dated": "d1 IS NOT NULL",
@@ -218,8 +217,7 @@ class Look(SimpleNamespace):
     def of_plain(cls, there: int, pointed: int) -> Look:
         """Of numbers as programs write them, some with a decimal point."""
         counts = {"there": there, "point": there, "numbers": there, "comma": there - pointed}
-        seen = {**dict.fromkeys(_COUNTED, 0), **counts, "fractions": pointed}
-        return cls(**seen, **dict.fromkeys(_EXAMPLES), marks=[], units=[""])
+        return cls(**dict.fromkeys(_COUNTED, 0) | counts, **dict.fromkeys(_EXAMPLES), marks=[], units=[""])
 
     @property
     def only_point(self) -> int:

@@ -25,14 +25,14 @@ from kernode.io.tables.edges import INTEGERS, Ends, ends_like, find_ends, id_sql
 from kernode.io.tables.encoding import (
     Encoding,
     Features,
-    Learned,
+    learn_column,
     new_categories,
     read_values,
     require_order,
     require_room,
     unreadable,
 )
-from kernode.io.tables.kinds import KINDS
+from kernode.io.tables.kinds import KINDS, Column
 from kernode.io.tables.labels import LABELS, USUAL, Labels, NotClassesError, UnknownLabels, read_labels
 from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.repairs import Repair
@@ -298,16 +298,15 @@ class Tables:
         self._find_nodes()
         self._read_labels()
         values = self._learn() if self.like is None else self._read_like(self.like)
-        self.values = {one.name: self._of_nodes(one.name, values) for one in self.encoding.columns}
+        self.values = {one.name: self._of_nodes(one, values) for one in self.encoding.columns}
 
     def _open(self, edges: Any, nodes: list[Any]) -> None:
         said = self.said
         named = frozenset(filter(None, (said.id, said.label, *(said.features or ()))))
         reading = Reading(said.encoding, said.header, named, said.id)
         found = [open_table(self.con, one, "nodes", reading) for one in nodes]
-        self.nodes = [
-            Nodes(one, said.id if one is found[0] or said.id in one.types else None) for one in found
-        ]
+        ids = [said.id if one is found[0] or said.id in one.types else None for one in found]
+        self.nodes = [Nodes(one, id) for one, id in zip(found, ids, strict=True)]
         self.ends: Ends | None = None
         if self.like is None:
             listed = [(one.table, one.id_sql) for one in self.nodes]
@@ -424,8 +423,12 @@ class Tables:
             self.label = self.label if self.label in of else None  # answers need not be known
         elif self.label is not None and self.label not in of:
             require(self.nodes[0].table, [self.label], "label")
-        elif self.label is None:
-            self._find_label()
+        elif usual := [name for wanted in LABELS for name in of if name.lower() == wanted]:
+            self.label = self.label or usual[0]
+            if said.label is None and len(usual) > 1 and said.features is None:
+                where = f"{of[self.label].table.name}: {self.label!r} is the label"
+                what = f"{where}, and {usual[1]!r} is a feature, which may tell the answer"
+                warn(f"{what}. Name another column as label, or name the features without it.")
         classes = None if like is None else like.classes if self.graph is None else self.graph.class_names
         self.labels = Labels(np.full(self.n, -1, np.int64), classes or ())
         if self.label is None:
@@ -449,15 +452,6 @@ class Tables:
             self.about.append(f"{one.table.name}: took {self.label!r} as label")
         self.about += self.labels.notes
 
-    def _find_label(self) -> None:
-        """Take a column with a usual name as the label, and warn of a second one."""
-        usual = [name for wanted in LABELS for name in self.of if name.lower() == wanted]
-        self.label = usual[0] if usual else None
-        if len(usual) > 1 and self.said.features is None:
-            where = f"{self.of[usual[0]].table.name}: {usual[0]!r} is the label"
-            what = f"{where}, and {usual[1]!r} is a feature, which may tell the answer"
-            warn(f"{what}. Name another column as label, or name the features without it.")
-
     def _learn(self) -> dict[str, np.ndarray]:
         """Learn what the columns become, and return their values by row."""
         of, nodes, ends, label, features = self.of, self.nodes, self.ends, self.label, self.said.features
@@ -470,32 +464,35 @@ class Tables:
             if name not in of:
                 require(nodes[0].table, [name], "features")
             if kind is not None and kind not in KINDS:
-                raise bad_setting(
-                    "features", f"columns with kinds among {', '.join(KINDS)}", f"{name}:{kind}"
-                )
+                wanted = f"columns with kinds among {', '.join(KINDS)}"
+                raise bad_setting("features", wanted, f"{name}:{kind}")
         if label is not None and label in kinds:
             sentence = f"column {label!r} is the label and cannot be a feature. Take it out of features."
             raise InputError(sentence, "conflict", setting="features")
-        learned = Learned()
         for one in nodes:
             own = [name for name in one.table.columns if name != one.id or name in kinds]
             one.clues = replace(self.clues, looks=looks_at(one.table, own))
+        columns, left_out, notations, values = [], [], [], {}
         for done, (name, kind) in enumerate(kinds.items()):
             tell("columns", done, len(kinds))
             one = of[name]
-            if len(one.place):
-                learned.add(one.table, name, kind, one.clues, one.kept)
+            if not len(one.place):
+                continue
+            found = learn_column(one.table, name, kind, one.clues, one.kept)
+            if isinstance(found, str):
+                left_out.append(f"{name}: left out, {found}")
+                continue
+            column, notation, values[name] = found
+            columns.append(column)
+            notations += [] if notation is None or notation.is_plain else [notation]
         weight = None if ends.notation is None or ends.notation.is_plain else ends.notation
         self.encoding = Encoding(
-            tuple(learned.columns), None, nodes[0].id if nodes else None, ends.source, ends.target,
-            ends.weight, label, self.labels.names, tuple(learned.left_out), tuple(learned.notations),
+            tuple(columns), None, nodes[0].id if nodes else None, ends.source, ends.target,
+            ends.weight, label, self.labels.names, tuple(left_out), tuple(notations),
             weight, self.labels.unknown, ends.prefixes, ends.negative,
         )  # fmt: skip
         self.positions = _positions(self.said.positions, self.encoding)
-        for column in learned.columns:
-            one, values = of[column.name], learned.values[column.name]
-            self.unreadable += unreadable(one.table, column, values, one.kept, later=False)
-        return learned.values
+        return values
 
     def _read_like(self, like: Encoding) -> dict[str, np.ndarray]:
         """Return the values by row of columns that were learned from other tables."""
@@ -513,15 +510,17 @@ class Tables:
             one, notation = self.of[column.name], like.notation(column)
             require_order(one.table, notation)
             found = values[column.name] = read_values(one.table, type(column), column.name, notation)
-            self.unreadable += unreadable(one.table, column, found, one.kept, later=True)
             self.about += new_categories(one.table, column, found[one.kept])
         return values
 
-    def _of_nodes(self, name: str, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _of_nodes(self, column: Column, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The values of a column for each node that is not known: those of its row, missing without one."""
-        if name not in values:
+        if column.name not in values:
             return np.full(self.n - self.known, None, object)
-        rows, own = self.of[name].rows[self.known :], values[name]
+        one, own = self.of[column.name], values[column.name]
+        later = self.like is not None
+        self.unreadable += unreadable(one.table, column, own, one.kept, later=later)
+        rows = one.rows[self.known :]
         found = np.full(len(rows), np.nan) if own.dtype.kind == "f" else np.full(len(rows), None, object)
         found[rows >= 0] = own[rows[rows >= 0]]
         return found

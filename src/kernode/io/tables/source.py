@@ -279,20 +279,15 @@ class _Stream:
 
 def _as_column(values: Any) -> np.ndarray:
     """A column as DuckDB scans it: numbers, or Python's objects."""
-    array = values if isinstance(values, np.ndarray) else None
-    if array is None:
+    if not isinstance(values, np.ndarray):
         values = list(values)
-        plain = all(type(value) in (int, float, bool) for value in values)
-        if plain and values:
-            array = np.asarray(values)
-        else:
-            array = np.empty(len(values), object)
-            array[:] = values
-    if array.ndim == 2:
-        rows = np.empty(len(array), object)
-        rows[:] = array.tolist()
-        return rows
-    return array.astype(object) if array.dtype.kind in "USV" else array
+        if values and all(type(value) in (int, float, bool) for value in values):
+            return np.asarray(values)
+    elif values.ndim == 1:
+        return values.astype(object) if values.dtype.kind in "USV" else values
+    rows = np.empty(len(values), object)
+    rows[:] = values.tolist() if isinstance(values, np.ndarray) else values
+    return rows
 
 
 def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str, ...]]:
@@ -308,10 +303,8 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
     if not named and "index" not in present and ("index" in reading.named or is_text):
         named = ["index"]
     if named and set(named) <= set(present):
-        same = (
-            np.array_equal(index.get_level_values(one).astype(str), frame[one].astype(str)) for one in named
-        )
-        if all(same):
+        levels = {one: index.get_level_values(one).astype(str) for one in named}
+        if all(np.array_equal(level, frame[one].astype(str)) for one, level in levels.items()):
             return frame.reset_index(drop=True), ()
     if named:
         # Behind an edge's own columns: without usual names the first two are its ends.
@@ -320,9 +313,7 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
         return frame.reset_index()[order], (f"took the data frame's index as {which}",)
     counts = index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))
     if not has_ids and index.is_unique and not counts:
-        fix = (
-            "Name it (frame.index.name = 'id') if it holds ids, else drop it (frame.reset_index(drop=True))."
-        )
+        fix = "Name it (frame.index.name = 'id') if it holds ids, or drop it (reset_index(drop=True))."
         sentence = f"{what}: the data frame's index has no name. {fix}"
         raise InputError(sentence, "ambiguous", setting="id")
     in_order = type(index).__name__ == "RangeIndex"

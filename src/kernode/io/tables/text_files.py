@@ -170,11 +170,8 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
 def _warn_of_swallowed_rows(table: Table) -> None:
     """Warn of a cell with as many delimiters as the lines in it would have: two stray marks took rows."""
     count = lambda cell, mark: f"(length({cell}) - length(replace({cell}, {sql_text(mark)}, '')))"  # noqa: E731
-    cells, between, mark = (
-        [table.sql(name) for name in table.types],
-        len(table.types) - 1,
-        str(table.delimiter),
-    )
+    cells, mark = [table.sql(name) for name in table.types], str(table.delimiter)
+    between = len(cells) - 1
     breaks = [count(cell, "\n") for cell in cells]
     looks = " OR ".join(
         f"({n} > 0 AND {count(cell, mark)} = {between} * {n} AND "
