@@ -20,7 +20,6 @@ from kernode.io.tables.table import (
     first,
     is_nested,
     is_text,
-    require,
     require_rows,
     sql_text,
 )
@@ -132,26 +131,26 @@ class Ends:
         return replace(self, table=table, ids=ids, weights=weights, usable=f"{has_ends} AND {has_weight}")
 
 
-def find_ends(con: Any, edges: Any, said: Any, clues: Clues, known: Sequence[tuple[Table, str]]) -> Ends:
+def find_ends(con: Any, edges: Any, options: Any, clues: Clues, known: Sequence[tuple[Table, str]]) -> Ends:
     """Find the edges' columns, as the user says or by usual names.
 
-    ``said``: the options of ``read_table``. ``known``: tables of nodes and SQL of their ids.
+    ``options``: the options of ``read_table``. ``known``: tables of nodes and SQL of their ids.
     """
-    if said.negative not in (None, *NEGATIVE):
-        raise bad_setting("negative", " or ".join(NEGATIVE), said.negative)
-    named = frozenset(filter(None, (said.source, said.target, said.weight)))
-    reading = Reading(said.encoding, said.header, named, of_edges=True)
+    if options.negative not in (None, *NEGATIVE):
+        raise bad_setting("negative", " or ".join(NEGATIVE), options.negative)
+    named = frozenset(filter(None, (options.source, options.target, options.weight)))
+    reading = Reading(options.encoding, options.header, named, of_edges=True)
     table = _with_first_edge(open_table(con, edges, "edges", reading), edges, reading, known)
-    names, prefixes = table.columns, (said.source_prefix or "", said.target_prefix or "")
+    names, prefixes = table.columns, (options.source_prefix or "", options.target_prefix or "")
     if len(names) < 2:
         has = f"only the column {names[0]!r}" if names else "no columns"
         sentence = f"{table.name} has {has}. It needs two, separated by commas or tabs: source and target."
         raise InputError(sentence, "missing", what="columns")
-    source = choose(table, said.source, "source", SOURCES)
-    target = choose(table, said.target, "target", TARGETS)
+    source = choose(table, options.source, "source", SOURCES)
+    target = choose(table, options.target, "target", TARGETS)
     if source is None and target is None:
         source, target = names[:2]
-        _refuse_other_ends(table, (source, target), said.weight, known)
+        _refuse_other_ends(table, (source, target), options.weight, known)
         if not any(prefixes):
             _refuse_two_numberings(table, source, target)
         table = table.noted(f"took {source!r} as source and {target!r} as target")
@@ -159,13 +158,13 @@ def find_ends(con: Any, edges: Any, said: Any, clues: Clues, known: Sequence[tup
         lacking = "source" if source is None else "target"
         sentence = f"which column is the {lacking}? Name one of {', '.join(names)}."
         raise table.error(sentence, "ambiguous", setting=lacking)
-    weight = choose(table, said.weight, "weight", WEIGHTS)
+    weight = choose(table, options.weight, "weight", WEIGHTS)
     if weight in (source, target):
-        if said.weight is not None:
+        if options.weight is not None:
             sentence = f"column {weight!r} is an end of the edges and cannot be their weight. Name another."
             raise table.error(sentence, "conflict", setting="weight")
         weight = None
-    if weight is not None and said.weight is None:
+    if weight is not None and options.weight is None:
         table = table.noted(f"took {weight!r} as weight")
     others = [name for name in names if name not in (source, target, weight)]
     if others:
@@ -180,17 +179,16 @@ def find_ends(con: Any, edges: Any, said: Any, clues: Clues, known: Sequence[tup
         if is_text(type_):
             looks = looks_at(table, (name for name in names if name not in (source, target)))
             notation = number_notation(table, weight, looks[weight], replace(clues, looks=looks), sure=True)
-    return Ends(table, source, target, weight, prefixes, notation, said.negative).checked()
+    return Ends(table, source, target, weight, prefixes, notation, options.negative).checked()
 
 
 def ends_like(con: Any, edges: Any, like: Encoding, encoding: str | None) -> Ends:
     """Edges in the columns that an earlier table had."""
-    roles = {"source": like.source, "target": like.target, "weight": like.weight}
-    named = frozenset(filter(None, roles.values()))
-    table = open_table(con, edges, "edges", Reading(encoding, None, named, of_edges=True))
-    for role, column in roles.items():
-        require(table, [] if column is None else [column], role)
     columns = like.source, like.target, like.weight
+    named = frozenset(filter(None, columns))
+    table = open_table(con, edges, "edges", Reading(encoding, None, named, of_edges=True))
+    for role, column in zip(("source", "target", "weight"), columns, strict=True):
+        choose(table, column, role, ())
     return Ends(table, *columns, like.prefixes, like.weight_notation, like.negative).checked()
 
 

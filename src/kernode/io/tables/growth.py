@@ -54,23 +54,15 @@ def _extended_by_tables(graph: Graph, nodes: Any, edges: Any, codec: str | None)
     with open_tables(edges, nodes, graph=graph, like=encoding, encoding=codec) as tables:
         pairs = tables.con.execute("SELECT * FROM pair").fetchnumpy()
     names, labels, notes = tables.names[n:], tables.labels, [*tables.notes(1)]
-    if new := labels.names[graph.n_classes :]:
-        shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
+    if unseen := labels.names[graph.n_classes :]:
+        shown = ", ".join(map(repr, unseen[:5])) + (", …" if len(unseen) > 5 else "")
         where = f"{tables.of[encoding.label].table.name}: took {shown} in column {encoding.label!r}"
         notes.append(f"{where} as not known, for the graph has no such class")
-    features = None
-    if len(names):  # their places in the graph follow with the edges
-        features = encoding.features(
-            tables.values, sparse.csr_array((len(names),) * 2, dtype=np.float32), names
-        )
-    larger = extended(
-        graph,
-        features,
-        np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64),
-        weights=pairs.get("w"),
-        labels=np.where(labels.numbers < graph.n_classes, labels.numbers, -1)[n:],
-        node_names=names if len(names) else None,
-    )
+    alone = sparse.csr_array((len(names), len(names)), dtype=np.float32)  # their edges follow
+    features = encoding.features(tables.values, alone, names) if len(names) else None
+    known = np.where(labels.numbers < graph.n_classes, labels.numbers, -1)[n:]
+    both, new = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64), names if len(names) else None
+    larger = extended(graph, features, both, weights=pairs.get("w"), labels=known, node_names=new)
     kept, listed = graph.columns, graph.listed
     if kept is not None:
         kept = {one: np.concatenate([old, tables.values[one].astype(old.dtype)]) for one, old in kept.items()}

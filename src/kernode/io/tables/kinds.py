@@ -104,7 +104,7 @@ class Scalar(Column):
         return (self._feature, missing)[: 1 + self.marks_missing]
 
     def __str__(self) -> str:
-        return f"{self.name}: {self._about}{', missing values marked' if self.marks_missing else ''}"
+        return f"{self.name}: {self._about}{', missing values marked' * self.marks_missing}"
 
     def _scaled(self, x: np.ndarray) -> np.ndarray:
         return x

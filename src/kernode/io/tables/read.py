@@ -152,7 +152,7 @@ _WITH_LIKE = ("encoding", "header", "like", "name")
 
 @contextmanager
 def open_tables(
-    edges: Any, nodes: Any = None, *, graph: Graph | None = None, **options: Any
+    edges: Any, nodes: Any = None, *, graph: Graph | None = None, **given: Any
 ) -> Iterator[Tables]:
     """Open tables of edges and nodes for a while; the options are those of :func:`read_table`.
 
@@ -160,27 +160,27 @@ def open_tables(
     """
     edges, nodes = _from_address(edges, nodes)
     several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
-    said = SimpleNamespace(**dict.fromkeys(_OPTIONS) | options)
-    given = [option for option in _OPTIONS if getattr(said, option) is not None]
-    said.like = encoding_of(said.like)
-    if said.like is not None:
-        if twice := [option for option in given if option not in _WITH_LIKE]:
+    options = SimpleNamespace(**dict.fromkeys(_OPTIONS) | given)
+    stated = [option for option in _OPTIONS if getattr(options, option) is not None]
+    options.like = encoding_of(options.like)
+    if options.like is not None:
+        if twice := [option for option in stated if option not in _WITH_LIKE]:
             sentence = f"{twice[0]} is what like has already. Leave one of them out."
             raise InputError(sentence, "no-effect", setting=twice[0])
-        said.id, said.label = said.like.id, said.like.label
-        said.features = [column.name for column in said.like.columns]
-    elif not several and {"id", "label", "features"} & set(given):
+        options.id, options.label = options.like.id, options.like.label
+        options.features = [column.name for column in options.like.columns]
+    elif not several and {"id", "label", "features"} & set(stated):
         sentence = "id, label and features are columns of the nodes. Give that table, too."
         raise InputError(sentence, "missing", setting="nodes")
-    if said.encoding is not None:
-        require_encoding(said.encoding)
-    for option in {"encoding", "header"} & set(given):
+    if options.encoding is not None:
+        require_encoding(options.encoding)
+    for option in {"encoding", "header"} & set(stated):
         if graph is None and not any(map(is_text_file, (edges, *several))):
             sentence = f"the {option} is about text files (CSV, TSV), of which there is none. Leave it out."
             raise InputError(sentence, "no-effect", setting=option)
-    said.features = [said.features] if isinstance(said.features, str) else said.features
+    options.features = [options.features] if isinstance(options.features, str) else options.features
     with database() as con:
-        yield Tables(con, edges, several, said, graph)
+        yield Tables(con, edges, several, options, graph)
 
 
 def _from_address(edges: Any, nodes: Any) -> tuple[Any, Any]:
@@ -221,7 +221,7 @@ class Nodes:
         if column is None:
             column = table.columns[0]
             table = table.noted(f"took {column!r} as id")
-        self.table, self.id = replace(table, hidden=table.hidden - {column}), column
+        self.table, self.id = table, column
         self.id_sql = id_sql(table, [column])[0]
         self.clues = Clues()  # of the other columns
 
@@ -286,10 +286,10 @@ class Tables:
     values: dict[str, np.ndarray]  # of the feature columns
     positions = 0  # of nodes in the graph that are features, too
 
-    def __init__(self, con: Any, edges: Any, nodes: list[Any], said: Any, graph: Graph | None) -> None:
-        self.con, self.said, self.graph, self.name = con, said, graph, said.name or _name_of(edges)
-        self.like: Encoding | None = said.like
-        self.clues = Clues(said.decimal, said.dates)
+    def __init__(self, con: Any, edges: Any, nodes: list[Any], options: Any, graph: Graph | None) -> None:
+        self.con, self.options, self.graph, self.name = con, options, graph, options.name or _name_of(edges)
+        self.like: Encoding | None = options.like
+        self.clues = Clues(options.decimal, options.dates)
         self.known = 0 if graph is None else graph.n_nodes
         self.about: list[str] = []  # notes on more than one table
         self.unreadable: list[Repair] = []
@@ -301,18 +301,18 @@ class Tables:
         self.values = {one.name: self._of_nodes(one, values) for one in self.encoding.columns}
 
     def _open(self, edges: Any, nodes: list[Any]) -> None:
-        said = self.said
-        named = frozenset(filter(None, (said.id, said.label, *(said.features or ()))))
-        reading = Reading(said.encoding, said.header, named, said.id)
+        options = self.options
+        named = frozenset(filter(None, (options.id, options.label, *(options.features or ()))))
+        reading = Reading(options.encoding, options.header, named, options.id)
         found = [open_table(self.con, one, "nodes", reading) for one in nodes]
-        ids = [said.id if one is found[0] or said.id in one.types else None for one in found]
+        ids = [options.id if one is found[0] or options.id in one.types else None for one in found]
         self.nodes = [Nodes(one, id) for one, id in zip(found, ids, strict=True)]
         self.ends: Ends | None = None
         if self.like is None:
             listed = [(one.table, one.id_sql) for one in self.nodes]
-            self.ends = find_ends(self.con, edges, said, self.clues, listed)
+            self.ends = find_ends(self.con, edges, options, self.clues, listed)
         elif edges is not None:
-            self.ends = ends_like(self.con, edges, self.like, said.encoding)
+            self.ends = ends_like(self.con, edges, self.like, options.encoding)
 
     def _number_ids(self) -> None:
         """Make ``ids`` and ``pair``: listed nodes first, as they come, then sources, then targets.
@@ -355,8 +355,8 @@ class Tables:
 
     def _find_nodes(self) -> None:
         """Find the rows of every node, the table of every column, and ids that are in doubt."""
-        said = self.said
-        if self.like is None and said.id is None and self.nodes:
+        options = self.options
+        if self.like is None and options.id is None and self.nodes:
             self.nodes[0].require_ids()
         for one in self.nodes:
             one.find(self.names, self.known)
@@ -378,8 +378,12 @@ class Tables:
                     sentence = f"{both} both have a column {name!r}. Rename one of them."
                     raise InputError(sentence, "duplicate", column=name)
             self.of |= dict.fromkeys(own, one)
-            fetched = own if said.features is None else {*own} & {*said.features, said.label}
+            fetched = own if options.features is None else {*own} & {*options.features, options.label}
             require_room(one.table, fetched)
+
+    def _require(self, column: str, role: str) -> Nodes:
+        """The table that has a column, or raise."""
+        return self.of.get(column) or self.of[require(self.nodes[0].table, column, role)]
 
     def _check_ids(self) -> None:
         """Refuse ids of edges of which none is listed; warn of rounded ones and different spellings."""
@@ -417,52 +421,51 @@ class Tables:
 
     def _read_labels(self) -> None:
         """Read the classes of all nodes; a column that has only the name of one is passed over."""
-        said, like, of = self.said, self.like, self.of
-        self.label: str | None = said.label
+        options, like, of = self.options, self.like, self.of
+        self.label: str | None = options.label
         if like is not None:
             self.label = self.label if self.label in of else None  # answers need not be known
-        elif self.label is not None and self.label not in of:
-            require(self.nodes[0].table, [self.label], "label")
+        elif self.label is not None:
+            self._require(self.label, "label")
         elif usual := [name for wanted in LABELS for name in of if name.lower() == wanted]:
-            self.label = self.label or usual[0]
-            if said.label is None and len(usual) > 1 and said.features is None:
+            self.label = usual[0]
+            if len(usual) > 1 and options.features is None:
                 where = f"{of[self.label].table.name}: {self.label!r} is the label"
                 what = f"{where}, and {usual[1]!r} is a feature, which may tell the answer"
                 warn(f"{what}. Name another column as label, or name the features without it.")
         classes = None if like is None else like.classes if self.graph is None else self.graph.class_names
         self.labels = Labels(np.full(self.n, -1, np.int64), classes or ())
         if self.label is None:
-            if said.unknown is not None:
+            if options.unknown is not None:
                 sentence = "texts that mean not known are about the column of the classes. Name it."
                 raise InputError(sentence, "missing", setting="label")
             return
-        unknown = None if said.unknown is None else UnknownLabels.given(said.unknown)
+        unknown = None if options.unknown is None else UnknownLabels.given(options.unknown)
         if like is not None:
             unknown = like.unknown or USUAL
         one = of[self.label]
         try:
             self.labels = read_labels(one.table, self.label, one.place, self.names, unknown, classes)
         except NotClassesError as error:
-            if said.label is not None:
+            if options.label is not None:
                 raise
             self.label = None
             self.about.append(f"did not take a column as label by its name alone: {error}")
             return
-        if said.label is None:
+        if options.label is None:
             self.about.append(f"{one.table.name}: took {self.label!r} as label")
         self.about += self.labels.notes
 
     def _learn(self) -> dict[str, np.ndarray]:
         """Learn what the columns become, and return their values by row."""
-        of, nodes, ends, label, features = self.of, self.nodes, self.ends, self.label, self.said.features
+        of, nodes, ends, label, features = self.of, self.nodes, self.ends, self.label, self.options.features
         assert ends is not None
         if features is None:
             self.about += _hint_of_names(nodes[0]) if nodes else ()
             features = [name for name in of if name not in (nodes[0].id, label)]
         kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
         for name, kind in kinds.items():
-            if name not in of:
-                require(nodes[0].table, [name], "features")
+            self._require(name, "features")
             if kind is not None and kind not in KINDS:
                 wanted = f"columns with kinds among {', '.join(KINDS)}"
                 raise bad_setting("features", wanted, f"{name}:{kind}")
@@ -491,7 +494,7 @@ class Tables:
             ends.weight, label, self.labels.names, tuple(left_out), tuple(notations),
             weight, self.labels.unknown, ends.prefixes, ends.negative,
         )  # fmt: skip
-        self.positions = _positions(self.said.positions, self.encoding)
+        self.positions = _positions(self.options.positions, self.encoding)
         return values
 
     def _read_like(self, like: Encoding) -> dict[str, np.ndarray]:
@@ -505,9 +508,7 @@ class Tables:
                 raise InputError(sentence, "missing", setting="nodes")
             return values
         for column in like.columns:
-            if column.name not in self.of:
-                require(self.nodes[0].table, [column.name], "features")
-            one, notation = self.of[column.name], like.notation(column)
+            one, notation = self._require(column.name, "features"), like.notation(column)
             require_order(one.table, notation)
             found = values[column.name] = read_values(one.table, type(column), column.name, notation)
             self.about += new_categories(one.table, column, found[one.kept])

@@ -113,20 +113,19 @@ def first(result: Any) -> Any:
 def choose(table: Table, given: str | None, role: str, usual: Sequence[str]) -> str | None:
     """Return the column for a role: the given one, or one with a usual name, or None."""
     if given is not None:
-        require(table, [given], role)
-        return given
+        return require(table, given, role)
     lower = {name.lower(): name for name in reversed(table.columns)}
     return next((lower[name] for name in usual if name in lower), None)
 
 
-def require(table: Table, columns: Sequence[str], role: str) -> None:
-    """Raise unless a table has these columns."""
-    for column in columns:
-        if column not in table.types:
-            close = difflib.get_close_matches(column, table.columns, 1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
-            sentence = f"there is no column {column!r} for the {'ids' if role == 'id' else role}. {hint}"
-            raise table.error(sentence, "unknown", what="column", name=column, setting=role)
+def require(table: Table, column: str, role: str) -> str:
+    """The column, or raise unless the table has it."""
+    if column in table.types:
+        return column
+    close = difflib.get_close_matches(column, table.columns, 1)
+    hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
+    sentence = f"there is no column {column!r} for the {'ids' if role == 'id' else role}. {hint}"
+    raise table.error(sentence, "unknown", what="column", name=column, setting=role)
 
 
 def require_rows(table: Table, left: int) -> None:
