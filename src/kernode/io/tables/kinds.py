@@ -89,6 +89,7 @@ class Column(Config):
 class Scalar(Column):
     """One number for a value, and a second that marks missing values where there were any."""
 
+    bound: ClassVar[float] = np.inf  # how far from 0 its numbers get
     marks_missing: bool
 
     def encode(self, values: np.ndarray) -> np.ndarray:
@@ -101,7 +102,7 @@ class Scalar(Column):
     def features(self) -> tuple[Feature, ...]:
         """The column's, and one for missing values."""
         missing = Feature(f"{self.name} is missing", "1 where the value is missing")
-        return (self._feature, missing)[: 1 + self.marks_missing]
+        return (Feature(self.name, self.unit, self.bound), missing)[: 1 + self.marks_missing]
 
     def __str__(self) -> str:
         return f"{self.name}: {self._about}{', missing values marked' * self.marks_missing}"
@@ -111,7 +112,8 @@ class Scalar(Column):
 
     @property
     @abstractmethod
-    def _feature(self) -> Feature: ...
+    def unit(self) -> str:
+        """What the number means, in words."""
 
     @property
     @abstractmethod
@@ -123,7 +125,8 @@ class Number(Scalar):
     """(x − mean) / scale, cut at ±5; a second number marks missing values where there were any."""
 
     kind: ClassVar[str] = "number"
-    unit: ClassVar[str] = ""  # of what is standardised
+    bound: ClassVar[float] = _FURTHEST
+    transform: ClassVar[str] = ""  # before it is standardised, in words
     mean: float
     scale: float
 
@@ -152,9 +155,9 @@ class Number(Scalar):
         return np.clip((self._transformed(x) - self.mean) / self.scale, -_FURTHEST, _FURTHEST)
 
     @property
-    def _feature(self) -> Feature:
-        standardised = f"standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
-        return Feature(self.name, f"{self.unit}{standardised}", _FURTHEST)
+    def unit(self) -> str:
+        """Mean and deviation, which give the value in the table."""
+        return f"{self.transform}standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
 
     @property
     def _about(self) -> str:
@@ -166,7 +169,7 @@ class LogNumber(Number):
     """sign(x) log(1 + |x|) as a number: for sizes and prices, of which few are far above the others."""
 
     kind: ClassVar[str] = "log"
-    unit: ClassVar[str] = "log(1 + x), "
+    transform: ClassVar[str] = "log(1 + x), "
 
     @classmethod
     def _transformed(cls, x: np.ndarray) -> np.ndarray:
@@ -187,7 +190,7 @@ class Date(Number):
     """Days since 1970 as a number."""
 
     kind: ClassVar[str] = "date"
-    unit: ClassVar[str] = "days since 1970, "
+    transform: ClassVar[str] = "days since 1970, "
 
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
@@ -204,6 +207,7 @@ class Flag(Scalar):
     """1 for yes, 0 for no; a second number marks missing values where there were any."""
 
     kind: ClassVar[str] = "flag"
+    unit = "1 for yes, 0 for no"
     _about = "yes or no"
 
     @classmethod
@@ -220,10 +224,6 @@ class Flag(Scalar):
     def learn(cls, name: str, values: np.ndarray) -> Self:
         """Whether values are missing."""
         return cls(name, bool(np.isnan(values).any()))
-
-    @property
-    def _feature(self) -> Feature:
-        return Feature(self.name, "1 for yes, 0 for no")
 
 
 def alike(values: np.ndarray) -> np.ndarray:
@@ -379,7 +379,7 @@ class Vector(Column):
     def features(self) -> tuple[Feature, ...]:
         """column[place], each as of a number."""
         pairs = enumerate(zip(self.mean, self.scale, strict=True))
-        return tuple(Number(f"{self.name}[{at}]", False, *pair)._feature for at, pair in pairs)
+        return tuple(Number(f"{self.name}[{at}]", False, *pair).features[0] for at, pair in pairs)
 
     def __str__(self) -> str:
         return f"{self.name}: vectors of {len(self.mean):,} numbers, standardised"

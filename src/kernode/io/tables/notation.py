@@ -163,6 +163,8 @@ _COUNTED = {
     "point": "point",
     "comma": "comma",
     "numbers": "point OR comma",
+    "only_point": "point AND NOT comma",
+    "only_comma": "comma AND NOT point",
     "doubtful": f"point AND comma AND {_SIGNED}",  # one number with a decimal point, another with a comma
     "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
     "flags": f"lower(x) IN {texts(*YES, *NO)}",
@@ -175,8 +177,8 @@ _EXAMPLES = {  # the first such value, as it is written
     "doubtful_number": _COUNTED["doubtful"],
     "doubtful_date": "d1 <= 12 AND d2 <= 12",
     "first_date": "d1 IS NOT NULL",
-    "first_point": "point AND NOT comma",
-    "first_comma": "comma AND NOT point",
+    "first_point": _COUNTED["only_point"],
+    "first_comma": _COUNTED["only_comma"],
 }
 _BETWEEN = (  # the mark between thousands
     f"CASE WHEN regexp_matches(p.body, {sql_text(_BLANK)}) THEN ' ' "
@@ -216,25 +218,15 @@ class Look(SimpleNamespace):
     @classmethod
     def of_plain(cls, there: int, pointed: int) -> Look:
         """Of numbers as programs write them, some with a decimal point."""
-        counts = {"there": there, "point": there, "numbers": there, "comma": there - pointed}
-        return cls(**dict.fromkeys(_COUNTED, 0) | counts, **dict.fromkeys(_EXAMPLES), marks=[], units=[""])
-
-    @property
-    def only_point(self) -> int:
-        """Values that are numbers with a decimal point, and in no other way."""
-        return int(self.numbers - self.comma)
-
-    @property
-    def only_comma(self) -> int:
-        """Values that are numbers with a decimal comma, and in no other way."""
-        return int(self.numbers - self.point)
+        seen = {**dict.fromkeys(_SEEN), **dict.fromkeys(_COUNTED, 0), "marks": [], "units": [""]}
+        counts = dict.fromkeys(("there", "point", "numbers"), there)
+        return cls(**seen | counts | {"comma": there - pointed, "only_point": pointed})
 
     @property
     def decimal(self) -> str | None:
         """The decimal sign that the column itself shows; None where it shows none."""
-        if bool(self.only_point) == bool(self.only_comma):
-            return None
-        return "." if self.only_point else ","
+        both = bool(self.only_point) == bool(self.only_comma)
+        return None if both else "." if self.only_point else ","
 
     @property
     def is_sure(self) -> bool:
@@ -244,9 +236,8 @@ class Look(SimpleNamespace):
     @property
     def order(self) -> str | None:
         """The order of dates that the column itself shows."""
-        if bool(self.day_first) == bool(self.month_first):
-            return None
-        return "dmy" if self.day_first else "mdy"
+        both = bool(self.day_first) == bool(self.month_first)
+        return None if both else "dmy" if self.day_first else "mdy"
 
 
 def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
@@ -303,9 +294,8 @@ def number_notation(
 
 def _conflict(table: Table, name: str, what: str, setting: str | None = None) -> InputError:
     sentence = f"column {name!r} {what}. Write them alike, or leave the column out of features."
-    if setting:
-        return table.error(sentence, "setting", setting=setting, column=name)
-    return table.error(sentence, "conflict", column=name)
+    fields = {"setting": setting} if setting else {}
+    return table.error(sentence, "setting" if setting else "conflict", column=name, **fields)
 
 
 def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
