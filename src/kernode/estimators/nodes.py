@@ -18,7 +18,7 @@ from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
-from kernode.io.tables.target import with_target
+from kernode.io.tables.columns import with_target
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.configure import candidates, settings_key

@@ -15,7 +15,7 @@ from kernode.compute.stack import part, replica
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes
-from kernode.io.tables.conditions import nodes_where
+from kernode.io.tables.columns import nodes_where
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json
 from kernode.tasks.classes.centroids import GRAM_BLOCK

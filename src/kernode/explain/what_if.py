@@ -21,7 +21,7 @@ from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
-from kernode.io.tables.conditions import as_features
+from kernode.io.tables.columns import as_features
 from kernode.progress import heard_by, tell
 from kernode.tasks.classes.method import Method
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from kernode.compute.chunks import row_chunks
 from kernode.config import Config
+from kernode.io.tables.kinds import Feature
 
 _WORD = 64  # signs, by which the hash of a name is long
 _BLOCK = 8  # positions at a time
@@ -66,15 +67,12 @@ class Structure(Config):
         return found
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
+    def features(self) -> tuple[Feature, ...]:
         """Degree and positions."""
-        return ("degree", *(f"position {at}" for at in range(self.positions)))
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """What the numbers are."""
         degree = f"log(1 + degree), standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
-        return (degree, *("of a place in the graph, within rows of length 1",) * self.positions)
+        place = "of a place in the graph, within rows of length 1"
+        positions = (Feature(f"position {at}", place) for at in range(self.positions))
+        return (Feature("degree", degree), *positions)
 
     def __str__(self) -> str:
         return f"degree, and {self.positions} random-projection positions over {self.steps} steps"
