@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import generate_latest
@@ -53,7 +54,7 @@ def app(
     check_token(token)
 
     @asynccontextmanager
-    async def reloading(app: FastAPI) -> AsyncIterator[None]:
+    async def running(app: FastAPI) -> AsyncIterator[None]:
         def load() -> None:
             assert reload is not None
             try:
@@ -62,6 +63,8 @@ def app(
             except KernodeError as error:
                 log.error("the model was not read again, and the old one stays: %s", error)
 
+        # Answers at a time: more wait for each other, and one alone would let a long one hold up the others.
+        to_thread.current_default_thread_limiter().total_tokens = 2
         if reload is not None and hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, loop.run_in_executor, None, load)
@@ -75,7 +78,7 @@ def app(
         docs_url=None,  # they would be loaded from elsewhere; /docs is a page of our own
         redoc_url=None,
         root_path=root_path,
-        lifespan=reloading,
+        lifespan=running,
         # Requests are reported in /metrics alone: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
