@@ -202,7 +202,7 @@ def test_what_cannot_be_served_is_said_in_one_sentence(command, words, status, s
 def test_a_plane_that_there_is_not_is_named(command, model_file):
     status, _, err = command("serve", model_file, "--port", "0", "--plane", "map")
     assert status == 2
-    assert "tsne, umap, pca" in err
+    assert "tsne, pca" in err
 
 
 def test_a_method_without_a_kernel_is_refused(command, cora, tmp_path):

@@ -55,7 +55,7 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Processes that answer, each with the model in memory.", min=1, max=64)
     ] = 1,
-    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")] = "tsne",
+    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
     """Explore a trained model in the browser: nodes, classes, similar nodes and explanations.

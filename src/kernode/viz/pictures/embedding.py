@@ -20,7 +20,7 @@ from kernode.viz.canvas import (
 from kernode.viz.evaluation import OTHER, PARTS, TEST, TRAIN, VALIDATION, EvaluationData
 from kernode.viz.pictures import Chart, Picture
 
-_PLANES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA"}
+_PLANES = {"tsne": "t-SNE", "pca": "PCA"}
 # By matplotlib and in its legend, and by plotly. Training nodes are small and pale, test nodes stand out.
 _MARKS: dict[int, dict[str, Any]] = {
     TRAIN: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
