@@ -31,16 +31,6 @@ from kernode.viz.explorer.state import ExplorerState, search
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
-_ERRORS = {
-    400: "It cannot be answered; the sentence says why.",
-    401: "A token is needed.",
-    403: "The request comes from a page of another site.",
-    404: "No such node.",
-    413: "The request is too large.",
-    421: "The server does not answer under that name.",
-    422: "A parameter is unknown, missing or beyond its limit.",
-    500: "The server failed; its log has the reason.",
-}
 
 
 class Error(BaseModel):
@@ -63,7 +53,10 @@ NONE = [Depends(_no_parameters)]
 Answer = dict[str, Any]
 api = APIRouter(
     prefix="/api",
-    responses={status: {"model": Error, "description": words} for status, words in _ERRORS.items()},
+    responses={
+        "4XX": {"model": Error, "description": "It cannot be answered."},
+        "5XX": {"model": Error, "description": "The server failed; its log has the reason."},
+    },
 )
 
 
@@ -126,7 +119,7 @@ def node(state: State, query: Annotated[requests.OfNode, Query()]) -> Answer:
     }
 
 
-def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+def _chances(state: ExplorerState, values: Any) -> list[Answer]:
     """Return classes with their probabilities, the most probable first."""
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -160,7 +153,7 @@ def explain(state: State, query: Annotated[requests.OfExplanation, Query()]) -> 
     return {"node": state.node(at), **_explanation(state, found, at)}
 
 
-def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> Answer:
     """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
     return {
         **_fields(found, "lead", "class_bias", "held"),
@@ -270,8 +263,8 @@ def _class(state: ExplorerState, name: str | None) -> Any:
     return state.model.classes[state.model_classes.index(name)]
 
 
-def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
-    def described(at: int) -> dict[str, Any]:
+def _neighbours(state: ExplorerState, shown: Shown) -> Answer:
+    def described(at: int) -> Answer:
         return state.node(at) if at < len(state.node_names) else {"name": "", "index": None}  # a new node
 
     parts = [
@@ -285,7 +278,7 @@ def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
     return {"parts": parts, **_fields(shown, "rest", "rest_count")}
 
 
-def _features(features: Features) -> dict[str, Any]:
+def _features(features: Features) -> Answer:
     return {
         "parts": [_fields(part, "name", "value", "spread") for part in features.shown.parts],
         **_fields(features.shown, "rest", "rest_count"),
@@ -293,11 +286,11 @@ def _features(features: Features) -> dict[str, Any]:
     }
 
 
-def _fields(one: Any, *names: str) -> dict[str, Any]:
+def _fields(one: Any, *names: str) -> Answer:
     return {name: getattr(one, name) for name in names}
 
 
-def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
+def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> Answer:
     """Paths over edges from each shown node to the one in the middle.
 
     Of several paths, take the one through the neighbour that contributes most. ``passing``: nodes on a path
@@ -330,31 +323,25 @@ def _around(graph: Graph, node: int) -> np.ndarray:
 
 def _extended(graph: Graph, new: requests.NewNode, ends: list[int]) -> Graph:
     """The graph with a new node: a row of its tables, or features as numbers."""
-    if graph.encoding is not None:
-        return _with_columns(graph, graph.encoding, new, ends)
-    if new.columns:
-        sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
-        raise InputError(sentence, "no-effect", setting="columns")
-    row = np.zeros((1, graph.n_features))
-    for column, value in new.features.items():
-        row[0, column_of(graph, column)] = value
-    pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
-    return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
-
-
-def _with_columns(graph: Graph, encoding: Any, new: requests.NewNode, ends: list[int]) -> Graph:
-    if new.features:
-        sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
-        raise InputError(sentence, "no-effect", setting="features")
+    encoding = graph.encoding
+    wrong = "columns" if encoding is None else "features"
+    if getattr(new, wrong):
+        read, right = ("was not read", "features") if encoding is None else ("was read", "columns")
+        sentence = f"{graph.name!r} {read} from tables. Give {right}."
+        raise InputError(sentence, "no-effect", setting=wrong)
+    if encoding is None:
+        row = np.zeros((1, graph.n_features))
+        for feature, value in new.features.items():
+            row[0, column_of(graph, feature)] = value
+        pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
+        return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
     known = [column.name for column in encoding.columns]
-    unknown = next((column for column in new.columns if column not in known), None)
-    if unknown is not None:
-        sentence = f"{graph.name!r} has no column {unknown!r}. It has {', '.join(known) or 'none'}."
-        raise InputError(sentence, "unknown", what="column", name=unknown)
+    if unknown := [column for column in new.columns if column not in known]:
+        sentence = f"{graph.name!r} has no column {unknown[0]!r}. It has {', '.join(known) or 'none'}."
+        raise InputError(sentence, "unknown", what="column", name=unknown[0])
     assert graph.node_names is not None  # tables have ids
     nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
-    names = graph.node_names[ends].tolist()
-    edges = {encoding.source: [new.name] * len(ends), encoding.target: names}
+    edges = {encoding.source: [new.name] * len(ends), encoding.target: graph.node_names[ends].tolist()}
     edges |= {} if encoding.weight is None else {encoding.weight: [1.0] * len(ends)}
     return extend(graph, nodes, edges if ends else None)
 
