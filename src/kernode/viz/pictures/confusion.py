@@ -89,8 +89,8 @@ def _chart(data: Confusion) -> Chart:
 CONFUSION = Picture(
     "confusion",
     "Confusion matrix",
-    "Rows are true classes, columns are predictions; the shade is the share of the true class, the number counts "
-    "nodes.",
+    "Rows are true classes, columns are predictions; the shade is the share of the true class, the number "
+    "counts nodes.",
     section="classes",
     height=3.5,
     data=confusion_data,
