@@ -123,6 +123,20 @@ def test_sighup_reads_the_model_again_and_a_damaged_one_changes_nothing(cora, mo
 
 
 @pytest.mark.slow
+def test_a_model_of_tables_is_served_with_its_tables_by_workers_too(tmp_path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text(
+        "source,target\n" + "".join(f"n{i},n{(i + step) % 40}\n" for i in range(40) for step in (2, 4))
+    )
+    nodes.write_text("id,x,topic\n" + "".join(f"n{i},{i % 2 + i / 100},{'ab'[i % 2]}\n" for i in range(40)))
+    graph = kn.read_table(edges, nodes, label="topic")
+    model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2).fit("topic", graph=graph)
+    path = model.save(tmp_path / "tables.safetensors")
+    with serving(path, "--graph", edges, "--nodes", nodes, "--workers", "2") as (_, url, _):
+        assert json.loads(get(f"{url}api/node?name=n3")[1])["known_class"] == "b"
+
+
+@pytest.mark.slow
 def test_half_sent_requests_stop_no_honest_one_and_are_cut_off(model_file):
     from kernode.viz.explorer.connection import SECONDS
 

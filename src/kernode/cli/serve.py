@@ -69,6 +69,8 @@ def serve(
     """
     try:
         import fastapi  # noqa: F401
+        import httptools  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
@@ -110,13 +112,9 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
 
     from kernode.viz.explorer import app
 
-    given = settings["model"] | {
-        name: None if settings["model"][name] is None else Path(settings["model"][name])
-        for name in ("model", "nodes")
-    }
-
     def read() -> Any:
-        return QueryOptions(**given).open().on
+        given = settings["model"]
+        return QueryOptions(**(given | {"model": Path(given["model"])})).open().on
 
     kept = {name: settings[name] for name in ("token", "hosts", "plane", "root_path")}
     found = app(read(), reload=read, **kept)
