@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernode import kernels, losses, maps
+    from kernode import kernels, losses, maps, plots
     from kernode.compute.gpu import deterministic
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
     from kernode.estimators.classifier import NodeKernelClassifier
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
     from kernode.version import __version__
-    from kernode.viz import plots
 
 # The public names by module, which is imported at first use: `kernode --help` need not wait for torch.
 _NAMES = {
@@ -56,7 +55,7 @@ _MODULES = {
     "kernels": "kernels",
     "losses": "losses",
     "maps": "maps",
-    "plots": "viz.plots",
+    "plots": "plots",
 }
 
 __all__ = [
