@@ -286,6 +286,9 @@ class DivergedError(KernodeError):
         )  # fmt: skip
         self.replicas = replicas
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fields["epoch"], self.replicas)
+
 
 def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Tensor]]) -> None:
     broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
