@@ -153,11 +153,6 @@ def fit_and_save(
     if test:
         figure = "auc" if "auc_mean" in test else "accuracy"
         note("result", f"test {figure} {test[f'{figure}_mean']:.2f} %", test=report["test"], model=str(out))
-    if board is not None:
-        settings = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")}
-        settings |= final.model_.training.to_json()
-        figures = {f"test/{name}": number for name, number in test.items()}
-        board.finish({name: value for name, value in settings.items() if value is not None}, figures)
     return report, final
 
 
