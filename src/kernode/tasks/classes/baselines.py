@@ -22,7 +22,7 @@ from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy, summary
 from kernode.progress import tell
-from kernode.tasks.classes.label_propagation import edge_step, known_labels, spread
+from kernode.tasks.classes.propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
 
 NAMES = {

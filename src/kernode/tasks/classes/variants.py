@@ -30,9 +30,8 @@ from kernode.maps import (
     Standardized,
 )
 from kernode.models.variants import Tuned, Variant
-from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
-from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.training.settings import Training
 
 AUTO = "auto"
