@@ -20,13 +20,13 @@ from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
 from kernode.models.changes import Changes
 from kernode.models.fit import fit_candidates
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModelOnGraph

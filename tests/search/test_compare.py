@@ -23,7 +23,7 @@ from kernode.search.compare import Comparison, evaluate, run_comparisons, stored
 from kernode.search.compare_report import differences, report
 from kernode.search.results import Results, digest_of, read_record
 from kernode.search.trials import candidates_of
-from kernode.tasks.classes.configure import candidates, configure
+from kernode.tasks.classes.variants import candidates, configure
 from refusals import refused
 from tasks import DOUBLE, SINGLE
 

@@ -17,8 +17,7 @@ from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
 from kernode.search import estimate as estimating
 from kernode.search.estimate import estimate
-from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.variants import CANDIDATES, VARIANTS
+from kernode.tasks.classes.variants import CANDIDATES, VARIANTS, configure
 from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training

@@ -17,8 +17,7 @@ from kernode.models.changes import Changes
 from kernode.search import tune
 from kernode.search.space import Problem, fold_splits, search_space
 from kernode.search.tune import search
-from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.classes.variants import VARIANTS, configure
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.loop import DivergedError
 from kernode.training.run import Run

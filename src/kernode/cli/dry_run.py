@@ -14,8 +14,7 @@ from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.models.halving import rungs
 from kernode.search.estimate import Estimate, estimate
-from kernode.tasks.classes.configure import candidates
-from kernode.tasks.classes.variants import WORDS
+from kernode.tasks.classes.variants import WORDS, candidates
 from kernode.training.run import Run
 
 

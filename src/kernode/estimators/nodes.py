@@ -21,7 +21,6 @@ from kernode.io.tables import extend
 from kernode.io.tables.target import with_target
 from kernode.models.changes import Changes
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.configure import candidates, settings_key
 from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
     as_weights,
@@ -36,6 +35,7 @@ from kernode.tasks.classes.labels import (
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import candidates, settings_key
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
 

@@ -25,10 +25,10 @@ from kernode.kernels import Normalized
 from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
 from kernode.models.task import Task
-from kernode.models.variants import find_variant, known_name
-from kernode.tasks.classes.configure import configure, settings_key
+from kernode.models.variants import known_name
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import configure, settings_key
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -190,7 +190,7 @@ class Problem:
         """Values to try."""
         method, training = self.configured(self.fixed)
         choices = (
-            find_variant(LINK_VARIANTS, self.variant).search_space
+            LINK_VARIANTS[self.variant.lower()].search_space
             if self.of_links
             else method.map.search_space
         )

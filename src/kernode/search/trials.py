@@ -20,11 +20,10 @@ from kernode.models.fit import fit_candidates
 from kernode.models.halving import RUNGS, choose
 from kernode.search.baselines import ComparedMethod
 from kernode.search.tasks import Failure, train_stack
-from kernode.tasks.classes.configure import candidates, configure, settings_key
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.variants import CHOICES
+from kernode.tasks.classes.variants import CHOICES, candidates, configure, settings_key
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import PER_REPLICA, Training

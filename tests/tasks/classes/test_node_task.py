@@ -12,9 +12,9 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.metrics.ranking import retrieval
 from kernode.models.changes import Changes
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.labels import in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused

@@ -11,9 +11,15 @@ from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GAT, Free, HopMLP
 from kernode.models.changes import Changes
-from kernode.tasks.classes.configure import candidates, configure, settings_key
 from kernode.tasks.classes.method import Method, changed_loss
-from kernode.tasks.classes.variants import CANDIDATES, FOUND_AUTO, VARIANTS
+from kernode.tasks.classes.variants import (
+    CANDIDATES,
+    FOUND_AUTO,
+    VARIANTS,
+    candidates,
+    configure,
+    settings_key,
+)
 from kernode.training.settings import Training
 from refusals import refused
 from tasks import LABELS, SPLIT

@@ -1,6 +1,6 @@
 """Methods that spread rows along the edges.
 
-Label propagation (Zhou et al. 2004) spreads the training labels; Correct & Smooth (Huang et al. 2021) spreads the
+Label propagation (Zhou et al. 2004) spreads the training labels; Correct & Smooth (Huang et al. 2021) the
 errors of a predictor on features, then its answers.
 """
 

@@ -8,10 +8,11 @@ released code's. What each is, in words, stands in descriptions.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from scipy import sparse
+
+from kernode.graph import Graph
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import (
@@ -29,7 +30,7 @@ from kernode.maps import (
     Smoother,
     Standardized,
 )
-from kernode.models.variants import Tuned, Variant
+from kernode.models.variants import Catalogue, Choice, Found, Tuned, Variant, known_name
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.training.settings import Training
@@ -44,18 +45,6 @@ CANDIDATES = (
     "diffusion-wide",
 )
 WORDS = "words"  # any graph with a sparse X that is not a built-in data set
-Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Whichever of some variants validates best, by successive halving."""
-
-    candidates: tuple[str, ...]
-    with_map: str  # the variant whose loss and training a given map is trained with
-    found: Found  # by a search, on FastGCN's split of a data set
-
-
 # Settings that searches found by data set. No test node of FastGCN's split had a part in any of it. On other
 # splits they are not used.
 
@@ -248,3 +237,11 @@ _SIMILAR = {
 }  # fmt: skip
 
 VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR
+
+_CATALOGUE = Catalogue(VARIANTS, CHOICES)
+configure, candidates = _CATALOGUE.configure, _CATALOGUE.candidates
+
+
+def settings_key(graph: Graph) -> str:
+    """Return the key of a variant's settings for a graph: its name, or whether its features are words."""
+    return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")
