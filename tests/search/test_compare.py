@@ -19,8 +19,7 @@ from kernode.io import load_graph, split_nodes
 from kernode.metrics.significance import holm, paired
 from kernode.models.changes import Changes
 from kernode.search.baselines import METHODS, ComparedMethod, compared_method
-from kernode.search.compare import Comparison, evaluate, run_comparisons, stored_settings
-from kernode.search.compare_report import differences, report
+from kernode.search.compare import Comparison, differences, evaluate, report, run_comparisons, stored_settings
 from kernode.search.results import Results, digest_of, read_record
 from kernode.search.trials import candidates_of
 from kernode.tasks.classes.variants import candidates, configure

@@ -15,8 +15,7 @@ from kernode.models import halving
 from kernode.models.halving import choose
 from kernode.search import trials
 from kernode.search.baselines import METHODS, ComparedMethod
-from kernode.search.compare import Comparison, evaluate, run_comparisons
-from kernode.search.compare_report import report
+from kernode.search.compare import Comparison, evaluate, report, run_comparisons
 from kernode.search.results import Results
 from kernode.search.trials import Trials, accuracies, by_structure, candidates_of, stacked
 from kernode.tasks.classes.variants import CANDIDATES
@@ -107,7 +106,7 @@ def test_choice_is_by_the_mean_of_the_first_splits_alone(graph, splits, monkeypa
         lambda self, s: {c: one._replace(validation=values[s, c]) for c, one in own.items()},
     )
     tried = Trials(graph, candidates_of(small(0.01, 0.02, 0.03), graph), splits[:3], SINGLE)
-    assert trials.by_first_splits(tried, 2) == [1, 1, 1]
+    assert trials.pick_candidates(tried, 2) == [1, 1, 1]
 
 
 def test_one_candidate_has_nothing_to_choose_and_its_result_is_found_under_any_rule(graph):

@@ -15,7 +15,7 @@ from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import load_graph, split_nodes, write_npz
 from kernode.models.changes import Changes
 from kernode.search import tune
-from kernode.search.space import Problem, fold_splits, search_space
+from kernode.search.space import Problem, search_space
 from kernode.search.tune import search
 from kernode.tasks.classes.variants import VARIANTS, configure
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -108,7 +108,7 @@ def test_folds_partition_the_nodes():
     (split,) = split_nodes(GRAPH, None, [0])
     seen = np.union1d(split.train, split.validation)  # 96 nodes
     for folds in (2, 5):
-        parts = fold_splits(seen, GRAPH.labels[seen], folds, seed=0)
+        parts = problem(folds=folds).parts
         chosen = np.concatenate([part.validation for part in parts])
         assert len(np.unique(chosen)) == len(chosen) == len(seen) // folds * folds
         for part in parts:
